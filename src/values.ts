@@ -1,0 +1,76 @@
+import { z } from 'zod';
+
+import { InvalidId, InvalidInput, type Issue } from './errors.ts';
+
+const MAX_QUANTITY = 2_147_483_647;
+const MAX_ID = 9_223_372_036_854_775_807n;
+
+const isId = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;
+// PostgreSQL stores neither NUL nor half a surrogate pair.
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+const characters = (text: string): number => Array.from(text).length;
+
+/** An identifier: the decimal digits of an int64 outside, a bigint inside. */
+export const Id = z
+  .string()
+  .refine(isId, {
+    error: 'has to be 1 to 19 digits, at most 9223372036854775807.',
+    params: { id: true },
+  })
+  .transform(BigInt);
+
+/** Text of any length that the database can hold. */
+export const Text = z.string().refine(isStorable, 'holds a NUL or half a surrogate pair.');
+
+/** A name: 1 to 255 characters (code points), not only white space, kept exactly as given. */
+export const Name = Text.refine((name) => name.trim() !== '', 'has to hold more than white space.') //
+  .refine((name) => characters(name) <= 255, 'can have 255 characters.');
+
+/** A description: at most 2,000 characters (code points). */
+export const Description = Text.refine(
+  (description) => characters(description) <= 2000,
+  'can have 2000 characters.',
+);
+
+const Quantity = z.int('has to be a whole number.').max(MAX_QUANTITY, `can be ${MAX_QUANTITY}.`);
+
+/** Units in stock: 0 to 2147483647. */
+export const StockQuantity = Quantity.min(0, 'can not be negative.');
+
+/** Units ordered: 1 to 2147483647. */
+export const OrderQuantity = Quantity.min(1, 'has to be at least 1.');
+
+/** A point in time that RFC 3339 can write in UTC: years 1 to 9999. */
+export const Time = z
+  .date()
+  .min(new Date('0001-01-01T00:00:00Z'), 'can not be before the year 1.')
+  .max(new Date('9999-12-31T23:59:59.999Z'), 'can not be after the year 9999.');
+
+/** A value as a caller gives it: not checked, and null where it was left out on purpose. */
+export type Unchecked<Schema extends z.ZodType> = {
+  [Key in keyof z.input<Schema>]: z.input<Schema>[Key] | null | undefined;
+};
+
+/**
+ * Turns a caller's value into one that keeps the rules.
+ * @throws InvalidId where an identifier is malformed, InvalidInput for any other broken rule;
+ * the path of each issue begins with `path`.
+ */
+export function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  ...path: string[]
+): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const { issues } = result.error;
+  const ids = issues.filter((issue) => issue.code === 'custom' && issue.params?.['id']);
+  const toIssue = (issue: z.core.$ZodIssue): Issue => ({
+    path: [...path, ...issue.path.map(String)],
+    message: issue.message,
+  });
+  throw ids.length > 0 ? new InvalidId(ids.map(toIssue)) : new InvalidInput(issues.map(toIssue));
+}
+
+/** @throws InvalidId */
+export const parseId = (id: string, ...path: string[]): bigint => parse(Id, id, ...path);
