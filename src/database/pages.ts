@@ -1,0 +1,244 @@
+import { z } from 'zod';
+
+import { InvalidCursor, InvalidInput } from '../errors.ts';
+import { Id } from '../values.ts';
+import type { Database } from './database.ts';
+import { Prisma } from './generated/prisma/client.ts';
+
+/** Rows of a page that doesn't say how many, and of the largest. */
+export const DEFAULT_PAGE = 20;
+export const MAX_PAGE = 100;
+
+/** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
+interface PageArguments {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly before?: string | null | undefined;
+}
+
+export interface ListArguments<Filter, Field extends string> extends PageArguments {
+  readonly filter?: Filter | null | undefined;
+  readonly orderBy?: OrderBy<Field> | null | undefined;
+}
+
+interface OrderBy<Field extends string> {
+  readonly field: Field;
+  readonly direction: 'ASC' | 'DESC';
+}
+
+/** Something rows can be ordered by, before their id breaks ties. */
+interface SortKey<Row> {
+  readonly sql: Prisma.Sql;
+  /** The key of a row as text, the form it has in a cursor. */
+  readonly of: (row: Row) => string;
+  /** What such text has to look like. */
+  readonly text: z.ZodType<string>;
+  /** Reads such text back in SQL. */
+  readonly cast: Prisma.Sql;
+}
+
+/** A list that callers can filter, order and page through. */
+export interface Listing<Row, Filter, Field extends string> {
+  readonly from: Prisma.Sql;
+  readonly columns: Prisma.Sql;
+  readonly id: { readonly sql: Prisma.Sql; readonly of: (row: Row) => bigint };
+  /** The orders on offer; null is the order by id alone. */
+  readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
+  readonly defaultField: Field;
+  /** @throws InvalidId, InvalidInput */
+  readonly where: (filter: Filter) => Prisma.Sql[];
+}
+
+/** The column by which rows of a listing belong to a parent. */
+export interface Parent<Row> {
+  readonly sql: Prisma.Sql;
+  readonly of: (row: Row) => bigint;
+}
+
+/** One page of a connection. */
+export interface Page<Row> {
+  readonly edges: { readonly cursor: string; readonly node: Row }[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly hasPreviousPage: boolean;
+    readonly startCursor: string | null;
+    readonly endCursor: string | null;
+  };
+}
+
+/** Which rows a page shows, in the words of SQL. */
+interface Window {
+  readonly size: number;
+  readonly backwards: boolean;
+  readonly conditions: Prisma.Sql[];
+  readonly order: Prisma.Sql;
+}
+
+const { sql, join, empty } = Prisma;
+
+function pageSize({ first, last }: PageArguments): number {
+  if (first != null && last != null) {
+    throw new InvalidInput([{ path: ['last'], message: 'can not go with first.' }]);
+  }
+  const name = last == null ? 'first' : 'last';
+  const size = first ?? last ?? DEFAULT_PAGE;
+  if (size < 0 || size > MAX_PAGE) {
+    throw new InvalidInput([{ path: [name], message: `has to be 0 to ${MAX_PAGE}.` }]);
+  }
+  return size;
+}
+
+// A cursor is the row's place in the order: the field, the id and, but for the order by id, the key.
+const Cursor = z.tuple([z.string(), Id]).rest(z.string());
+
+function encodeCursor<Row, Field extends string>(
+  listing: Listing<Row, never, Field>,
+  field: Field,
+  row: Row,
+): string {
+  const key = listing.keys[field];
+  const id = String(listing.id.of(row));
+  const place = key ? [field, id, key.of(row)] : [field, id];
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
+
+/** The cursor's place as SQL, to compare rows with. */
+function decodeCursor<Row, Field extends string>(
+  listing: Listing<Row, never, Field>,
+  field: Field,
+  cursor: string,
+): Prisma.Sql | undefined {
+  const key = listing.keys[field];
+  try {
+    const [name, id, text] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    if (name !== field) return undefined;
+    if (!key) return sql`(${id}::bigint)`;
+    return sql`(${key.text.parse(text)}${key.cast}, ${id}::bigint)`;
+  } catch {
+    return undefined;
+  }
+}
+
+function toWindow<Row, Filter, Field extends string>(
+  listing: Listing<Row, Filter, Field>,
+  args: ListArguments<Filter, Field>,
+): Window {
+  const size = pageSize(args);
+  const backwards = args.last != null;
+  const field = args.orderBy?.field ?? listing.defaultField;
+  const descending = args.orderBy?.direction === 'DESC';
+  const id = listing.id.sql;
+  const key = listing.keys[field];
+  const place = key ? sql`(${key.sql}, ${id})` : sql`(${id})`;
+
+  const conditions = args.filter ? listing.where(args.filter) : [];
+  for (const end of ['after', 'before'] as const) {
+    const cursor = args[end];
+    if (cursor == null) continue;
+    const limit = decodeCursor(listing, field, cursor);
+    if (!limit) {
+      const message = 'is not a cursor of this connection in this order.';
+      throw new InvalidCursor([{ path: [end], message }]);
+    }
+    const later = (end === 'after') !== descending;
+    conditions.push(later ? sql`${place} > ${limit}` : sql`${place} < ${limit}`);
+  }
+
+  const direction = descending === backwards ? sql`asc` : sql`desc`;
+  const order = key ? sql`${key.sql} ${direction}, ${id} ${direction}` : sql`${id} ${direction}`;
+  return { size, backwards, conditions, order };
+}
+
+const whereAll = (conditions: Prisma.Sql[]): Prisma.Sql =>
+  conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
+
+/** Makes a page of the rows of a window, which were read with one more than it shows. */
+function toPage<Row, Filter, Field extends string>(
+  listing: Listing<Row, Filter, Field>,
+  args: ListArguments<Filter, Field>,
+  { size, backwards }: Window,
+  rows: Row[],
+): Page<Row> {
+  const more = rows.length > size;
+  const shown = rows.slice(0, size);
+  if (backwards) shown.reverse();
+  const field = args.orderBy?.field ?? listing.defaultField;
+  const edges = shown.map((node) => ({ cursor: encodeCursor(listing, field, node), node }));
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: backwards ? args.before != null : more,
+      hasPreviousPage: backwards ? more : args.after != null,
+      startCursor: edges.at(0)?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+/**
+ * Reads one page.
+ * @throws InvalidInput, InvalidId, InvalidCursor
+ */
+export async function loadPage<Row, Filter, Field extends string>(
+  db: Database,
+  listing: Listing<Row, Filter, Field>,
+  args: ListArguments<Filter, Field>,
+): Promise<Page<Row>> {
+  const window = toWindow(listing, args);
+  const rows = await db.query<Row>(sql`
+    select ${listing.columns} from ${listing.from} ${whereAll(window.conditions)}
+    order by ${window.order} limit ${window.size + 1}`);
+  return toPage(listing, args, window, rows);
+}
+
+/**
+ * Reads the same page of each parent, all in one statement.
+ * @throws InvalidInput, InvalidId, InvalidCursor
+ */
+export async function loadPages<Row, Filter, Field extends string>(
+  db: Database,
+  listing: Listing<Row, Filter, Field>,
+  parent: Parent<Row>,
+  request: { ids: readonly bigint[]; args: ListArguments<Filter, Field> },
+): Promise<Map<bigint, Page<Row>>> {
+  const { ids, args } = request;
+  const window = toWindow(listing, args);
+  const conditions = [sql`${parent.sql} = parent.id`, ...window.conditions];
+  const rows = await db.query<Row>(sql`
+    select page.* from unnest(${ids}::bigint[]) as parent (id) cross join lateral (
+      select ${listing.columns} from ${listing.from} ${whereAll(conditions)}
+      order by ${window.order} limit ${window.size + 1}) as page`);
+  const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
+  for (const row of rows) rowsOf.get(parent.of(row))?.push(row);
+  return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, args, window, own)]));
+}
+
+/** Counts the rows that a filter lets through. */
+export async function countRows<Row, Filter, Field extends string>(
+  db: Database,
+  listing: Listing<Row, Filter, Field>,
+  filter: Filter | null | undefined,
+): Promise<number> {
+  const conditions = filter ? listing.where(filter) : [];
+  const [row] = await db.query<{ count: bigint }>(
+    sql`select count(*) from ${listing.from} ${whereAll(conditions)}`,
+  );
+  return Number(row?.count);
+}
+
+/** Counts the rows of each parent that a filter lets through, all in one statement. */
+export async function countRowsOf<Row, Filter, Field extends string>(
+  db: Database,
+  listing: Listing<Row, Filter, Field>,
+  parent: Parent<Row>,
+  request: { ids: readonly bigint[]; filter: Filter | null | undefined },
+): Promise<Map<bigint, number>> {
+  const { ids, filter } = request;
+  const conditions = [sql`${parent.sql} = any(${ids}::bigint[])`];
+  if (filter) conditions.push(...listing.where(filter));
+  const rows = await db.query<{ id: bigint; count: bigint }>(sql`
+    select ${parent.sql} as id, count(*) from ${listing.from} ${whereAll(conditions)} group by 1`);
+  const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
+  return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));
+}
