@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+import type { Database } from '../database/database.ts';
+import { isForeignKeyViolation, isRecordNotFound } from '../database/failure.ts';
+import { type Category, Prisma } from '../database/generated/prisma/client.ts';
+import type { Listing } from '../database/pages.ts';
+import { containsText, nameKey } from '../database/text.ts';
+import { CategoryInUse, CategoryNotFound } from '../errors.ts';
+import { Description, Name, parse, parseId, Text, type Unchecked } from '../values.ts';
+
+const NewCategory = z.object({ name: Name, description: Description.nullable().default(null) });
+const CategoryUpdate = z.object({
+  name: Name.exactOptional(),
+  description: Description.nullable().exactOptional(),
+});
+const CategoryFilter = z.object({ name: Text.nullish() });
+
+/** Categories, for paging through. */
+export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
+  from: Prisma.sql`categories`,
+  columns: Prisma.sql`id, name, description`,
+  id: { sql: Prisma.sql`id`, of: (category) => category.id },
+  keys: { ID: null, NAME: nameKey },
+  defaultField: 'ID',
+  where: (filter) => {
+    const { name } = parse(CategoryFilter, filter, 'filter');
+    return name == null ? [] : [containsText(Prisma.sql`name`, name)];
+  },
+};
+
+export function categoriesByIds(db: Database, ids: readonly bigint[]): Promise<Category[]> {
+  return db.prisma.category.findMany({ where: { id: { in: [...ids] } } });
+}
+
+/** @throws InvalidInput */
+export async function createCategory(
+  db: Database,
+  input: Unchecked<typeof NewCategory>,
+): Promise<Category> {
+  return db.prisma.category.create({ data: parse(NewCategory, input, 'input') });
+}
+
+/** @throws InvalidId, InvalidInput, CategoryNotFound */
+export async function updateCategory(
+  db: Database,
+  categoryId: string,
+  input: Unchecked<typeof CategoryUpdate>,
+): Promise<Category> {
+  const id = parseId(categoryId, 'id');
+  const data = parse(CategoryUpdate, input, 'input');
+  try {
+    return await db.prisma.category.update({ where: { id }, data });
+  } catch (error) {
+    throw isRecordNotFound(error) ? new CategoryNotFound(id) : error;
+  }
+}
+
+/** @throws InvalidId, CategoryNotFound, CategoryInUse */
+export async function deleteCategory(db: Database, categoryId: string): Promise<Category> {
+  const id = parseId(categoryId, 'id');
+  try {
+    return await db.prisma.category.delete({ where: { id } });
+  } catch (error) {
+    if (isRecordNotFound(error)) throw new CategoryNotFound(id);
+    throw isForeignKeyViolation(error) ? new CategoryInUse(id) : error;
+  }
+}

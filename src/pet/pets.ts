@@ -1,0 +1,96 @@
+import { z } from 'zod';
+
+import type { Database } from '../database/database.ts';
+import { isForeignKeyViolation, isRecordNotFound } from '../database/failure.ts';
+import { type Pet, PetStatus, Prisma } from '../database/generated/prisma/client.ts';
+import type { Listing, Parent } from '../database/pages.ts';
+import { containsText, nameKey } from '../database/text.ts';
+import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
+import { Id, Name, parse, parseId, Text, type Unchecked } from '../values.ts';
+
+const Status = z.enum(PetStatus);
+const NewPet = z.object({ name: Name, categoryId: Id, status: Status.default('available') });
+const PetUpdate = z.object({
+  name: Name.exactOptional(),
+  categoryId: Id.exactOptional(),
+  status: Status.exactOptional(),
+});
+const PetFilter = z.object({
+  status: z.array(Status).nullish(),
+  categoryId: Id.nullish(),
+  name: Text.nullish(),
+});
+
+/** Rows with a pet's status, narrowed to some. */
+export const hasStatus = (status: readonly PetStatus[]): Prisma.Sql =>
+  Prisma.sql`pets.status = any(${status}::text[]::pet_status[])`;
+
+/** Pets, for paging through. */
+export const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
+  from: Prisma.sql`pets`,
+  columns: Prisma.sql`id, name, category_id as "categoryId", status`,
+  id: { sql: Prisma.sql`id`, of: (pet) => pet.id },
+  keys: { ID: null, NAME: nameKey },
+  defaultField: 'ID',
+  where: (filter) => {
+    const { status, categoryId, name } = parse(PetFilter, filter, 'filter');
+    const conditions = [];
+    if (status != null) conditions.push(hasStatus(status));
+    if (categoryId != null) conditions.push(Prisma.sql`category_id = ${categoryId}`);
+    if (name != null) conditions.push(containsText(Prisma.sql`name`, name));
+    return conditions;
+  },
+};
+
+/** Pets belong to a category. */
+export const petsByCategory: Parent<Pet> = {
+  sql: Prisma.sql`category_id`,
+  of: (pet) => pet.categoryId,
+};
+
+export function petsByIds(db: Database, ids: readonly bigint[]): Promise<Pet[]> {
+  return db.prisma.pet.findMany({ where: { id: { in: [...ids] } } });
+}
+
+/** @throws InvalidId, InvalidInput, CategoryNotFound */
+export async function createPet(db: Database, input: Unchecked<typeof NewPet>): Promise<Pet> {
+  const data = parse(NewPet, input, 'input');
+  try {
+    return await db.prisma.pet.create({ data });
+  } catch (error) {
+    throw isForeignKeyViolation(error) ? new CategoryNotFound(data.categoryId) : error;
+  }
+}
+
+/** @throws InvalidId, InvalidInput, PetNotFound, CategoryNotFound */
+export async function updatePet(
+  db: Database,
+  petId: string,
+  input: Unchecked<typeof PetUpdate>,
+): Promise<Pet> {
+  const id = parseId(petId, 'id');
+  const data = parse(PetUpdate, input, 'input');
+  try {
+    return await db.prisma.pet.update({ where: { id }, data });
+  } catch (error) {
+    if (isRecordNotFound(error)) throw new PetNotFound(id);
+    if (data.categoryId !== undefined && isForeignKeyViolation(error)) {
+      throw new CategoryNotFound(data.categoryId);
+    }
+    throw error;
+  }
+}
+
+/**
+ * Removes a pet and its inventory entry.
+ * @throws InvalidId, PetNotFound, PetInUse
+ */
+export async function deletePet(db: Database, petId: string): Promise<Pet> {
+  const id = parseId(petId, 'id');
+  try {
+    return await db.prisma.pet.delete({ where: { id } });
+  } catch (error) {
+    if (isRecordNotFound(error)) throw new PetNotFound(id);
+    throw isForeignKeyViolation(error) ? new PetInUse(id) : error;
+  }
+}
