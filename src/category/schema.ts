@@ -1,0 +1,103 @@
+import { countRows, loadPage } from '../database/pages.ts';
+import { CategoryInUse, CategoryNotFound, InvalidId, InvalidInput } from '../errors.ts';
+import { builder } from '../graphql/builder.ts';
+import { orderInput, toConnection } from '../graphql/connection.ts';
+import { parseId } from '../values.ts';
+import { categoryListing, createCategory, deleteCategory, updateCategory } from './categories.ts';
+
+export const Category = builder.prismaObject('Category', {
+  description: 'A kind of pet.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Its identifier.' }),
+    name: t.exposeString('name', { description: 'Its name: 1 to 255 characters.' }),
+    description: t.exposeString('description', {
+      nullable: true,
+      description: 'What belongs to it: at most 2,000 characters.',
+    }),
+  }),
+});
+
+const NewCategory = builder.inputType('NewCategory', {
+  description: 'A category to make.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'Its name: 1 to 255 characters.' }),
+    description: t.string({ description: 'What belongs to it: at most 2,000 characters.' }),
+  }),
+});
+
+const CategoryUpdate = builder.inputType('CategoryUpdate', {
+  description: 'What to change of a category; what is left out stays as it is.',
+  fields: (t) => ({
+    name: t.string({ description: 'Its name: 1 to 255 characters.' }),
+    description: t.string({ description: 'What belongs to it; null removes it.' }),
+  }),
+});
+
+const CategoryFilter = builder.inputType('CategoryFilter', {
+  description: 'Which categories to list.',
+  fields: (t) => ({
+    name: t.string({ description: 'Those with this in their name, in upper or lower case.' }),
+  }),
+});
+
+const CategoryOrder = orderInput('Category', {
+  ID: { description: 'The id.' },
+  NAME: { description: 'The name.' },
+});
+
+const CategoryConnection = builder.connectionObject(
+  { type: Category, name: 'CategoryConnection' },
+  { name: 'CategoryEdge' },
+);
+
+builder.queryFields((t) => ({
+  category: t.field({
+    type: Category,
+    nullable: true,
+    description: 'One category; null where there is none.',
+    args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
+    resolve: (_root, { id }, { loaders }) => loaders.category.load(parseId(id, 'id')),
+  }),
+  categories: t.connection(
+    {
+      type: Category,
+      description: 'Categories, a page at a time.',
+      args: {
+        filter: t.arg({ type: CategoryFilter, description: 'Which to list; all by default.' }),
+        orderBy: t.arg({ type: CategoryOrder, description: 'In which order; by id by default.' }),
+      },
+      resolve: (_root, args, { db }) =>
+        toConnection(loadPage(db, categoryListing, args), () =>
+          countRows(db, categoryListing, args.filter),
+        ),
+    },
+    CategoryConnection,
+  ),
+}));
+
+builder.mutationFields((t) => ({
+  createCategory: t.field({
+    type: Category,
+    description: 'Makes a category.',
+    errors: { types: [InvalidInput] },
+    args: { input: t.arg({ type: NewCategory, required: true, description: 'What to make.' }) },
+    resolve: (_root, { input }, { db }) => createCategory(db, input),
+  }),
+  updateCategory: t.field({
+    type: Category,
+    description: 'Changes a category.',
+    errors: { types: [InvalidId, InvalidInput, CategoryNotFound] },
+    args: {
+      id: t.arg.id({ required: true, description: 'Which category.' }),
+      input: t.arg({ type: CategoryUpdate, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { id, input }, { db }) => updateCategory(db, id, input),
+  }),
+  deleteCategory: t.field({
+    type: Category,
+    description: 'Removes a category that has no pets.',
+    errors: { types: [InvalidId, CategoryNotFound, CategoryInUse] },
+    args: { id: t.arg.id({ required: true, description: 'Which category.' }) },
+    resolve: (_root, { id }, { db }) => deleteCategory(db, id),
+  }),
+}));

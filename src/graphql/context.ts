@@ -1,0 +1,8 @@
+import type { Database } from '../database/database.ts';
+import type { Loaders } from './loaders.ts';
+
+/** What a resolver may use. */
+export interface Context {
+  readonly db: Database;
+  readonly loaders: Loaders;
+}

@@ -1,0 +1,133 @@
+import DataLoader from 'dataloader';
+
+import { categoriesByIds } from '../category/categories.ts';
+import type { Database } from '../database/database.ts';
+import {
+  countRowsOf,
+  type ListArguments,
+  type Listing,
+  loadPages,
+  type Page,
+  type Parent,
+} from '../database/pages.ts';
+import { CategoryNotFound, PetNotFound } from '../errors.ts';
+import { inventoryByPetIds } from '../inventory/inventory.ts';
+import { orderListing, ordersByIds, ordersByPet } from '../order/orders.ts';
+import { petListing, petsByCategory, petsByIds } from '../pet/pets.ts';
+
+// The loaders are shared by all requests, made once. A batch is what was asked for during one turn
+// of the event loop, by any request: under load many requests share a statement, and an idle server
+// waits for nothing. Nothing is cached, so nothing is ever stale; equal keys of one batch are asked
+// for once.
+const SHARED = {
+  cache: false,
+  batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
+} as const;
+
+/** Loads rows by their id; null where there is none. */
+function byId<Row>(
+  load: (ids: readonly bigint[]) => Promise<Row[]>,
+  idOf: (row: Row) => bigint,
+): DataLoader<bigint, Row | null> {
+  return new DataLoader(async (ids) => {
+    const rows = await load([...new Set(ids)]);
+    const rowOf = new Map(rows.map((row) => [idOf(row), row]));
+    return ids.map((id) => rowOf.get(id) ?? null);
+  }, SHARED);
+}
+
+/** Loads rows that a foreign key vouches for; one that was removed meanwhile is an error. */
+function byForeignKey<Row>(
+  loader: DataLoader<bigint, Row | null>,
+  notFound: (id: bigint) => Error,
+): { load: (id: bigint) => Promise<Row> } {
+  return {
+    load: async (id) => {
+      const row = await loader.load(id);
+      if (row === null) throw notFound(id);
+      return row;
+    },
+  };
+}
+
+/** What a field with arguments asks of one parent. */
+interface OfParent<Args> {
+  readonly parent: bigint;
+  readonly args: Args;
+}
+
+/** Loads something for parents, all that ask with the same arguments at once. */
+function byParent<Args, Value>(
+  load: (ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
+): DataLoader<OfParent<Args>, Value> {
+  return new DataLoader(async (keys) => {
+    const groups = new Map<string, { args: Args; ids: Set<bigint> }>();
+    const groupOf = keys.map(({ parent, args }) => {
+      const signature = JSON.stringify(args);
+      const group = groups.get(signature) ?? { args, ids: new Set() };
+      groups.set(signature, group);
+      group.ids.add(parent);
+      return group;
+    });
+    // A group that fails, as on a bad cursor, fails alone: the others may be other callers'.
+    const values = new Map<object, Promise<Map<bigint, Value>>>();
+    for (const group of groups.values()) values.set(group, load([...group.ids], group.args));
+    await Promise.allSettled(values.values());
+    return Promise.all(
+      keys.map(async ({ parent }, index) => {
+        try {
+          const value = (await values.get(groupOf[index] ?? {}))?.get(parent);
+          return value ?? new Error(`Nothing was loaded for ${parent}.`);
+        } catch (error) {
+          return error instanceof Error ? error : new Error(String(error));
+        }
+      }),
+    );
+  }, SHARED);
+}
+
+/** Loads pages, and counts, of the rows that belong to a parent. */
+function pagesByParent<Row, Filter, Field extends string>(
+  db: Database,
+  listing: Listing<Row, Filter, Field>,
+  parent: Parent<Row>,
+): {
+  pages: DataLoader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
+  counts: DataLoader<OfParent<Filter | null | undefined>, number>;
+} {
+  return {
+    pages: byParent((ids, args) => loadPages(db, listing, parent, { ids, args })),
+    counts: byParent((ids, filter) => countRowsOf(db, listing, parent, { ids, filter })),
+  };
+}
+
+export type Loaders = ReturnType<typeof createLoaders>;
+
+/** Every relation between the types, and every look-up by id. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the loaders say their types
+export function createLoaders(db: Database) {
+  const category = byId(
+    (ids) => categoriesByIds(db, ids),
+    (row) => row.id,
+  );
+  const pet = byId(
+    (ids) => petsByIds(db, ids),
+    (row) => row.id,
+  );
+  return {
+    category,
+    categoryOf: byForeignKey(category, (id) => new CategoryNotFound(id)),
+    pet,
+    petOf: byForeignKey(pet, (id) => new PetNotFound(id)),
+    order: byId(
+      (ids) => ordersByIds(db, ids),
+      (order) => order.id,
+    ),
+    inventoryItem: byId(
+      (ids) => inventoryByPetIds(db, ids),
+      (item) => item.petId,
+    ),
+    petsByCategory: pagesByParent(db, petListing, petsByCategory),
+    ordersByPet: pagesByParent(db, orderListing, ordersByPet),
+  };
+}

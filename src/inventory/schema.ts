@@ -1,0 +1,100 @@
+import { countRows, loadPage } from '../database/pages.ts';
+import { InvalidId, InvalidInput, PetNotFound } from '../errors.ts';
+import { builder } from '../graphql/builder.ts';
+import { orderInput, toConnection } from '../graphql/connection.ts';
+import { Pet, PetStatus } from '../pet/schema.ts';
+import { parseId } from '../values.ts';
+import { inventoryListing, updateInventory } from './inventory.ts';
+
+const InventoryItem = builder.prismaObject('InventoryItem', {
+  description: 'How much there is of a pet.',
+  fields: (t) => ({
+    petId: t.exposeID('petId', { description: 'The identifier of the pet.' }),
+    pet: t.field({
+      type: Pet,
+      description: 'The pet.',
+      resolve: ({ petId }, _args, { loaders }) => loaders.petOf.load(petId),
+    }),
+    quantity: t.exposeInt('quantity', { description: 'The units in stock, 0 or more.' }),
+    status: t.field({
+      type: PetStatus,
+      description: "The pet's own status.",
+      resolve: async ({ petId }, _args, { loaders }) => (await loaders.petOf.load(petId)).status,
+    }),
+  }),
+});
+
+const InventoryUpdate = builder.inputType('InventoryUpdate', {
+  description: 'What to set of an inventory entry.',
+  fields: (t) => ({
+    quantity: t.int({ required: true, description: 'The units in stock, 0 or more.' }),
+  }),
+});
+
+const InventoryFilter = builder.inputType('InventoryFilter', {
+  description: 'Which entries to list: those that meet every condition given.',
+  fields: (t) => ({
+    status: t.field({ type: [PetStatus], description: 'Pets with one of these statuses.' }),
+    maxQuantity: t.int({ description: 'Those with at most this many units.' }),
+  }),
+});
+
+const InventoryOrder = orderInput('Inventory', {
+  PET_ID: { description: "The pet's id." },
+  QUANTITY: { description: 'The units in stock.' },
+});
+
+const InventoryConnection = builder.connectionObject(
+  { type: InventoryItem, name: 'InventoryConnection' },
+  { name: 'InventoryEdge' },
+);
+
+builder.queryFields((t) => ({
+  inventoryItem: t.field({
+    type: InventoryItem,
+    nullable: true,
+    description: 'The inventory entry of one pet; null where there is none.',
+    args: { petId: t.arg.id({ required: true, description: 'The identifier of the pet.' }) },
+    resolve: (_root, { petId }, { loaders }) => loaders.inventoryItem.load(parseId(petId, 'petId')),
+  }),
+  inventory: t.connection(
+    {
+      type: InventoryItem,
+      description: 'Inventory entries, a page at a time.',
+      args: {
+        filter: t.arg({ type: InventoryFilter, description: 'Which to list; all by default.' }),
+        orderBy: t.arg({
+          type: InventoryOrder,
+          description: "In which order; by the pet's id by default.",
+        }),
+      },
+      resolve: (_root, args, { db }) =>
+        toConnection(loadPage(db, inventoryListing, args), () =>
+          countRows(db, inventoryListing, args.filter),
+        ),
+    },
+    InventoryConnection,
+  ),
+}));
+
+builder.prismaObjectField('Pet', 'inventory', (t) =>
+  t.field({
+    type: InventoryItem,
+    nullable: true,
+    description: 'How much there is of it; null where that was never set.',
+    resolve: ({ id }, _args, { loaders }) => loaders.inventoryItem.load(id),
+  }),
+);
+
+builder.mutationFields((t) => ({
+  updateInventory: t.field({
+    type: InventoryItem,
+    description: 'Sets the units in stock of a pet; makes the entry where there is none.',
+    errors: { types: [InvalidId, InvalidInput, PetNotFound] },
+    args: {
+      petId: t.arg.id({ required: true, description: 'Which pet.' }),
+      input: t.arg({ type: InventoryUpdate, required: true, description: 'What to set.' }),
+    },
+    resolve: (_root, { petId, input }, { db }) => updateInventory(db, petId, input),
+  }),
+}));

@@ -1,0 +1,141 @@
+import { Category } from '../category/schema.ts';
+import { countRows, loadPage } from '../database/pages.ts';
+import { CategoryNotFound, InvalidId, InvalidInput, PetInUse, PetNotFound } from '../errors.ts';
+import { builder } from '../graphql/builder.ts';
+import { orderInput, toConnection } from '../graphql/connection.ts';
+import { parseId } from '../values.ts';
+import { createPet, deletePet, petListing, updatePet } from './pets.ts';
+
+export const PetStatus = builder.enumType('PetStatus', {
+  description: 'Where a pet is on its way to a new home. Any status may follow any other.',
+  values: {
+    AVAILABLE: { value: 'available', description: 'It can be ordered.' },
+    PENDING: { value: 'pending', description: 'It is promised to somebody.' },
+    SOLD: { value: 'sold', description: 'It has a new home.' },
+  } as const,
+});
+
+export const Pet = builder.prismaObject('Pet', {
+  description: 'A pet of the store.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Its identifier, the same as in REST.' }),
+    name: t.exposeString('name', { description: 'Its name: 1 to 255 characters.' }),
+    categoryId: t.exposeID('categoryId', { description: 'The identifier of its category.' }),
+    category: t.field({
+      type: Category,
+      description: 'The category it belongs to.',
+      resolve: (pet, _args, { loaders }) => loaders.categoryOf.load(pet.categoryId),
+    }),
+    status: t.expose('status', { type: PetStatus, description: 'Whether it can be ordered.' }),
+  }),
+});
+
+const NewPet = builder.inputType('NewPet', {
+  description: 'A pet to make.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'Its name: 1 to 255 characters.' }),
+    categoryId: t.id({ required: true, description: 'The category it belongs to.' }),
+    status: t.field({
+      type: PetStatus,
+      required: true,
+      defaultValue: 'available',
+      description: 'Whether it can be ordered.',
+    }),
+  }),
+});
+
+const PetUpdate = builder.inputType('PetUpdate', {
+  description: 'What to change of a pet; what is left out stays as it is.',
+  fields: (t) => ({
+    name: t.string({ description: 'Its name: 1 to 255 characters.' }),
+    categoryId: t.id({ description: 'The category it belongs to.' }),
+    status: t.field({ type: PetStatus, description: 'Whether it can be ordered.' }),
+  }),
+});
+
+const PetFilter = builder.inputType('PetFilter', {
+  description: 'Which pets to list: those that meet every condition given.',
+  fields: (t) => ({
+    status: t.field({ type: [PetStatus], description: 'Those with one of these statuses.' }),
+    categoryId: t.id({ description: 'Those of this category.' }),
+    name: t.string({ description: 'Those with this in their name, in upper or lower case.' }),
+  }),
+});
+
+const PetOrder = orderInput('Pet', {
+  ID: { description: 'The id.' },
+  NAME: { description: 'The name.' },
+});
+
+const PetConnection = builder.connectionObject(
+  { type: Pet, name: 'PetConnection' },
+  { name: 'PetEdge' },
+);
+
+builder.queryFields((t) => ({
+  pet: t.field({
+    type: Pet,
+    nullable: true,
+    description: 'One pet; null where there is none.',
+    args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
+    resolve: (_root, { id }, { loaders }) => loaders.pet.load(parseId(id, 'id')),
+  }),
+  pets: t.connection(
+    {
+      type: Pet,
+      description: 'Pets, a page at a time.',
+      args: {
+        filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
+        orderBy: t.arg({ type: PetOrder, description: 'In which order; by id by default.' }),
+      },
+      resolve: (_root, args, { db }) =>
+        toConnection(loadPage(db, petListing, args), () => countRows(db, petListing, args.filter)),
+    },
+    PetConnection,
+  ),
+}));
+
+builder.prismaObjectField('Category', 'pets', (t) =>
+  t.connection(
+    {
+      type: Pet,
+      description: 'The pets of this category, a page at a time.',
+      args: {
+        filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
+        orderBy: t.arg({ type: PetOrder, description: 'In which order; by id by default.' }),
+      },
+      resolve: ({ id: parent }, args, { loaders }) =>
+        toConnection(loaders.petsByCategory.pages.load({ parent, args }), () =>
+          loaders.petsByCategory.counts.load({ parent, args: args.filter }),
+        ),
+    },
+    PetConnection,
+  ),
+);
+
+builder.mutationFields((t) => ({
+  createPet: t.field({
+    type: Pet,
+    description: 'Makes a pet.',
+    errors: { types: [InvalidId, InvalidInput, CategoryNotFound] },
+    args: { input: t.arg({ type: NewPet, required: true, description: 'What to make.' }) },
+    resolve: (_root, { input }, { db }) => createPet(db, input),
+  }),
+  updatePet: t.field({
+    type: Pet,
+    description: 'Changes a pet.',
+    errors: { types: [InvalidId, InvalidInput, PetNotFound, CategoryNotFound] },
+    args: {
+      id: t.arg.id({ required: true, description: 'Which pet.' }),
+      input: t.arg({ type: PetUpdate, required: true, description: 'What to change.' }),
+    },
+    resolve: (_root, { id, input }, { db }) => updatePet(db, id, input),
+  }),
+  deletePet: t.field({
+    type: Pet,
+    description: 'Removes a pet that has no orders, and its inventory entry.',
+    errors: { types: [InvalidId, PetNotFound, PetInUse] },
+    args: { id: t.arg.id({ required: true, description: 'Which pet.' }) },
+    resolve: (_root, { id }, { db }) => deletePet(db, id),
+  }),
+}));
