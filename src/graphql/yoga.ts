@@ -1,0 +1,35 @@
+import { createYoga, type YogaServerInstance } from 'graphql-yoga';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { Database } from '../database/database.ts';
+import type { Log } from '../log.ts';
+import { useClientErrors } from './client-errors.ts';
+import type { Context } from './context.ts';
+import { createLoaders } from './loaders.ts';
+import { useParameters } from './parameters.ts';
+import { schema } from './schema.ts';
+
+interface NodeContext {
+  req: IncomingMessage;
+  res: ServerResponse;
+}
+
+export type GraphqlHandler = YogaServerInstance<NodeContext, Context>;
+
+/** GraphQL over HTTP at /graphql. */
+export function createGraphqlHandler(db: Database, log: Log): GraphqlHandler {
+  const context: Context = { db, loaders: createLoaders(db) };
+  return createYoga<NodeContext, Context>({
+    schema,
+    context,
+    plugins: [useParameters(), useClientErrors(log)],
+    logging: false,
+    // useClientErrors masks every error, those of parsing and validation too.
+    maskedErrors: false,
+    maxRequestBodySize: false,
+    multipart: false,
+    cors: false,
+    graphiql: false,
+    landingPage: false,
+  });
+}
