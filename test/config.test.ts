@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { ConfigError, readConfig } from '../src/config.ts';
+
+const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 4000,
+  dataDir: resolve('.data'),
+  databaseUrl: undefined,
+  sampleStore: true,
+  sunset: new Date('2027-12-31T00:00:00Z'),
+  logLevel: 'info',
+};
+
+describe('the configuration', () => {
+  it('needs nothing', () => {
+    expect(readConfig({})).toMatchObject(DEFAULTS);
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    const names = ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SAMPLE_STORE', 'SUNSET_DATE'];
+    const environment = Object.fromEntries([...names, 'LOG_LEVEL'].map((name) => [name, '']));
+    expect(readConfig(environment)).toEqual(readConfig({}));
+  });
+
+  it('ignores variables of others', () => {
+    expect(readConfig({ PATH: '/bin', port: '1' })).toEqual(readConfig({}));
+  });
+
+  it.each([
+    ['HOST', '0.0.0.0', { host: '0.0.0.0' }],
+    ['HOST', '::1', { host: '::1' }],
+    ['PORT', '8080', { port: 8080 }],
+    ['PORT', '0', { port: 0 }],
+    ['PORT', '65535', { port: 65_535 }],
+    ['DATA_DIR', '/var/lib/store', { dataDir: '/var/lib/store' }],
+    ['DATA_DIR', 'here', { dataDir: resolve('here') }],
+    ['SAMPLE_STORE', 'false', { sampleStore: false }],
+    ['SAMPLE_STORE', 'true', { sampleStore: true }],
+    ['SUNSET_DATE', '2028-02-29', { sunset: new Date('2028-02-29T00:00:00Z') }],
+    ['SUNSET_DATE', '2026-11-01', { sunset: new Date('2026-11-01T00:00:00Z') }],
+    ['LOG_LEVEL', 'debug', { logLevel: 'debug' }],
+    ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
+  ])('takes %s=%s', (name, value, expected) => {
+    expect(readConfig({ [name]: value })).toMatchObject({ ...DEFAULTS, ...expected });
+  });
+
+  it.each(['postgresql://me:secret@db:5432/store', 'postgres://localhost/store?sslmode=require'])(
+    'takes DATABASE_URL=%s, and fills no sample store there unless asked to',
+    (databaseUrl) => {
+      const environment = { DATABASE_URL: databaseUrl };
+      expect(readConfig(environment)).toMatchObject({ databaseUrl, sampleStore: false });
+      const asked = readConfig({ ...environment, SAMPLE_STORE: 'true' });
+      expect(asked).toMatchObject({ databaseUrl, sampleStore: true });
+    },
+  );
+
+  it.each([
+    ['PORT', 'abc'],
+    ['PORT', '-1'],
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['PORT', '1e3'],
+    ['PORT', '0x50'],
+    ['PORT', ' 80'],
+    ['PORT', '80 '],
+    ['DATABASE_URL', 'nonsense'],
+    ['DATABASE_URL', 'mysql://localhost/store'],
+    ['DATABASE_URL', 'http://localhost/store'],
+    ['DATABASE_URL', 'localhost:5432/store'],
+    ['SAMPLE_STORE', 'yes'],
+    ['SAMPLE_STORE', '1'],
+    ['SAMPLE_STORE', 'TRUE'],
+    ['SUNSET_DATE', 'tomorrow'],
+    ['SUNSET_DATE', '31.12.2027'],
+    ['SUNSET_DATE', '2027-13-01'],
+    ['SUNSET_DATE', '2027-02-30'],
+    ['SUNSET_DATE', '2027-12-31T00:00:00Z'],
+    ['SUNSET_DATE', '2026-10-31'],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_LEVEL', 'INFO'],
+  ])('refuses %s=%s, naming the variable', (name, value) => {
+    const read = () => readConfig({ [name]: value });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(`^${name} (has to|can)[^:]*`));
+  });
+
+  it('names every variable that is wrong at once', () => {
+    expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(/PORT .*LOG_LEVEL /s);
+  });
+
+  it('shows no password of a bad DATABASE_URL', () => {
+    expect(() => readConfig({ DATABASE_URL: 'mysql://me:hunter2@db/store' })).toThrow(
+      /^(?!.*hunter2)/s,
+    );
+  });
+
+  it('can not be changed', () => {
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  });
+});
+
+describe('a start with a bad configuration', () => {
+  it('ends with a sentence that names the variable, and no stack', async () => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+      env: { PORT: 'abc' },
+    });
+    const chunks: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const code = await new Promise((done) => void child.once('close', done));
+    const output = Buffer.concat(chunks).toString();
+    expect(code).toBe(1);
+    expect(output).toContain('PORT has to be a port, 0 to 65535.');
+    expect(output).not.toMatch(/\bat .*:\d+:\d+|"stack"|node_modules/);
+    expect(output.trim().split('\n')).toHaveLength(1);
+  });
+});

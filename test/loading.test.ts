@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, startGateway } from './support/gateway.ts';
+
+let gateway: Gateway;
+
+/** 30 categories with 4 pets each, every pet with stock and two orders. */
+beforeAll(async () => {
+  gateway = await startGateway();
+  const { prisma } = gateway.db;
+  const categories = await prisma.category.createManyAndReturn({
+    data: Array.from({ length: 30 }, (_, index) => ({ name: `Category ${index}` })),
+  });
+  const pets = await prisma.pet.createManyAndReturn({
+    data: categories.flatMap(({ id }) =>
+      Array.from({ length: 4 }, (_, index) => ({ name: `Pet ${index}`, categoryId: id })),
+    ),
+  });
+  await prisma.inventoryItem.createMany({
+    data: pets.map(({ id }) => ({ petId: id, quantity: 9 })),
+  });
+  await prisma.order.createMany({
+    data: pets.flatMap(({ id }) => [
+      { petId: id, quantity: 1 },
+      { petId: id, quantity: 2 },
+    ]),
+  });
+});
+afterAll(() => gateway.close());
+
+async function statementsOf(query: string, first: number): Promise<number> {
+  gateway.statements.length = 0;
+  await gateway.data(query, { first });
+  return gateway.statements.length;
+}
+
+describe('the number of SQL statements', () => {
+  it.each([
+    ['a page of pets', 'pets(first: $first) { nodes { id name } }', 1],
+    ['a page that is counted', 'pets(first: $first) { totalCount nodes { id } }', 2],
+    ['pets with category', 'pets(first: $first) { nodes { category { name } } }', 2],
+    [
+      'orders, three levels deep',
+      'orders(first: $first) { nodes { quantity pet { name category { name } } } }',
+      3,
+    ],
+    ['inventory with status', 'inventory(first: $first) { nodes { status pet { name } } }', 2],
+    [
+      'pets of categories',
+      'categories(first: $first) { nodes { pets(first: 2) { nodes { id } } } }',
+      2,
+    ],
+    [
+      'pets of categories, counted',
+      'categories(first: $first) { nodes { pets { totalCount nodes { id } } } }',
+      3,
+    ],
+    [
+      'lists in lists in lists',
+      `categories(first: $first) {
+        nodes { pets(first: 3) { nodes { inventory { quantity } orders(last: 1) { nodes { id pet { name } } } } } }
+      }`,
+      5,
+    ],
+  ])('does not grow with the rows: %s', async (_what, fields, statements) => {
+    const query = `query ($first: Int!) { ${fields} }`;
+    expect(await statementsOf(query, 2)).toBe(statements);
+    expect(await statementsOf(query, 30)).toBe(statements);
+  });
+
+  it('is shared by look-ups that come together', async () => {
+    gateway.statements.length = 0;
+    const { a, b, none } = await gateway.data(
+      '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
+    );
+    expect([a.id, b.id, none]).toEqual(['1', '2', null]);
+    expect(gateway.statements).toHaveLength(1);
+  });
+});
+
+describe('a batch', () => {
+  const NESTED = `query ($after: String) {
+    categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
+  }`;
+
+  it('fails for the caller with the bad cursor alone', async () => {
+    const [good, bad] = await Promise.all([
+      gateway.graphql(NESTED),
+      gateway.graphql(NESTED, { after: 'nonsense' }),
+    ]);
+    expect(good.errors).toBeUndefined();
+    expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
+  });
+
+  it('keeps what each alias asks for apart', async () => {
+    const { category } = await gateway.data(`{
+      category(id: 1) {
+        one: pets(first: 1) { nodes { name } }
+        last: pets(last: 1) { nodes { name } }
+        none: pets(filter: { status: [SOLD] }) { totalCount }
+        all: pets { totalCount }
+      }
+    }`);
+    expect(category).toEqual({
+      one: { nodes: [{ name: 'Pet 0' }] },
+      last: { nodes: [{ name: 'Pet 3' }] },
+      none: { totalCount: 0 },
+      all: { totalCount: 4 },
+    });
+  });
+});
+
+describe('an operation that asks for too much', () => {
+  it.each([
+    [
+      'rows',
+      '{ pets(first: 100) { nodes { category { pets(first: 100) { nodes { category { pets(first: 100) { nodes { id } } } } } } } } }',
+    ],
+    [
+      'levels',
+      `{ pet(id: 1) { ${'category { pets(first: 1) { nodes { '.repeat(10)} id ${'} } } '.repeat(10)} } }`,
+    ],
+  ])('in %s is refused before the database is asked', async (_what, query) => {
+    gateway.statements.length = 0;
+    const { errors } = await gateway.graphql(query);
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', status: 400 });
+    expect(gateway.statements).toEqual([]);
+  });
+});

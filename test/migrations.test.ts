@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+
+import { PGlite } from '@electric-sql/pglite';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+
+import { MigrationError } from '../src/database/migrate.ts';
+import { migratePglite } from '../src/database/pglite.ts';
+import type { Log } from '../src/log.ts';
+
+const FOLDER = new URL('../prisma/migrations/', import.meta.url);
+const NAME = '20261121000000_pet_store';
+
+const openCopy = (): Promise<PGlite> =>
+  PGlite.create({ loadDataDir: new Blob([inject('emptyDatabase')]) });
+
+let logged: unknown[] = [];
+const keep = (entry: unknown): void => void logged.push(entry);
+const log: Log = {
+  debug: keep,
+  info: keep,
+  warn: keep,
+  error: keep,
+  isLevelEnabled: () => false,
+};
+
+describe('the migrations', () => {
+  let pglite: PGlite;
+  beforeAll(async () => {
+    pglite = await openCopy();
+  });
+  afterAll(() => pglite.close());
+
+  const empty = () => pglite.exec('drop schema public cascade; create schema public');
+  beforeEach(async () => {
+    await empty();
+    await migratePglite(pglite, log);
+    logged = [];
+  });
+
+  const migrations = async () =>
+    (await pglite.query<Record<string, unknown>>('select * from _prisma_migrations')).rows;
+
+  it('are recorded as Prisma records them', async () => {
+    const files = (await readdir(FOLDER)).filter((name) => /^\d{14}_/.test(name)).toSorted();
+    const rows = await migrations();
+    expect(rows.map((row) => String(row['migration_name'])).toSorted()).toEqual(files);
+    for (const row of rows) {
+      const file = await readFile(
+        new URL(`${String(row['migration_name'])}/migration.sql`, FOLDER),
+      );
+      expect(row).toMatchObject({
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        checksum: createHash('sha256').update(file).digest('hex'),
+        finished_at: expect.any(Date),
+        started_at: expect.any(Date),
+        rolled_back_at: null,
+        logs: null,
+        applied_steps_count: 1,
+      });
+    }
+  });
+
+  it('are applied once', async () => {
+    const before = await migrations();
+    await migratePglite(pglite, log);
+    expect(await migrations()).toEqual(before);
+    expect(logged).toEqual([]);
+  });
+
+  it('leave nothing behind when one fails, and can be tried again', async () => {
+    await empty();
+    await pglite.exec('create table pets ()');
+    await expect(migratePglite(pglite, log)).rejects.toThrow(`Migration ${NAME} failed.`);
+    expect(await migrations()).toEqual([]);
+    await pglite.exec('drop table pets');
+    await migratePglite(pglite, log);
+    expect(await migrations()).toHaveLength(1);
+  });
+
+  it('leave the lock to others when they are refused', async () => {
+    await pglite.exec(`update _prisma_migrations set checksum = 'x'`);
+    await expect(migratePglite(pglite, log)).rejects.toThrow(MigrationError);
+    const { rows } = await pglite.query(`select 1 from pg_locks where locktype = 'advisory'`);
+    expect(rows).toEqual([]);
+  });
+
+  it.each([
+    ['was changed after it was applied', `update _prisma_migrations set checksum = 'x'`, NAME],
+    [
+      'has no file',
+      `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+       values ('x', 'x', '20991231000000_future', now())`,
+      '20991231000000_future',
+    ],
+    ['never finished', `update _prisma_migrations set finished_at = null`, NAME],
+  ])('are refused where one %s', async (_what, sql, name) => {
+    await pglite.exec(sql);
+    const error = await migratePglite(pglite, log).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(MigrationError);
+    expect((error as MigrationError).message).toContain(name);
+  });
+
+  it('pass over one that Prisma rolled back', async () => {
+    await pglite.exec(
+      `insert into _prisma_migrations (id, checksum, migration_name, rolled_back_at)
+       values ('x', 'x', '${NAME}', now())`,
+    );
+    await migratePglite(pglite, log);
+    expect(logged).toEqual([]);
+  });
+});
+
+describe('the tables', () => {
+  let pglite: PGlite;
+  beforeAll(async () => {
+    pglite = await openCopy();
+    await pglite.exec(`
+      insert into categories (name) values ('Fish');
+      insert into pets (name, category_id) values ('Nemo', 1);
+      insert into inventory_items values (1, 0);
+      insert into orders (pet_id, quantity) values (1, 1)`);
+  });
+  afterAll(() => pglite.close());
+
+  it.each([
+    ['a negative stock', 'update inventory_items set quantity = -1'],
+    ['a stock beyond int32', 'update inventory_items set quantity = 2147483648'],
+    ['an order of nothing', 'update orders set quantity = 0'],
+    ['an order of fewer than nothing', 'update orders set quantity = -1'],
+    ['an order of a pet that is not there', 'update orders set pet_id = 99'],
+    ['stock of a pet that is not there', 'insert into inventory_items values (99, 1)'],
+    ['a second stock of a pet', 'insert into inventory_items values (1, 1)'],
+    ['a pet of a category that is not there', 'update pets set category_id = 99'],
+    ['a pet without a category', 'update pets set category_id = null'],
+    ['a blank name of a pet', `update pets set name = '  '`],
+    ['a blank name of a category', `update categories set name = ''`],
+    ['a name of 256 characters', `update pets set name = repeat('x', 256)`],
+    ['a status of its own', `update pets set status = 'AVAILABLE'`],
+    ['deleting a pet with orders', 'delete from pets'],
+    ['deleting a category with pets', 'delete from categories'],
+  ])('refuse %s', async (_what, sql) => {
+    await expect(pglite.exec(sql)).rejects.toThrow(/violates|out of range|too long|invalid input/);
+  });
+
+  it('have the columns that operators know', async () => {
+    const { rows } = await pglite.query<{ column: string; type: string }>(`
+      select table_name || '.' || column_name as column, udt_name as type
+      from information_schema.columns
+      where table_schema = 'public' and table_name <> '_prisma_migrations'
+      order by table_name, ordinal_position`);
+    expect(rows.map(({ column, type }) => `${column} ${type}`)).toEqual([
+      'categories.id int8',
+      'categories.name varchar',
+      'categories.description varchar',
+      'inventory_items.pet_id int8',
+      'inventory_items.quantity int4',
+      'orders.id int8',
+      'orders.pet_id int8',
+      'orders.quantity int4',
+      'orders.ship_date timestamptz',
+      'orders.complete bool',
+      'pets.id int8',
+      'pets.name varchar',
+      'pets.category_id int8',
+      'pets.status pet_status',
+    ]);
+  });
+});

@@ -1,0 +1,97 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { expect, inject } from 'vitest';
+
+import { readConfig } from '../../src/config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { openPglite } from '../../src/database/pglite.ts';
+import type { Log } from '../../src/log.ts';
+import { createGateway } from '../../src/server.ts';
+
+/** One GraphQL error as a caller sees it. */
+export interface ClientError {
+  message: string;
+  path?: (string | number)[];
+  locations?: { line: number; column: number }[];
+  extensions: {
+    code: string;
+    status: number;
+    issues?: { path: string[]; message: string }[];
+    available?: number;
+  };
+}
+
+// The tests read answers whose shape the query beside them says.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Data = any;
+
+export interface GraphqlAnswer {
+  status: number;
+  data: Data;
+  errors: ClientError[] | undefined;
+}
+
+export interface Gateway {
+  readonly url: string;
+  readonly db: Database;
+  /** The SQL statements since it was last emptied. */
+  readonly statements: string[];
+  /** What was logged as an error; a test that expects one empties it. */
+  readonly loggedErrors: unknown[];
+  /** Posts an operation; the answer has no errors unless the caller looks at them. */
+  graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>;
+  /** Posts an operation that succeeds, and gives its data. */
+  data(query: string, variables?: Record<string, unknown>): Promise<Data>;
+  rest(path: string, init?: RequestInit): Promise<Response>;
+  close(): Promise<void>;
+}
+
+const ignore = (): void => {};
+
+/** Starts the real gateway on a free port, over its own copy of the empty database. */
+export async function startGateway(environment: Record<string, string> = {}): Promise<Gateway> {
+  const statements: string[] = [];
+  const loggedErrors: unknown[] = [];
+  const log: Log = {
+    debug: (entry: { sql?: string }) => void (entry.sql && statements.push(entry.sql)),
+    info: ignore,
+    warn: ignore,
+    error: (entry: unknown) => void loggedErrors.push(entry),
+    isLevelEnabled: () => true,
+  };
+  const db = await openPglite({ loadDataDir: new Blob([inject('emptyDatabase')]) }, log);
+  const server: Server = createGateway(db, readConfig(environment), log);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const graphql: Gateway['graphql'] = async (query, variables) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = (await response.json()) as GraphqlAnswer;
+    return { status: response.status, data, errors };
+  };
+
+  return {
+    url,
+    db,
+    statements,
+    loggedErrors,
+    graphql,
+    data: async (query, variables) => {
+      const { data, errors } = await graphql(query, variables);
+      expect(errors).toBeUndefined();
+      return data;
+    },
+    rest: (path, init) => fetch(url + path, init),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+      await db.close();
+      expect(loggedErrors).toEqual([]);
+    },
+  };
+}
