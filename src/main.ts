@@ -1,8 +1,10 @@
 import type { Server } from 'node:http';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { type Config, ConfigError, readConfig } from './config.ts';
 import type { Database } from './database/database.ts';
+import { toStoreError } from './database/failure.ts';
 import { MigrationError } from './database/migrate.ts';
 import { openPglite } from './database/pglite.ts';
 import { openPostgres } from './database/postgres.ts';
@@ -10,10 +12,13 @@ import { fillSampleStore } from './database/sample-store.ts';
 import { createLog, type Log } from './log.ts';
 import { createGateway } from './server.ts';
 
-const openDatabase = (config: Config, log: Log): Promise<Database> =>
-  config.databaseUrl
-    ? openPostgres(config.databaseUrl, log)
-    : openPglite({ dataDir: join(config.dataDir, 'pglite') }, log);
+async function openDatabase({ databaseUrl, dataDir }: Config, log: Log): Promise<Database> {
+  if (databaseUrl) return openPostgres(databaseUrl, log);
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
+  });
+  return openPglite({ dataDir: join(dataDir, 'pglite') }, log);
+}
 
 function urlOf(server: Server): string {
   const bound = server.address();
@@ -51,7 +56,9 @@ async function start(config: Config, log: Log): Promise<void> {
 function explain(error: unknown, log: Log): void {
   const plain = error instanceof ConfigError || error instanceof MigrationError;
   const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const unreachable = toStoreError(error).code === 'SERVICE_UNAVAILABLE';
   if (plain && !error.cause) log.error(error.message);
+  else if (unreachable) log.error({ err: error }, 'DATABASE_URL: the database can not be reached.');
   else if (inUse) log.error('PORT is in use by another program: choose another.');
   else log.error({ err: error }, 'The gateway could not start.');
 }

@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 
@@ -20,10 +18,9 @@ export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
     log,
   );
 
-/** Opens the embedded PostgreSQL in `dataDir`; without one it lives in memory. */
+/** Opens the embedded PostgreSQL in `dataDir`, whose parent exists; without one it lives in memory. */
 export async function openPglite(options: PGliteOptions, log: Log): Promise<Database> {
   const { dataDir } = options;
-  if (dataDir) await mkdir(dataDir, { recursive: true });
   const pglite = await PGlite.create(options);
   await migratePglite(pglite, log);
   return createDatabase({
