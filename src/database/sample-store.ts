@@ -63,12 +63,14 @@ const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 
 /** Makes the sample store in a database that never held a category; false in any other. */
-export async function fillSampleStore(db: Database): Promise<boolean> {
-  const [used] = await db.prisma.$queryRaw<{ ever: boolean }[]>`
-    select is_called as ever from categories_id_seq`;
-  if (used?.ever) return false;
-  await db.prisma.$transaction(async (tx) => {
-    const categories = await tx.category.createManyAndReturn({
+export function fillSampleStore({ transaction }: Database): Promise<boolean> {
+  return transaction(async ({ prisma }) => {
+    // Gateways that start at once wait for each other here.
+    await prisma.$executeRaw`lock table categories in exclusive mode`;
+    const [used] = await prisma.$queryRaw<{ ever: boolean }[]>`
+      select is_called as ever from categories_id_seq`;
+    if (used?.ever) return false;
+    const categories = await prisma.category.createManyAndReturn({
       data: CATEGORIES.map(([name, description]) => ({ name, description })),
     });
     // Pet 1 is the first of the first category, pet 2 the first of the second, and so on.
@@ -78,13 +80,13 @@ export async function fillSampleStore(db: Database): Promise<boolean> {
       categoryId: categories[index % 10]?.id ?? 0n,
       status: statusOf(index),
     }));
-    const pets = await tx.pet.createManyAndReturn({ data: newPets });
-    await tx.inventoryItem.createMany({
+    const pets = await prisma.pet.createManyAndReturn({ data: newPets });
+    await prisma.inventoryItem.createMany({
       data: pets
         .filter((_, index) => index % 9 !== 8)
         .map(({ id }, index) => ({ petId: id, quantity: (index * 7 + 12) % 23 })),
     });
-    await tx.order.createMany({
+    await prisma.order.createMany({
       data: Array.from({ length: 40 }, (_, index) => ({
         petId: pets[(index * 13) % 100]?.id ?? 0n,
         quantity: (index % 4) + 1,
@@ -92,6 +94,6 @@ export async function fillSampleStore(db: Database): Promise<boolean> {
         complete: index % 3 === 0,
       })),
     });
+    return true;
   });
-  return true;
 }

@@ -1,0 +1,42 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { type Config, ConfigError } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Database } from './database.ts';
+import { lockFolder } from './folder-lock.ts';
+import { createPglite, migratePglite, openPglite } from './pglite.ts';
+import { migratePostgres, openPostgres } from './postgres.ts';
+import { fillSampleStore } from './sample-store.ts';
+
+async function openEmbedded(config: Config, log: Log): Promise<Database> {
+  const { dataDir } = config;
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
+  });
+  const unlock = await lockFolder(dataDir);
+  const pglite = await createPglite({ dataDir: join(dataDir, 'pglite') });
+  if (config.migrate) await migratePglite(pglite, log);
+  const db = await openPglite(pglite, log);
+  return {
+    ...db,
+    close: async () => {
+      await db.close();
+      await unlock();
+    },
+  };
+}
+
+/**
+ * Opens the database that the configuration names, migrates it and fills it where it says so.
+ * @throws ConfigError, MigrationError
+ */
+export async function openDatabase(config: Config, log: Log): Promise<Database> {
+  const { databaseUrl } = config;
+  if (databaseUrl && config.migrate) await migratePostgres(databaseUrl, config, log);
+  const db = databaseUrl
+    ? await openPostgres(databaseUrl, config, log)
+    : await openEmbedded(config, log);
+  if (config.sampleStore && (await fillSampleStore(db))) log.info('Filled the sample store.');
+  return db;
+}

@@ -1,0 +1,27 @@
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { toStoreError } from './database/failure.ts';
+import { MigrationError } from './database/migrations.ts';
+import { createLog, type Log } from './log.ts';
+
+/** What a person can do something about is one sentence; anything else is shown whole. */
+function explain(error: unknown, log: Log): void {
+  const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const unreachable = toStoreError(error).code === 'SERVICE_UNAVAILABLE';
+  if (error instanceof ConfigError || error instanceof MigrationError) log.error(error.message);
+  else if (unreachable) log.error({ err: error }, 'DATABASE_URL: the database can not be reached.');
+  else if (inUse) log.error('PORT is in use by another program: choose another.');
+  else log.error({ err: error }, 'The gateway could not start.');
+}
+
+/** Runs a program with the configuration; one that fails says why and ends with exit code 1. */
+export async function run(program: (config: Config, log: Log) => Promise<void>): Promise<void> {
+  let log = createLog('error');
+  try {
+    const config = readConfig();
+    log = createLog(config.logLevel);
+    await program(config, log);
+  } catch (error) {
+    explain(error, log);
+    process.exit(1);
+  }
+}
