@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -10,6 +11,15 @@ const DEFAULTS = {
   port: 4000,
   dataDir: resolve('.data'),
   databaseUrl: undefined,
+  pgbouncer: false,
+  poolSize: 10,
+  connectTimeoutMs: 5000,
+  statementTimeoutMs: 10_000,
+  migrate: true,
+  idempotencyMs: 86_400_000,
+  workers: 1,
+  stopDelayMs: 1000,
+  stopTimeoutMs: 30_000,
   sampleStore: true,
   sunset: new Date('2027-12-31T00:00:00Z'),
   logLevel: 'info',
@@ -21,8 +31,10 @@ describe('the configuration', () => {
   });
 
   it('takes an empty variable for one that is not set', () => {
-    const names = ['HOST', 'PORT', 'DATA_DIR', 'DATABASE_URL', 'SAMPLE_STORE', 'SUNSET_DATE'];
-    const environment = Object.fromEntries([...names, 'LOG_LEVEL'].map((name) => [name, '']));
+    const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8');
+    const names = [...source.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(10);
+    const environment = Object.fromEntries(names.map((name) => [name, '']));
     expect(readConfig(environment)).toEqual(readConfig({}));
   });
 
@@ -38,6 +50,15 @@ describe('the configuration', () => {
     ['PORT', '65535', { port: 65_535 }],
     ['DATA_DIR', '/var/lib/store', { dataDir: '/var/lib/store' }],
     ['DATA_DIR', 'here', { dataDir: resolve('here') }],
+    ['PGBOUNCER', 'true', { pgbouncer: true }],
+    ['POOL_SIZE', '1', { poolSize: 1 }],
+    ['CONNECT_TIMEOUT_MS', '100', { connectTimeoutMs: 100 }],
+    ['STATEMENT_TIMEOUT_MS', '60000', { statementTimeoutMs: 60_000 }],
+    ['MIGRATE', 'false', { migrate: false }],
+    ['IDEMPOTENCY_HOURS', '1', { idempotencyMs: 3_600_000 }],
+    ['WORKERS', '1', { workers: 1 }],
+    ['STOP_DELAY_MS', '0', { stopDelayMs: 0 }],
+    ['STOP_TIMEOUT_MS', '0', { stopTimeoutMs: 0 }],
     ['SAMPLE_STORE', 'false', { sampleStore: false }],
     ['SAMPLE_STORE', 'true', { sampleStore: true }],
     ['SUNSET_DATE', '2028-02-29', { sunset: new Date('2028-02-29T00:00:00Z') }],
@@ -71,6 +92,20 @@ describe('the configuration', () => {
     ['DATABASE_URL', 'mysql://localhost/store'],
     ['DATABASE_URL', 'http://localhost/store'],
     ['DATABASE_URL', 'localhost:5432/store'],
+    ['PGBOUNCER', 'yes'],
+    ['POOL_SIZE', '0'],
+    ['POOL_SIZE', '1001'],
+    ['CONNECT_TIMEOUT_MS', '99'],
+    ['CONNECT_TIMEOUT_MS', '5s'],
+    ['STATEMENT_TIMEOUT_MS', '0'],
+    ['STATEMENT_TIMEOUT_MS', '99999999999999999999'],
+    ['MIGRATE', '0'],
+    ['IDEMPOTENCY_HOURS', '0.5'],
+    ['WORKERS', '0'],
+    ['WORKERS', '257'],
+    ['WORKERS', 'auto'],
+    ['STOP_DELAY_MS', '-1'],
+    ['STOP_TIMEOUT_MS', 'never'],
     ['SAMPLE_STORE', 'yes'],
     ['SAMPLE_STORE', '1'],
     ['SAMPLE_STORE', 'TRUE'],
@@ -86,6 +121,12 @@ describe('the configuration', () => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} (has to|can)[^:]*`));
+  });
+
+  it('refuses several workers on the embedded database, which is for one process', () => {
+    expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS needs DATABASE_URL/);
+    const environment = { WORKERS: '2', DATABASE_URL: 'postgresql://localhost/store' };
+    expect(readConfig(environment)).toMatchObject({ workers: 2 });
   });
 
   it('names every variable that is wrong at once', () => {
@@ -105,7 +146,7 @@ describe('the configuration', () => {
 
 describe('a start with a bad configuration', () => {
   it('ends with a sentence that names the variable, and no stack', async () => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts'], {
+    const child = spawn(process.execPath, ['dist/main.js'], {
       env: { PORT: 'abc' },
     });
     const chunks: Buffer[] = [];
@@ -114,7 +155,7 @@ describe('a start with a bad configuration', () => {
     const code = await new Promise((done) => void child.once('close', done));
     const output = Buffer.concat(chunks).toString();
     expect(code).toBe(1);
-    expect(output).toContain('PORT has to be a port, 0 to 65535.');
+    expect(output).toContain('PORT has to be a whole number, 0 to 65535.');
     expect(output).not.toMatch(/\bat .*:\d+:\d+|"stack"|node_modules/);
     expect(output.trim().split('\n')).toHaveLength(1);
   });

@@ -1,8 +1,10 @@
+import { z } from 'zod';
+
 import { StoreError } from '../errors.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
-// Prisma's codes for a database that can't be reached, is too slow, or has no free connection.
-const UNREACHABLE = new Set([
+// Prisma's codes for a database that can't be reached, is too slow or too busy.
+const UNAVAILABLE = new Set([
   'P1000',
   'P1001',
   'P1002',
@@ -11,16 +13,32 @@ const UNREACHABLE = new Set([
   'P1011',
   'P1017',
   'P2024',
+  'P2028',
+  'P2034',
   'P2037',
 ]);
-// The same as SQLSTATE: connection exceptions, no free connection, the server is shutting down.
-const UNREACHABLE_SQLSTATE = /^(08...|53300|57P0[123])$/;
-const UNREACHABLE_SYSTEM = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
+// The same as SQLSTATE: connection exceptions, no free connection, time limits of idle transactions,
+// locks and statements, the server is shutting down.
+const UNAVAILABLE_SQLSTATE = /^(08...|53300|25P0[34]|55P03|57014|57P0[123])$/;
+const UNAVAILABLE_SYSTEM = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
+// The same as pg says it, which gives no code.
+const UNAVAILABLE_MESSAGE =
+  /^(Query read timeout|timeout e|Connection terminated|Client has encountered a connection error)/;
+
+const CONFLICT_SQLSTATE = /^40(001|P01)$/;
 
 type Known = Prisma.PrismaClientKnownRequestError;
 
 const isKnown = (error: unknown): error is Known =>
   error instanceof Prisma.PrismaClientKnownRequestError;
+
+const Meta = z.object({
+  driverAdapterError: z.object({ cause: z.object({ originalCode: z.string() }) }),
+});
+
+/** The SQLSTATE of an error, where Prisma passes it on. */
+const sqlStateOf = (error: Known): string | undefined =>
+  Meta.safeParse(error.meta).data?.driverAdapterError.cause.originalCode;
 
 /** A foreign key was broken: what a row points to is not there, or what is deleted is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
@@ -30,18 +48,30 @@ export const isForeignKeyViolation = (error: unknown): boolean =>
 export const isRecordNotFound = (error: unknown): boolean =>
   isKnown(error) && error.code === 'P2025';
 
-/** A number left the range of its column; SQLSTATE 22003, which raw statements show as P2010. */
+/** A number left the range of its column. */
 export const isOutOfRange = (error: unknown): boolean =>
-  isKnown(error) && (error.code === 'P2020' || /\b22003\b|out of range/i.test(error.message));
+  isKnown(error) && (error.code === 'P2020' || sqlStateOf(error) === '22003');
 
-function isUnreachable(error: unknown): boolean {
+/** PostgreSQL undid the work, so that another transaction could go on: it may be tried again. */
+export function isConflict(error: unknown): boolean {
+  if (isKnown(error)) {
+    return error.code === 'P2034' || CONFLICT_SQLSTATE.test(sqlStateOf(error) ?? '');
+  }
+  // The same as Prisma's driver says it.
+  const cause = error instanceof Error ? error.cause : undefined;
+  return z.object({ kind: z.literal('TransactionWriteConflict') }).safeParse(cause).success;
+}
+
+function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : '';
+    const sqlState = isKnown(cause) ? (sqlStateOf(cause) ?? '') : code;
     if (
       cause instanceof Prisma.PrismaClientInitializationError ||
-      UNREACHABLE.has(code) ||
-      UNREACHABLE_SQLSTATE.test(code) ||
-      UNREACHABLE_SYSTEM.test(code)
+      UNAVAILABLE.has(code) ||
+      UNAVAILABLE_SQLSTATE.test(sqlState) ||
+      UNAVAILABLE_SYSTEM.test(code) ||
+      UNAVAILABLE_MESSAGE.test(cause.message)
     ) {
       return true;
     }
@@ -52,6 +82,6 @@ function isUnreachable(error: unknown): boolean {
 /** What a caller is told of anything that was thrown; the cause is kept, for the log alone. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  const code = isUnreachable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
+  const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
   return new StoreError(code, undefined, error);
 }

@@ -1,32 +1,45 @@
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import type { Log } from '../log.ts';
 import { createDatabase, type Database } from './database.ts';
-import { migrate } from './migrate.ts';
+import { type Connection, expectMigrated, migrate } from './migrations.ts';
 
-/** Brings an embedded database up to date. */
+// One session serves all, so that a transaction may have to wait for many others.
+const TRANSACTION_LIMITS = { maxWait: 30_000, timeout: 10_000 };
+
+/** Makes the embedded PostgreSQL itself, not migrated. */
+export const createPglite = (options: PGliteOptions): Promise<PGlite> =>
+  PGlite.create({ ...options, extensions: { pg_trgm } });
+
+const toConnection = (pglite: PGlite): Connection => ({
+  query: async (text, values) => (await pglite.query<Record<string, unknown>>(text, values)).rows,
+  script: async (text) => {
+    await pglite.exec(text);
+  },
+});
+
+/**
+ * Brings an embedded database up to date.
+ * @throws MigrationError
+ */
 export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
-  migrate(
+  migrate(toConnection(pglite), log);
+
+/**
+ * Makes a Database of an embedded PostgreSQL, which has to be up to date.
+ * @throws MigrationError
+ */
+export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
+  await expectMigrated(toConnection(pglite));
+  return createDatabase(
     {
-      query: async (text, values) =>
-        (await pglite.query<Record<string, unknown>>(text, values)).rows,
-      script: async (text) => {
-        await pglite.exec(text);
-      },
+      adapter: new PrismaPGlite(pglite),
+      description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
+      transactionLimits: TRANSACTION_LIMITS,
+      disconnect: () => pglite.close(),
     },
     log,
   );
-
-/** Opens the embedded PostgreSQL in `dataDir`, whose parent exists; without one it lives in memory. */
-export async function openPglite(options: PGliteOptions, log: Log): Promise<Database> {
-  const { dataDir } = options;
-  const pglite = await PGlite.create(options);
-  await migratePglite(pglite, log);
-  return createDatabase({
-    adapter: new PrismaPGlite(pglite),
-    description: `embedded PostgreSQL (PGlite) in ${dataDir ?? 'memory'}`,
-    log,
-    disconnect: () => pglite.close(),
-  });
 }
