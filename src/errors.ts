@@ -13,7 +13,7 @@ export const ERRORS = {
   INVALID_INPUT: { status: 400, description: 'A value breaks a rule; the issues say which.' },
   INVALID_CURSOR: {
     status: 400,
-    description: 'A cursor was not made by this connection in this order.',
+    description: 'A cursor is not one of a list with this order.',
   },
   BAD_REQUEST: { status: 400, description: 'The request itself is malformed.' },
   GRAPHQL_PARSE_FAILED: { status: 400, description: 'The document is not GraphQL.' },
@@ -40,6 +40,11 @@ export const ERRORS = {
     status: 409,
     description: 'The stock would pass 2147483647 units.',
   },
+  STALE_INVENTORY: { status: 409, description: 'The stock is not the expected one.' },
+  IDEMPOTENCY_CONFLICT: {
+    status: 409,
+    description: 'The idempotency key was used for another operation or input.',
+  },
   ORDER_COMPLETE: {
     status: 409,
     description: 'The order is complete: it can be neither cancelled nor rescheduled.',
@@ -48,7 +53,10 @@ export const ERRORS = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, description: 'The body has to be application/json.' },
   HEADERS_TOO_LARGE: { status: 431, description: 'The headers are larger than the limit.' },
   INTERNAL_SERVER_ERROR: { status: 500, description: 'A bug: the log has the cause.' },
-  SERVICE_UNAVAILABLE: { status: 503, description: 'The database can not be reached.' },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    description: 'The database can not be reached, or is too busy.',
+  },
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof ERRORS;
@@ -161,5 +169,23 @@ export class StockLimitExceeded extends StoreError {
 export class OrderComplete extends StoreError {
   constructor(id: bigint) {
     super('ORDER_COMPLETE', `Order ${id} is complete: it can't be changed any more.`);
+  }
+}
+
+export class StaleInventory extends StoreError {
+  readonly quantity: number;
+
+  constructor(petId: bigint, quantity: number) {
+    super('STALE_INVENTORY', `Pet ${petId} has ${quantity} units in stock by now.`);
+    this.quantity = quantity;
+  }
+}
+
+export class IdempotencyConflict extends StoreError {
+  constructor(key: string) {
+    super(
+      'IDEMPOTENCY_CONFLICT',
+      `The idempotency key "${key}" was used for another operation or input.`,
+    );
   }
 }

@@ -20,19 +20,37 @@ export const Id = z
   .transform(BigInt);
 
 /** Text of any length that the database can hold. */
-export const Text = z.string().refine(isStorable, 'holds a NUL or half a surrogate pair.');
+const Text = z
+  .string('has to be text.')
+  .refine(isStorable, 'holds a NUL or half a surrogate pair.');
+
+/** A part of a name, or a whole one: no name has more than 255 characters (code points). */
+export const NamePart = Text.refine(
+  (part) => part.length <= 510 && characters(part) <= 255,
+  'can have at most 255 characters.',
+);
 
 /** A name: 1 to 255 characters (code points), not only white space, kept exactly as given. */
-export const Name = Text.refine((name) => name.trim() !== '', 'has to hold more than white space.') //
-  .refine((name) => characters(name) <= 255, 'can have 255 characters.');
+export const Name = NamePart.refine(
+  (name) => name.trim() !== '',
+  'has to hold more than white space.',
+);
+
+/** A caller's name for a write: 1 to 255 characters (code points). */
+export const IdempotencyKey = Text.refine(
+  (key) => key !== '' && characters(key) <= 255,
+  'has to have 1 to 255 characters.',
+);
 
 /** A description: at most 2,000 characters (code points). */
 export const Description = Text.refine(
   (description) => characters(description) <= 2000,
-  'can have 2000 characters.',
+  'can have at most 2000 characters.',
 );
 
-const Quantity = z.int('has to be a whole number.').max(MAX_QUANTITY, `can be ${MAX_QUANTITY}.`);
+const Quantity = z
+  .int('has to be a whole number.')
+  .max(MAX_QUANTITY, `can be at most ${MAX_QUANTITY}.`);
 
 /** Units in stock: 0 to 2147483647. */
 export const StockQuantity = Quantity.min(0, 'can not be negative.');

@@ -3,17 +3,18 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../database/failure.ts';
 import { type Category, Prisma } from '../database/generated/prisma/client.ts';
+import { writeOnce } from '../database/idempotency.ts';
 import type { Listing } from '../database/pages.ts';
 import { containsText, nameKey } from '../database/text.ts';
 import { CategoryInUse, CategoryNotFound } from '../errors.ts';
-import { Description, Name, parse, parseId, Text, type Unchecked } from '../values.ts';
+import { Description, Name, NamePart, parse, parseId, type Unchecked } from '../values.ts';
 
 const NewCategory = z.object({ name: Name, description: Description.nullable().default(null) });
 const CategoryUpdate = z.object({
   name: Name.exactOptional(),
   description: Description.nullable().exactOptional(),
 });
-const CategoryFilter = z.object({ name: Text.nullish() });
+const CategoryFilter = z.object({ name: NamePart.nullish() });
 
 /** Categories, for paging through. */
 export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
@@ -32,12 +33,15 @@ export function categoriesByIds(db: Database, ids: readonly bigint[]): Promise<C
   return db.prisma.category.findMany({ where: { id: { in: [...ids] } } });
 }
 
-/** @throws InvalidInput */
+/** @throws InvalidInput, IdempotencyConflict */
 export async function createCategory(
   db: Database,
   input: Unchecked<typeof NewCategory>,
+  key?: string | null,
 ): Promise<Category> {
-  return db.prisma.category.create({ data: parse(NewCategory, input, 'input') });
+  const data = parse(NewCategory, input, 'input');
+  const request = { key, operation: 'createCategory', input: data };
+  return writeOnce(db, request, ({ prisma }) => prisma.category.create({ data }));
 }
 
 /** @throws InvalidId, InvalidInput, CategoryNotFound */

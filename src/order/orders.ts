@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
-import type { Database } from '../database/database.ts';
+import type { Database, Session } from '../database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../database/failure.ts';
 import { type Order, type PetStatus, Prisma } from '../database/generated/prisma/client.ts';
+import { writeOnce } from '../database/idempotency.ts';
 import type { Listing, Parent } from '../database/pages.ts';
 import {
   InsufficientStock,
@@ -74,26 +75,45 @@ type Placement = { status: PetStatus; stock: number | null } & {
 };
 
 /**
+ * Places an order, once for each idempotency key.
+ * @throws InvalidId, InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock,
+ * IdempotencyConflict
+ */
+export async function placeOrder(
+  db: Database,
+  input: Unchecked<typeof NewOrder>,
+  key?: string | null,
+): Promise<Order> {
+  const order = parse(NewOrder, input, 'input');
+  const request = { key, operation: 'placeOrder', input: order };
+  return writeOnce(db, request, (session) => takeUnits(session, order));
+}
+
+/**
  * Takes the units from the pet's stock and makes the order, both or neither.
  *
  * One statement does it all. It locks the pet (shared, so that orders don't wait for each other
  * there, but its status can't change meanwhile), then the stock entry (alone), and reads both as
  * they are once locked; so what it decides on is still true when it writes, with any number of
  * gateways and without a transaction that spans round trips. Locks are always taken in this
- * order, pet before stock, so that two statements never wait for each other.
+ * order, pet before stock, so that two statements never wait for each other. The new stock is
+ * counted from the locked row: counted from item.quantity, PostgreSQL would hold what it was when
+ * the statement began against the CHECK, before it looks for what it is by now.
  *
- * @throws InvalidId, InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock
+ * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
-export async function placeOrder(db: Database, input: Unchecked<typeof NewOrder>): Promise<Order> {
-  const { petId, quantity, shipDate } = parse(NewOrder, input, 'input');
-  const [placement] = await db.query<Placement>(Prisma.sql`
+async function takeUnits(
+  { query }: Session,
+  { petId, quantity, shipDate }: z.output<typeof NewOrder>,
+): Promise<Order> {
+  const [placement] = await query<Placement>(Prisma.sql`
     with pet as (
       select pets.id, pets.status from pets where pets.id = ${petId} for share
     ), stock as (
       select item.pet_id, item.quantity from inventory_items as item
       where item.pet_id = (select pet.id from pet) for update
     ), taken as (
-      update inventory_items as item set quantity = item.quantity - ${quantity}::integer
+      update inventory_items as item set quantity = stock.quantity - ${quantity}::integer
       from stock, pet
       where item.pet_id = stock.pet_id and stock.quantity >= ${quantity} and pet.status = 'available'
       returning item.pet_id

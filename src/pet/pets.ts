@@ -3,10 +3,11 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../database/failure.ts';
 import { type Pet, PetStatus, Prisma } from '../database/generated/prisma/client.ts';
+import { writeOnce } from '../database/idempotency.ts';
 import type { Listing, Parent } from '../database/pages.ts';
 import { containsText, nameKey } from '../database/text.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
-import { Id, Name, parse, parseId, Text, type Unchecked } from '../values.ts';
+import { Id, Name, NamePart, parse, parseId, type Unchecked } from '../values.ts';
 
 const Status = z.enum(PetStatus);
 const NewPet = z.object({ name: Name, categoryId: Id, status: Status.default('available') });
@@ -18,12 +19,14 @@ const PetUpdate = z.object({
 const PetFilter = z.object({
   status: z.array(Status).nullish(),
   categoryId: Id.nullish(),
-  name: Text.nullish(),
+  name: NamePart.nullish(),
 });
 
-/** Rows with a pet's status, narrowed to some. */
+/** Rows with a pet's status, narrowed to some; one alone by `=`, which an index reads in order. */
 export const hasStatus = (status: readonly PetStatus[]): Prisma.Sql =>
-  Prisma.sql`pets.status = any(${status}::text[]::pet_status[])`;
+  new Set(status).size === 1
+    ? Prisma.sql`pets.status = ${status[0]}::text::pet_status`
+    : Prisma.sql`pets.status = any(${status}::text[]::pet_status[])`;
 
 /** Pets, for paging through. */
 export const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
@@ -52,11 +55,16 @@ export function petsByIds(db: Database, ids: readonly bigint[]): Promise<Pet[]> 
   return db.prisma.pet.findMany({ where: { id: { in: [...ids] } } });
 }
 
-/** @throws InvalidId, InvalidInput, CategoryNotFound */
-export async function createPet(db: Database, input: Unchecked<typeof NewPet>): Promise<Pet> {
+/** @throws InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict */
+export async function createPet(
+  db: Database,
+  input: Unchecked<typeof NewPet>,
+  key?: string | null,
+): Promise<Pet> {
   const data = parse(NewPet, input, 'input');
+  const request = { key, operation: 'createPet', input: data };
   try {
-    return await db.prisma.pet.create({ data });
+    return await writeOnce(db, request, ({ prisma }) => prisma.pet.create({ data }));
   } catch (error) {
     throw isForeignKeyViolation(error) ? new CategoryNotFound(data.categoryId) : error;
   }
