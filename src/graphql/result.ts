@@ -2,6 +2,7 @@ import {
   CategoryInUse,
   CategoryNotFound,
   ERRORS,
+  IdempotencyConflict,
   InsufficientStock,
   InvalidId,
   InvalidInput,
@@ -11,6 +12,7 @@ import {
   PetInUse,
   PetNotAvailable,
   PetNotFound,
+  StaleInventory,
   StockLimitExceeded,
   type StoreError,
 } from '../errors.ts';
@@ -52,6 +54,7 @@ const simpleErrors = [
   [PetNotAvailable, 'PET_NOT_AVAILABLE'],
   [StockLimitExceeded, 'STOCK_LIMIT_EXCEEDED'],
   [OrderComplete, 'ORDER_COMPLETE'],
+  [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
 ] as const;
 
 for (const [type, code] of simpleErrors) {
@@ -86,5 +89,14 @@ builder.objectType(InsufficientStock, {
   interfaces: [ErrorInterface],
   fields: (t) => ({
     available: t.exposeInt('available', { description: 'The units that are in stock.' }),
+  }),
+});
+
+builder.objectType(StaleInventory, {
+  name: 'StaleInventory',
+  description: ERRORS.STALE_INVENTORY.description,
+  interfaces: [ErrorInterface],
+  fields: (t) => ({
+    quantity: t.exposeInt('quantity', { description: 'The units that are in stock.' }),
   }),
 });

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation } from '../database/failure.ts';
 import { type InventoryItem, PetStatus, Prisma } from '../database/generated/prisma/client.ts';
 import type { Listing } from '../database/pages.ts';
-import { PetNotFound } from '../errors.ts';
+import { PetNotFound, StaleInventory } from '../errors.ts';
 import { hasStatus } from '../pet/pets.ts';
 import { parse, parseId, StockQuantity, type Unchecked } from '../values.ts';
 
@@ -14,6 +14,8 @@ const InventoryFilter = z.object({
   maxQuantity: z.int().nullish(),
 });
 
+const COLUMNS = Prisma.sql`pet_id as "petId", quantity`;
+
 /** Inventory entries, for paging through. */
 export const inventoryListing: Listing<
   InventoryItem,
@@ -21,7 +23,7 @@ export const inventoryListing: Listing<
   'PET_ID' | 'QUANTITY'
 > = {
   from: Prisma.sql`inventory_items`,
-  columns: Prisma.sql`pet_id as "petId", quantity`,
+  columns: COLUMNS,
   id: { sql: Prisma.sql`pet_id`, of: (item) => item.petId },
   keys: {
     PET_ID: null,
@@ -57,17 +59,49 @@ export function inventoryByPetIds(
 }
 
 /**
- * Sets the units in stock of a pet; makes the entry where there is none.
- * @throws InvalidId, InvalidInput, PetNotFound
+ * Sets the stock if it is the expected one, where no entry counts as none in stock.
+ *
+ * The insert makes the entry where there is none and otherwise turns into the update, which looks
+ * at the stock once it has locked it; so of two that expect the same, one changes it.
+ * @throws PetNotFound, StaleInventory
+ */
+async function compareAndSet(
+  db: Database,
+  { petId, quantity }: InventoryItem,
+  expected: number,
+): Promise<InventoryItem> {
+  const [item] = await db.query<InventoryItem>(Prisma.sql`
+    insert into inventory_items (pet_id, quantity)
+    select pets.id, ${quantity}::integer from pets where pets.id = ${petId}
+      and (${expected}::integer = 0 or exists (select from inventory_items where pet_id = ${petId}))
+    on conflict (pet_id) do update set quantity = excluded.quantity
+      where inventory_items.quantity = ${expected}
+    returning ${COLUMNS}`);
+  if (item) return item;
+  const pet = await db.prisma.pet.findUnique({
+    where: { id: petId },
+    select: { inventoryItem: true },
+  });
+  if (!pet) throw new PetNotFound(petId);
+  throw new StaleInventory(petId, pet.inventoryItem?.quantity ?? 0);
+}
+
+/**
+ * Sets the units in stock of a pet; makes the entry where there is none. With `expectedQuantity`
+ * only if that many are in stock.
+ * @throws InvalidId, InvalidInput, PetNotFound, StaleInventory
  */
 export async function updateInventory(
   db: Database,
   pet: string,
   input: Unchecked<typeof InventoryUpdate>,
+  expectedQuantity?: number | null,
 ): Promise<InventoryItem> {
   const petId = parseId(pet, 'petId');
   const { quantity } = parse(InventoryUpdate, input, 'input');
+  const expected = parse(StockQuantity.nullish(), expectedQuantity, 'expectedQuantity');
   try {
+    if (expected != null) return await compareAndSet(db, { petId, quantity }, expected);
     return await db.prisma.inventoryItem.upsert({
       where: { petId },
       create: { petId, quantity },
