@@ -1,7 +1,13 @@
-import { countRows, loadPage } from '../database/pages.ts';
-import { CategoryInUse, CategoryNotFound, InvalidId, InvalidInput } from '../errors.ts';
+import {
+  CategoryInUse,
+  CategoryNotFound,
+  IdempotencyConflict,
+  InvalidId,
+  InvalidInput,
+} from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
-import { orderInput, toConnection } from '../graphql/connection.ts';
+import { rootConnection, sortInput } from '../graphql/connection.ts';
+import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
 import { categoryListing, createCategory, deleteCategory, updateCategory } from './categories.ts';
 
@@ -12,7 +18,7 @@ export const Category = builder.prismaObject('Category', {
     name: t.exposeString('name', { description: 'Its name: 1 to 255 characters.' }),
     description: t.exposeString('description', {
       nullable: true,
-      description: 'What belongs to it: at most 2,000 characters.',
+      description: 'What it is about: at most 2,000 characters.',
     }),
   }),
 });
@@ -21,15 +27,15 @@ const NewCategory = builder.inputType('NewCategory', {
   description: 'A category to make.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'Its name: 1 to 255 characters.' }),
-    description: t.string({ description: 'What belongs to it: at most 2,000 characters.' }),
+    description: t.string({ description: 'What it is about: at most 2,000 characters.' }),
   }),
 });
 
 const CategoryUpdate = builder.inputType('CategoryUpdate', {
   description: 'What to change of a category; what is left out stays as it is.',
   fields: (t) => ({
-    name: t.string({ description: 'Its name: 1 to 255 characters.' }),
-    description: t.string({ description: 'What belongs to it; null removes it.' }),
+    name: t.string({ description: 'Its name: 1 to 255 characters; null is refused.' }),
+    description: t.string({ description: 'What it is about; null removes it.' }),
   }),
 });
 
@@ -40,9 +46,9 @@ const CategoryFilter = builder.inputType('CategoryFilter', {
   }),
 });
 
-const CategoryOrder = orderInput('Category', {
+const CategorySort = sortInput('Category', {
   ID: { description: 'The id.' },
-  NAME: { description: 'The name.' },
+  NAME: { description: 'The name, by code point: capitals come before small letters.' },
 });
 
 const CategoryConnection = builder.connectionObject(
@@ -64,12 +70,9 @@ builder.queryFields((t) => ({
       description: 'Categories, a page at a time.',
       args: {
         filter: t.arg({ type: CategoryFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: CategoryOrder, description: 'In which order; by id by default.' }),
+        orderBy: t.arg({ type: CategorySort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { db }) =>
-        toConnection(loadPage(db, categoryListing, args), () =>
-          countRows(db, categoryListing, args.filter),
-        ),
+      resolve: (_root, args, { db }) => rootConnection(db, categoryListing, args),
     },
     CategoryConnection,
   ),
@@ -79,9 +82,13 @@ builder.mutationFields((t) => ({
   createCategory: t.field({
     type: Category,
     description: 'Makes a category.',
-    errors: { types: [InvalidInput] },
-    args: { input: t.arg({ type: NewCategory, required: true, description: 'What to make.' }) },
-    resolve: (_root, { input }, { db }) => createCategory(db, input),
+    errors: { types: [InvalidInput, IdempotencyConflict] },
+    args: {
+      input: t.arg({ type: NewCategory, required: true, description: 'What to make.' }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
+    },
+    resolve: (_root, { input, idempotencyKey }, { db }) =>
+      createCategory(db, input, idempotencyKey),
   }),
   updateCategory: t.field({
     type: Category,

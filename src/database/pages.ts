@@ -138,7 +138,7 @@ function toWindow<Row, Filter, Field extends string>(
     if (cursor == null) continue;
     const limit = decodeCursor(listing, field, cursor);
     if (!limit) {
-      const message = 'is not a cursor of this connection in this order.';
+      const message = 'is not a cursor of a list with this order.';
       throw new InvalidCursor([{ path: [end], message }]);
     }
     const later = (end === 'after') !== descending;
@@ -168,8 +168,8 @@ function toPage<Row, Filter, Field extends string>(
   return {
     edges,
     pageInfo: {
-      hasNextPage: backwards ? args.before != null : more,
-      hasPreviousPage: backwards ? more : args.after != null,
+      hasNextPage: (!backwards && more) || args.before != null,
+      hasPreviousPage: (backwards && more) || args.after != null,
       startCursor: edges.at(0)?.cursor ?? null,
       endCursor: edges.at(-1)?.cursor ?? null,
     },

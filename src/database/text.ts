@@ -1,4 +1,4 @@
-import { Text } from '../values.ts';
+import { NamePart } from '../values.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
 /** Case-insensitive substring search; `%`, `_` and `\` in the text stand for themselves. */
@@ -9,6 +9,6 @@ export const containsText = (column: Prisma.Sql, text: string): Prisma.Sql =>
 export const nameKey = {
   sql: Prisma.sql`name collate "C"`,
   of: (row: { name: string }): string => row.name,
-  text: Text,
+  text: NamePart,
   cast: Prisma.sql`::text`,
 };

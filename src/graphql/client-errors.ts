@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import { toStoreError } from '../database/failure.ts';
-import { type ErrorCode, ERRORS, InputError, InsufficientStock, StoreError } from '../errors.ts';
+import { type ErrorCode, ERRORS, InputError, StoreError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 const isCode = (code: unknown): code is ErrorCode => typeof code === 'string' && code in ERRORS;
@@ -42,7 +42,8 @@ function codeOf(error: GraphQLError): ErrorCode {
 function toRequestError(error: GraphQLError): GraphQLError {
   const code = codeOf(error);
   const { status } = ERRORS[code];
-  const path = error.path ? undefined : variablePath(error.message);
+  const isValue = code === 'INVALID_INPUT' || code === 'INVALID_ID';
+  const path = isValue && !error.path ? variablePath(error.message) : undefined;
   return new GraphQLError(error.message, {
     nodes: error.nodes ?? null,
     source: error.source ?? null,
@@ -73,7 +74,6 @@ function toGraphqlError(error: StoreError, { nodes, path }: Place): GraphQLError
       code,
       status,
       ...(error instanceof InputError && { issues: error.issues }),
-      ...(error instanceof InsufficientStock && { available: error.available }),
       ...(!path && { http: { status } }),
     },
   });

@@ -1,29 +1,37 @@
-import type { Page } from '../database/pages.ts';
+import type { Database } from '../database/database.ts';
+import {
+  countRows,
+  type ListArguments,
+  type Listing,
+  loadPage,
+  type Page,
+} from '../database/pages.ts';
 import { builder } from './builder.ts';
+import type { PagesByParent } from './loaders.ts';
 
-const OrderDirection = builder.enumType('OrderDirection', {
-  description: 'Which end of an order comes first.',
+const SortDirection = builder.enumType('SortDirection', {
+  description: 'Which end of the list comes first.',
   values: {
     ASC: { description: 'Smallest first.' },
     DESC: { description: 'Largest first.' },
   },
 });
 
-/** Makes the input type `…Order` of a list, from what it can be ordered by. */
-export function orderInput<Field extends string>(
+/** Makes the input type `…Sort` of a list, from what it can be ordered by. */
+export function sortInput<Field extends string>(
   name: string,
   fields: Record<Field, { description: string }>,
 ) {
-  const FieldEnum = builder.enumType(`${name}OrderField`, {
+  const FieldEnum = builder.enumType(`${name}SortField`, {
     description: 'What the list can be ordered by.',
     values: fields,
   });
-  return builder.inputType(`${name}Order`, {
+  return builder.inputType(`${name}Sort`, {
     description: 'How to order the list; the id breaks ties.',
     fields: (t) => ({
       field: t.field({ type: FieldEnum, required: true, description: 'What to order by.' }),
       direction: t.field({
-        type: OrderDirection,
+        type: SortDirection,
         required: true,
         defaultValue: 'ASC',
         description: 'Which end comes first.',
@@ -32,10 +40,25 @@ export function orderInput<Field extends string>(
   });
 }
 
-/** A page as a connection: `count` runs only if totalCount is asked for. */
-export async function toConnection<Row>(
-  page: Promise<Page<Row>>,
-  count: () => Promise<number>,
-): Promise<Page<Row> & { totalCount: () => Promise<number> }> {
-  return { ...(await page), totalCount: count };
+/** A page, and how many rows the whole list has if that is asked for. */
+type ListConnection<Row> = Promise<Page<Row> & { totalCount: () => Promise<number> }>;
+
+/** A page of a list. */
+export async function rootConnection<Row, Filter, Field extends string>(
+  db: Database,
+  listing: Listing<Row, Filter, Field>,
+  args: ListArguments<Filter, Field>,
+): ListConnection<Row> {
+  const page = await loadPage(db, listing, args);
+  return { ...page, totalCount: () => countRows(db, listing, args.filter) };
+}
+
+/** A page of the rows that belong to a parent. */
+export async function nestedConnection<Row, Filter, Field extends string>(
+  { pages, counts }: PagesByParent<Row, Filter, Field>,
+  parent: bigint,
+  args: ListArguments<Filter, Field>,
+): ListConnection<Row> {
+  const page = await pages.load({ parent, args });
+  return { ...page, totalCount: () => counts.load({ parent, args: args.filter }) };
 }

@@ -50,6 +50,9 @@ function byForeignKey<Row>(
   };
 }
 
+const toError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));
+
 /** What a field with arguments asks of one parent. */
 interface OfParent<Args> {
   readonly parent: bigint;
@@ -62,39 +65,39 @@ function byParent<Args, Value>(
 ): DataLoader<OfParent<Args>, Value> {
   return new DataLoader(async (keys) => {
     const groups = new Map<string, { args: Args; ids: Set<bigint> }>();
-    const groupOf = keys.map(({ parent, args }) => {
-      const signature = JSON.stringify(args);
+    const signatures = keys.map(({ parent, args }) => {
+      const signature = JSON.stringify([args]);
       const group = groups.get(signature) ?? { args, ids: new Set() };
       groups.set(signature, group);
       group.ids.add(parent);
-      return group;
+      return signature;
     });
     // A group that fails, as on a bad cursor, fails alone: the others may be other callers'.
-    const values = new Map<object, Promise<Map<bigint, Value>>>();
-    for (const group of groups.values()) values.set(group, load([...group.ids], group.args));
-    await Promise.allSettled(values.values());
+    const loaded = new Map<string, Promise<Map<bigint, Value> | Error>>();
+    for (const [signature, { args, ids }] of groups) {
+      loaded.set(signature, load([...ids], args).catch(toError));
+    }
     return Promise.all(
       keys.map(async ({ parent }, index) => {
-        try {
-          const value = (await values.get(groupOf[index] ?? {}))?.get(parent);
-          return value ?? new Error(`Nothing was loaded for ${parent}.`);
-        } catch (error) {
-          return error instanceof Error ? error : new Error(String(error));
-        }
+        const values = await loaded.get(signatures[index] ?? '');
+        if (values instanceof Error) return values;
+        return values?.get(parent) ?? new Error(`Nothing was loaded for ${parent}.`);
       }),
     );
   }, SHARED);
 }
 
 /** Loads pages, and counts, of the rows that belong to a parent. */
+export interface PagesByParent<Row, Filter, Field extends string> {
+  readonly pages: DataLoader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
+  readonly counts: DataLoader<OfParent<Filter | null | undefined>, number>;
+}
+
 function pagesByParent<Row, Filter, Field extends string>(
   db: Database,
   listing: Listing<Row, Filter, Field>,
   parent: Parent<Row>,
-): {
-  pages: DataLoader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
-  counts: DataLoader<OfParent<Filter | null | undefined>, number>;
-} {
+): PagesByParent<Row, Filter, Field> {
   return {
     pages: byParent((ids, args) => loadPages(db, listing, parent, { ids, args })),
     counts: byParent((ids, filter) => countRowsOf(db, listing, parent, { ids, filter })),

@@ -6,6 +6,8 @@ import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { StoreError } from '../errors.ts';
 
 const MAX_BYTES = 1_000_000;
+// Documents are kept, parsed, for the next time. Values belong into variables, which are not.
+const MAX_DOCUMENT = 50_000;
 // Five times what introspection takes, and few enough to be parsed and validated at once.
 const MAX_TOKENS = 5000;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -21,7 +23,9 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
         chunks.push(chunk);
       } else {
         chunks.length = 0;
-        reject(new StoreError('PAYLOAD_TOO_LARGE', `The body can have ${MAX_BYTES} bytes.`));
+        reject(
+          new StoreError('PAYLOAD_TOO_LARGE', `The body can have at most ${MAX_BYTES} bytes.`),
+        );
       }
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
@@ -42,13 +46,19 @@ function pick({ query, variables, operationName, extensions }: GraphQLParams): G
   if (typeof query !== 'string' || query === '') {
     throw new StoreError('BAD_REQUEST', 'query has to be a string with a GraphQL document.');
   }
+  if (query.length > MAX_DOCUMENT) {
+    throw new StoreError(
+      'BAD_REQUEST',
+      `The document can have at most ${MAX_DOCUMENT} characters; values can go into variables.`,
+    );
+  }
   if (operationName != null && typeof operationName !== 'string') {
     throw new StoreError('BAD_REQUEST', 'operationName has to be a string.');
   }
   return {
     query,
     ...(variables != null && { variables }),
-    ...(operationName != null && { operationName }),
+    ...(operationName && { operationName }),
     ...(extensions != null && { extensions }),
   };
 }

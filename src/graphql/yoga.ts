@@ -1,6 +1,8 @@
 import { createYoga, type YogaServerInstance } from 'graphql-yoga';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { LRUCache } from 'lru-cache';
+
 import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import { useClientErrors } from './client-errors.ts';
@@ -8,6 +10,9 @@ import type { Context } from './context.ts';
 import { createLoaders } from './loaders.ts';
 import { useParameters } from './parameters.ts';
 import { schema } from './schema.ts';
+
+// How many documents, at most 50 kB each, are kept parsed.
+const MAX_DOCUMENTS = 200;
 
 interface NodeContext {
   req: IncomingMessage;
@@ -26,6 +31,10 @@ export function createGraphqlHandler(db: Database, log: Log): GraphqlHandler {
     logging: false,
     // useClientErrors masks every error, those of parsing and validation too.
     maskedErrors: false,
+    parserAndValidationCache: {
+      documentCache: new LRUCache({ max: MAX_DOCUMENTS }),
+      errorCache: new LRUCache({ max: MAX_DOCUMENTS }),
+    },
     maxRequestBodySize: false,
     multipart: false,
     cors: false,

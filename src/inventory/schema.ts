@@ -1,7 +1,6 @@
-import { countRows, loadPage } from '../database/pages.ts';
-import { InvalidId, InvalidInput, PetNotFound } from '../errors.ts';
+import { InvalidId, InvalidInput, PetNotFound, StaleInventory } from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
-import { orderInput, toConnection } from '../graphql/connection.ts';
+import { rootConnection, sortInput } from '../graphql/connection.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import { parseId } from '../values.ts';
 import { inventoryListing, updateInventory } from './inventory.ts';
@@ -39,7 +38,7 @@ const InventoryFilter = builder.inputType('InventoryFilter', {
   }),
 });
 
-const InventoryOrder = orderInput('Inventory', {
+const InventorySort = sortInput('Inventory', {
   PET_ID: { description: "The pet's id." },
   QUANTITY: { description: 'The units in stock.' },
 });
@@ -64,14 +63,11 @@ builder.queryFields((t) => ({
       args: {
         filter: t.arg({ type: InventoryFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({
-          type: InventoryOrder,
+          type: InventorySort,
           description: "In which order; by the pet's id by default.",
         }),
       },
-      resolve: (_root, args, { db }) =>
-        toConnection(loadPage(db, inventoryListing, args), () =>
-          countRows(db, inventoryListing, args.filter),
-        ),
+      resolve: (_root, args, { db }) => rootConnection(db, inventoryListing, args),
     },
     InventoryConnection,
   ),
@@ -90,11 +86,15 @@ builder.mutationFields((t) => ({
   updateInventory: t.field({
     type: InventoryItem,
     description: 'Sets the units in stock of a pet; makes the entry where there is none.',
-    errors: { types: [InvalidId, InvalidInput, PetNotFound] },
+    errors: { types: [InvalidId, InvalidInput, PetNotFound, StaleInventory] },
     args: {
       petId: t.arg.id({ required: true, description: 'Which pet.' }),
       input: t.arg({ type: InventoryUpdate, required: true, description: 'What to set.' }),
+      expectedQuantity: t.arg.int({
+        description: 'The stock to find, none counting as 0: with any other nothing is changed.',
+      }),
     },
-    resolve: (_root, { petId, input }, { db }) => updateInventory(db, petId, input),
+    resolve: (_root, { petId, input, expectedQuantity }, { db }) =>
+      updateInventory(db, petId, input, expectedQuantity),
   }),
 }));

@@ -1,6 +1,6 @@
-import { countRows, loadPage } from '../database/pages.ts';
 import {
   InsufficientStock,
+  IdempotencyConflict,
   InvalidId,
   InvalidInput,
   OrderComplete,
@@ -10,8 +10,9 @@ import {
   StockLimitExceeded,
 } from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
-import { orderInput, toConnection } from '../graphql/connection.ts';
+import { nestedConnection, rootConnection, sortInput } from '../graphql/connection.ts';
 import { Pet } from '../pet/schema.ts';
+import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
 import { cancelOrder, completeOrder, orderListing, placeOrder, rescheduleOrder } from './orders.ts';
 
@@ -48,11 +49,11 @@ const OrderFilter = builder.inputType('OrderFilter', {
   description: 'Which orders to list: those that meet every condition given.',
   fields: (t) => ({
     petId: t.id({ description: 'Those of this pet.' }),
-    complete: t.boolean({ description: 'Those that are complete, or those that are open.' }),
+    complete: t.boolean({ description: 'true: the complete ones; false: the open ones.' }),
   }),
 });
 
-const OrderOrder = orderInput('Order', {
+const OrderSort = sortInput('Order', {
   ID: { description: 'The id.' },
   SHIP_DATE: { description: 'The date it ships; orders without one count as last.' },
 });
@@ -76,12 +77,9 @@ builder.queryFields((t) => ({
       description: 'Orders, a page at a time.',
       args: {
         filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: OrderOrder, description: 'In which order; by id by default.' }),
+        orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { db }) =>
-        toConnection(loadPage(db, orderListing, args), () =>
-          countRows(db, orderListing, args.filter),
-        ),
+      resolve: (_root, args, { db }) => rootConnection(db, orderListing, args),
     },
     OrderConnection,
   ),
@@ -94,12 +92,10 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
       description: 'The orders of this pet, a page at a time.',
       args: {
         filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: OrderOrder, description: 'In which order; by id by default.' }),
+        orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
       },
       resolve: ({ id: parent }, args, { loaders }) =>
-        toConnection(loaders.ordersByPet.pages.load({ parent, args }), () =>
-          loaders.ordersByPet.counts.load({ parent, args: args.filter }),
-        ),
+        nestedConnection(loaders.ordersByPet, parent, args),
     },
     OrderConnection,
   ),
@@ -109,9 +105,21 @@ builder.mutationFields((t) => ({
   placeOrder: t.field({
     type: Order,
     description: "Takes units from a pet's stock and makes an order of them, both or neither.",
-    errors: { types: [InvalidId, InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock] },
-    args: { input: t.arg({ type: NewOrder, required: true, description: 'What to order.' }) },
-    resolve: (_root, { input }, { db }) => placeOrder(db, input),
+    errors: {
+      types: [
+        InvalidId,
+        InvalidInput,
+        PetNotFound,
+        PetNotAvailable,
+        InsufficientStock,
+        IdempotencyConflict,
+      ],
+    },
+    args: {
+      input: t.arg({ type: NewOrder, required: true, description: 'What to order.' }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
+    },
+    resolve: (_root, { input, idempotencyKey }, { db }) => placeOrder(db, input, idempotencyKey),
   }),
   rescheduleOrder: t.field({
     type: Order,
@@ -119,7 +127,10 @@ builder.mutationFields((t) => ({
     errors: { types: [InvalidId, InvalidInput, OrderNotFound, OrderComplete] },
     args: {
       id: t.arg.id({ required: true, description: 'Which order.' }),
-      shipDate: t.arg({ type: 'DateTime', description: 'The new date, or null for none.' }),
+      shipDate: t.arg({
+        type: 'DateTime',
+        description: 'The new date, or null for none; left out it is INVALID_INPUT.',
+      }),
     },
     resolve: (_root, { id, shipDate }, { db }) => rescheduleOrder(db, id, shipDate),
   }),

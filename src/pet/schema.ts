@@ -1,8 +1,15 @@
 import { Category } from '../category/schema.ts';
-import { countRows, loadPage } from '../database/pages.ts';
-import { CategoryNotFound, InvalidId, InvalidInput, PetInUse, PetNotFound } from '../errors.ts';
+import {
+  CategoryNotFound,
+  IdempotencyConflict,
+  InvalidId,
+  InvalidInput,
+  PetInUse,
+  PetNotFound,
+} from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
-import { orderInput, toConnection } from '../graphql/connection.ts';
+import { nestedConnection, rootConnection, sortInput } from '../graphql/connection.ts';
+import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
 import { createPet, deletePet, petListing, updatePet } from './pets.ts';
 
@@ -45,7 +52,7 @@ const NewPet = builder.inputType('NewPet', {
 });
 
 const PetUpdate = builder.inputType('PetUpdate', {
-  description: 'What to change of a pet; what is left out stays as it is.',
+  description: 'What to change of a pet; what is left out stays as it is, and null is refused.',
   fields: (t) => ({
     name: t.string({ description: 'Its name: 1 to 255 characters.' }),
     categoryId: t.id({ description: 'The category it belongs to.' }),
@@ -56,15 +63,18 @@ const PetUpdate = builder.inputType('PetUpdate', {
 const PetFilter = builder.inputType('PetFilter', {
   description: 'Which pets to list: those that meet every condition given.',
   fields: (t) => ({
-    status: t.field({ type: [PetStatus], description: 'Those with one of these statuses.' }),
+    status: t.field({
+      type: [PetStatus],
+      description: 'Those with one of these statuses; none of an empty list.',
+    }),
     categoryId: t.id({ description: 'Those of this category.' }),
     name: t.string({ description: 'Those with this in their name, in upper or lower case.' }),
   }),
 });
 
-const PetOrder = orderInput('Pet', {
+const PetSort = sortInput('Pet', {
   ID: { description: 'The id.' },
-  NAME: { description: 'The name.' },
+  NAME: { description: 'The name, by code point: capitals come before small letters.' },
 });
 
 const PetConnection = builder.connectionObject(
@@ -86,10 +96,9 @@ builder.queryFields((t) => ({
       description: 'Pets, a page at a time.',
       args: {
         filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: PetOrder, description: 'In which order; by id by default.' }),
+        orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { db }) =>
-        toConnection(loadPage(db, petListing, args), () => countRows(db, petListing, args.filter)),
+      resolve: (_root, args, { db }) => rootConnection(db, petListing, args),
     },
     PetConnection,
   ),
@@ -102,12 +111,10 @@ builder.prismaObjectField('Category', 'pets', (t) =>
       description: 'The pets of this category, a page at a time.',
       args: {
         filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: PetOrder, description: 'In which order; by id by default.' }),
+        orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
       },
       resolve: ({ id: parent }, args, { loaders }) =>
-        toConnection(loaders.petsByCategory.pages.load({ parent, args }), () =>
-          loaders.petsByCategory.counts.load({ parent, args: args.filter }),
-        ),
+        nestedConnection(loaders.petsByCategory, parent, args),
     },
     PetConnection,
   ),
@@ -117,9 +124,12 @@ builder.mutationFields((t) => ({
   createPet: t.field({
     type: Pet,
     description: 'Makes a pet.',
-    errors: { types: [InvalidId, InvalidInput, CategoryNotFound] },
-    args: { input: t.arg({ type: NewPet, required: true, description: 'What to make.' }) },
-    resolve: (_root, { input }, { db }) => createPet(db, input),
+    errors: { types: [InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict] },
+    args: {
+      input: t.arg({ type: NewPet, required: true, description: 'What to make.' }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
+    },
+    resolve: (_root, { input, idempotencyKey }, { db }) => createPet(db, input, idempotencyKey),
   }),
   updatePet: t.field({
     type: Pet,
