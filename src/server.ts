@@ -8,6 +8,8 @@ import {
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import Negotiator from 'negotiator';
+
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { toStoreError } from './database/failure.ts';
@@ -15,10 +17,13 @@ import { type ErrorCode, StoreError } from './errors.ts';
 import { createGraphiql } from './graphql/graphiql.ts';
 import { createGraphqlHandler, type GraphqlHandler } from './graphql/yoga.ts';
 import type { Log } from './log.ts';
-import { type Answer, errorAnswer, type Question, type Route } from './rest/answer.ts';
+import { type Answer, errorAnswer, type Route } from './rest/answer.ts';
 import { createRoutes } from './rest/routes.ts';
+import { type Stopping, stopServer } from './stop.ts';
 
 const REQUEST_TIMEOUT_MS = 30_000;
+// Load balancers keep a connection for a minute: one that we end first may be in use by then.
+const KEEP_ALIVE_MS = 65_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 interface Parts {
@@ -36,43 +41,48 @@ function decode(text: string): string {
   }
 }
 
-/** The path and the query of a target; one in absolute form (RFC 9112 §3.2.2) counts as its path. */
-function toTarget({ url = '/' }: IncomingMessage): { path: string; search: string } {
+/** What a request asks for: the path, and the query with its question mark. */
+interface Target {
+  readonly path: string;
+  readonly search: string;
+}
+
+/** Reads the target of a request; one in absolute form (RFC 9112 §3.2.2) counts as its path. */
+function toTarget({ url = '/' }: IncomingMessage): Target {
   const [path = ''] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
   return { path: path || '/', search: /\?.*/.exec(url)?.[0] ?? '' };
 }
 
-/** What the URL asks of a route. */
-function toQuestion(route: Route, request: IncomingMessage): Question {
-  const { path, search } = toTarget(request);
-  const groups = Object.entries(route.path.exec(path)?.groups ?? {});
-  return {
-    parameters: Object.fromEntries(groups.map(([name, text]) => [name, decode(text)])),
-    query: new URLSearchParams(search),
-    headers: request.headers,
-  };
-}
+const withHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
+  ...answer,
+  headers: { ...headers, ...answer.headers },
+});
 
-/** Answers a request for a REST path; whatever goes wrong is an answer too. */
-async function answer({ routes, log }: Parts, request: IncomingMessage): Promise<Answer> {
-  const { path } = toTarget(request);
+/** Asks the route of a path; an error of it is an answer too. */
+async function ask(
+  { routes, log }: Parts,
+  request: IncomingMessage,
+  { path, search }: Target,
+): Promise<Answer> {
   const route = routes.find((candidate) => candidate.path.test(path));
+  if (!route) return errorAnswer(new StoreError('NOT_FOUND'));
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    const refusal = errorAnswer(new StoreError('METHOD_NOT_ALLOWED'));
+    return withHeaders(refusal, { ...route.headers, Allow: 'GET, HEAD' });
+  }
+  const groups = Object.entries(route.path.exec(path)?.groups ?? {});
   try {
-    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-      throw new StoreError('BAD_REQUEST', 'A Host header is needed (RFC 9112 §3.2).');
-    }
-    if (!route) throw new StoreError('NOT_FOUND');
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      const refusal = errorAnswer(new StoreError('METHOD_NOT_ALLOWED'));
-      return { ...refusal, headers: { ...route.headers, Allow: 'GET, HEAD' } };
-    }
-    const given = await route.get(toQuestion(route, request));
-    return { ...given, headers: { ...route.headers, ...given.headers } };
+    const answer = await route.get({
+      parameters: Object.fromEntries(groups.map(([name, text]) => [name, decode(text)])),
+      query: new URLSearchParams(search),
+      headers: request.headers,
+    });
+    return withHeaders(answer, route.headers);
   } catch (error) {
     const storeError = toStoreError(error);
     const { status, message, cause } = storeError;
     if (status >= 500) log.error({ err: cause ?? storeError, url: request.url }, message);
-    return { ...errorAnswer(storeError), headers: { ...route?.headers } };
+    return withHeaders(errorAnswer(storeError), route.headers);
   }
 }
 
@@ -95,27 +105,33 @@ async function send(
   }
 }
 
-function isGraphiqlRequest({ method, headers }: IncomingMessage): boolean {
-  return (method === 'GET' || method === 'HEAD') && !!headers.accept?.includes('text/html');
-}
+const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
+
+/** Whether a person looks at /graphql: who would rather have HTML than any answer of GraphQL. */
+const isGraphiqlRequest = (request: IncomingMessage): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') &&
+  new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
 
 async function respond(
   parts: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { path, search } = toTarget(request);
-  if (path === '/graphql') {
-    if (isGraphiqlRequest(request)) return parts.graphiql(request, response);
-    // node:http leaves the body out of an answer to HEAD by itself.
-    if (request.method === 'HEAD') request.method = 'GET';
-    // Yoga builds a URL of both, and shows its stack to the caller where that fails.
-    request.url = path + search;
-    request.headers.host = 'localhost';
-    await parts.graphql(request, response);
-    return;
+  if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+    const error = new StoreError('BAD_REQUEST', 'A Host header is needed (RFC 9112 §3.2).');
+    return send(request, response, errorAnswer(error));
   }
-  await send(request, response, await answer(parts, request));
+  const target = toTarget(request);
+  if (target.path !== '/graphql') {
+    return send(request, response, await ask(parts, request, target));
+  }
+  if (isGraphiqlRequest(request)) return parts.graphiql(request, response);
+  // node:http leaves the body out of an answer to HEAD by itself.
+  if (request.method === 'HEAD') request.method = 'GET';
+  // Yoga builds a URL of both, and shows its stack to the caller where that fails.
+  request.url = target.path + target.search;
+  request.headers.host = 'localhost';
+  await parts.graphql(request, response);
 }
 
 const REFUSALS: Record<string, ErrorCode> = {
@@ -134,15 +150,27 @@ function refuse(code: ErrorCode, socket: Duplex): void {
   );
 }
 
+/** A gateway that can listen. */
+export interface Gateway {
+  readonly server: Server;
+  /** Answers what is open, and then stops; the database stays open. */
+  readonly stop: () => Promise<void>;
+}
+
 /** Makes the HTTP server: GraphQL and GraphiQL at /graphql, REST everywhere else. */
-export function createGateway(db: Database, config: Config, log: Log): Server {
+export function createGateway(db: Database, config: Config, log: Log): Gateway {
+  const stopping: Stopping = { now: false };
   const parts: Parts = {
     graphql: createGraphqlHandler(db, log),
     graphiql: createGraphiql(),
-    routes: createRoutes(db, config.sunset),
+    routes: createRoutes(db, config.sunset, stopping),
     log,
   };
+  const answering = new WeakSet<Duplex>();
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    if (stopping.now) response.shouldKeepAlive = false;
+    answering.add(request.socket);
+    response.once('close', () => answering.delete(request.socket));
     respond(parts, request, response).catch((error: unknown) => {
       // Nothing can be said any more: the answer has begun, or its reader is gone.
       if (!request.destroyed) log.error({ err: error, url: request.url }, 'An answer was cut off.');
@@ -150,12 +178,18 @@ export function createGateway(db: Database, config: Config, log: Log): Server {
     });
   };
   // Without these node:http would refuse in its own words, not with the error object.
-  const options = { requestTimeout: REQUEST_TIMEOUT_MS, requireHostHeader: false };
-  return createServer(options, listener)
+  const options = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requireHostHeader: false,
+  };
+  const server = createServer(options, listener)
     .on('checkExpectation', listener)
     .on('connect', (_request, socket) => refuse('METHOD_NOT_ALLOWED', socket))
     .on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      if (error.code === 'ECONNRESET') socket.destroy();
+      // A refusal in the middle of an answer would be taken for a part of it.
+      if (error.code === 'ECONNRESET' || answering.has(socket)) socket.destroy();
       else refuse(REFUSALS[error.code ?? ''] ?? 'BAD_REQUEST', socket);
     });
+  return { server, stop: () => stopServer(server, stopping, config, log) };
 }

@@ -8,8 +8,9 @@ import { InvalidInput, PetNotFound, StoreError } from '../errors.ts';
 import { deprecationHeaders, PET_BY_ID } from '../lifecycle.ts';
 import { ordersAfter } from '../order/orders.ts';
 import { petsByIds } from '../pet/pets.ts';
+import type { Stopping } from '../stop.ts';
 import { Id, parse, parseId } from '../values.ts';
-import type { Answer, Question, Route } from './answer.ts';
+import { type Answer, errorAnswer, type Question, type Route } from './answer.ts';
 import { orderToJson, petToJson } from './json.ts';
 
 const MAX_PAGE = 1000;
@@ -66,7 +67,10 @@ async function getOrders(db: Database, { query }: Question): Promise<Answer> {
   };
 }
 
-async function getReady(db: Database): Promise<Answer> {
+async function getReady(db: Database, stopping: Stopping): Promise<Answer> {
+  if (stopping.now) {
+    return errorAnswer(new StoreError('SERVICE_UNAVAILABLE', 'The gateway is stopping.'));
+  }
   try {
     await db.ping();
   } catch (error) {
@@ -76,7 +80,7 @@ async function getReady(db: Database): Promise<Answer> {
 }
 
 /** Every path that is REST. */
-export const createRoutes = (db: Database, sunset: Date): Route[] => [
+export const createRoutes = (db: Database, sunset: Date, stopping: Stopping): Route[] => [
   {
     path: /^\/pets\/(?<petId>[^/]+)$/,
     headers: deprecationHeaders(PET_BY_ID, sunset),
@@ -87,5 +91,5 @@ export const createRoutes = (db: Database, sunset: Date): Route[] => [
     path: /^\/health$/,
     get: async () => ({ status: 200, body: JSON.stringify({ status: 'alive' }) }),
   },
-  { path: /^\/ready$/, get: () => getReady(db) },
+  { path: /^\/ready$/, get: () => getReady(db, stopping) },
 ];

@@ -1,0 +1,40 @@
+import cluster from 'node:cluster';
+
+import type { Config } from './config.ts';
+import { forgetOldKeys } from './database/idempotency.ts';
+import { openDatabase } from './database/open.ts';
+import type { Log } from './log.ts';
+import { createGateway } from './server.ts';
+
+/** Says where the gateway can be reached. */
+export function announce(address: string, port: number, log: Log): void {
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  log.info(`Listening on ${url}`);
+  log.info(`GraphiQL: ${url}/graphql`);
+}
+
+const FORGET_EVERY_MS = 600_000;
+
+/** Serves from this process, and gives what stops it. */
+export async function serve(config: Config, log: Log): Promise<() => Promise<void>> {
+  const db = await openDatabase(config, log);
+  const { server, stop } = createGateway(db, config, log);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(config.port, config.host, resolve);
+  });
+  const bound = server.address();
+  if (cluster.isPrimary && bound !== null && typeof bound === 'object') {
+    log.info(`Database: ${db.description}`);
+    announce(bound.address, bound.port, log);
+  }
+  const forgetting = setInterval(() => {
+    forgetOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
+      log.warn({ err: error }, 'Old idempotency keys could not be removed.'),
+    );
+  }, FORGET_EVERY_MS);
+  return async () => {
+    clearInterval(forgetting);
+    await stop();
+    await db.close();
+  };
+}
