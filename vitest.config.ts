@@ -5,11 +5,30 @@ export default defineConfig({
   // everybody else's; graphql refuses to exist twice.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: 'test/support/global-setup.ts',
     // No test mocks a module, so all files of a worker can share what they import.
     isolate: false,
+    // Vitest would leave a core to itself.
+    maxWorkers: '100%',
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    // What holds on one database holds on the other; each also has tests of its own.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'embedded',
+          include: ['test/*.test.ts', 'test/embedded/*.test.ts'],
+          globalSetup: ['test/support/build.ts', 'test/support/embedded-setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ['test/*.test.ts', 'test/postgres/*.test.ts'],
+          globalSetup: ['test/support/build.ts', 'test/support/postgres-setup.ts'],
+        },
+      },
+    ],
   },
 });

@@ -156,6 +156,22 @@ describe('a page', () => {
     expect(nodes.map(idOf)).toEqual([4, 5, 6]);
   });
 
+  it.each([
+    ['after', 'first: 3', true, true],
+    ['after', 'first: 100', false, true],
+    ['after', 'last: 3', false, true],
+    ['before', 'first: 3', true, false],
+    ['before', 'last: 3', true, true],
+    ['before', 'last: 100', true, false],
+  ])(
+    'with a cursor %s and %s knows whether rows follow and come before',
+    async (end, size, hasNextPage, hasPreviousPage) => {
+      const { edges } = await page('pets', '');
+      const { pageInfo } = await page('pets', `${end}: "${edges[10].cursor}", ${size}`);
+      expect(pageInfo).toMatchObject({ hasNextPage, hasPreviousPage });
+    },
+  );
+
   it.each(['first: 101', 'first: -1', 'last: 101', 'last: -1', 'first: 1, last: 1'])(
     'with %s is INVALID_INPUT',
     async (args) => {

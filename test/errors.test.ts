@@ -182,6 +182,15 @@ describe('a bad variable', () => {
   });
 });
 
+describe('the issues of an error', () => {
+  it('are of values alone, not of a document that uses a variable wrongly', async () => {
+    const { errors } = await gateway.graphql('query ($id: [ID!]!) { pet(id: $id) { id } }', {
+      id: ['1'],
+    });
+    expect(errors?.[0]?.extensions).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED', status: 400 });
+  });
+});
+
 describe('an ID as a JSON number', () => {
   it('is taken while it is exact', async () => {
     const id = await makePet(gateway);
@@ -243,6 +252,7 @@ describe('hostile GraphQL', () => {
     ['a search for NUL', SEARCH, { filter: { name: '\0' } }],
     ['a search for half a surrogate pair', SEARCH, { filter: { name: 'x\uDC00' } }],
     ['a search for a backslash', SEARCH, { filter: { name: '\\' } }],
+    ['a search of 300 marks', SEARCH, { filter: { name: 'a%'.repeat(150) } }],
     ['a search for wildcards', SEARCH, { filter: { name: '%_%\\%'.repeat(1000) } }],
     ['a search for nothing', SEARCH, { filter: { name: '' } }],
     ['a search of 900 kB', SEARCH, { filter: { name: 'x'.repeat(900_000) } }],

@@ -190,6 +190,29 @@ describe('a body beyond 1 MB', () => {
   });
 });
 
+const documentOf = (length: number) => `{ __typename #${'x'.repeat(length - 16)}\n}`;
+
+describe('a document', () => {
+  it('can have 50,000 characters, and its variables more', async () => {
+    const fits = JSON.stringify({
+      query: documentOf(50_000),
+      variables: { x: 'y'.repeat(60_000) },
+    });
+    expect((await post(fits)).status).toBe(200);
+    await expectRefusal(
+      await post(JSON.stringify({ query: documentOf(50_001) })),
+      400,
+      'BAD_REQUEST',
+    );
+  });
+
+  it('may come with an empty operationName', async () => {
+    const body = JSON.stringify({ query: 'query A { __typename }', operationName: '' });
+    expect((await post(body)).status).toBe(200);
+    expect((await gateway.rest('/graphql?query={__typename}&operationName=')).status).toBe(200);
+  });
+});
+
 describe('a body that is cut off', () => {
   it('is not taken for a bug, and the server goes on', async () => {
     const { status } = await sendRaw(
@@ -215,6 +238,16 @@ describe('content negotiation', () => {
   ])('answers Accept: %s with %s', async (accept, type) => {
     const response = await post(query, { accept });
     expect(response.headers.get('content-type')).toContain(type);
+    expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+  });
+
+  it.each([
+    'application/json, text/html;q=0.1',
+    'application/json, text/html;q=0',
+    'text/html;q=0, */*',
+    'application/graphql-response+json, */*;q=0.1',
+  ])('answers GET with Accept: %s with JSON, not with GraphiQL', async (accept) => {
+    const response = await gateway.rest('/graphql?query={__typename}', { headers: { accept } });
     expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
   });
 

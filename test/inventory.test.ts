@@ -59,6 +59,80 @@ describe('setting the stock', () => {
   });
 });
 
+const changed = (quantity: number) => ({ __typename: 'InventoryItem', quantity });
+const stale = (quantity: number) => ({
+  __typename: 'StaleInventory',
+  code: 'STALE_INVENTORY',
+  status: 409,
+  quantity,
+});
+
+describe('setting the stock with an expected quantity', () => {
+  const SWAP = `mutation ($petId: ID!, $quantity: Int!, $expected: Int) {
+    updateInventory(petId: $petId, input: { quantity: $quantity }, expectedQuantity: $expected) {
+      __typename
+      ... on InventoryItem { quantity }
+      ... on StaleInventory { status quantity }
+      ... on InvalidInput { issues { path } }
+      ... on Error { code }
+    }
+  }`;
+  const swap = async (petId: string, quantity: number, expected: number | null) =>
+    (await gateway.data(SWAP, { petId, quantity, expected })).updateInventory;
+
+  it('changes it where the stock is that', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await swap(petId, 7, 4)).toEqual(changed(7));
+    expect(await swap(petId, 0, 7)).toEqual(changed(0));
+    expect(await swap(petId, 1, 0)).toEqual(changed(1));
+    expect(await stockOf(gateway, petId)).toBe(1);
+  });
+
+  it('answers STALE_INVENTORY with the present quantity where it is not, and changes nothing', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await swap(petId, 7, 3)).toEqual(stale(4));
+    expect(await swap(petId, 7, 0)).toEqual(stale(4));
+    expect(await stockOf(gateway, petId)).toBe(4);
+  });
+
+  it('takes no entry for a stock of 0', async () => {
+    const petId = await makePet(gateway);
+    expect(await swap(petId, 7, 1)).toEqual(stale(0));
+    expect(await swap(petId, 7, 0)).toEqual(changed(7));
+  });
+
+  it('expects nothing with null', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await swap(petId, 7, null)).toEqual(changed(7));
+  });
+
+  it('answers PET_NOT_FOUND where there is no such pet', async () => {
+    for (const expected of [0, 1]) {
+      expect(await swap('999999', 1, expected)).toMatchObject({ code: 'PET_NOT_FOUND' });
+    }
+  });
+
+  it('refuses to expect a negative stock', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await swap(petId, 7, -1)).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['expectedQuantity'] }],
+    });
+  });
+
+  it.each([0, 5])('lets one of many that expect %i change it', async (stock) => {
+    const petId = await makePet(gateway, stock > 0 ? { stock } : {});
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => swap(petId, 100 + index, stock)),
+    );
+    const [winner, ...others] = answers.filter(({ __typename }) => __typename === 'InventoryItem');
+    expect(others).toEqual([]);
+    const losers = answers.filter((answer) => answer !== winner);
+    expect(losers).toEqual(Array.from({ length: 19 }, () => stale(winner.quantity)));
+    expect(await stockOf(gateway, petId)).toBe(winner.quantity);
+  });
+});
+
 describe('an inventory entry', () => {
   it("has the pet's own status", async () => {
     const petId = await makePet(gateway, { status: 'PENDING', stock: 1 });

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-import { PGlite } from '@electric-sql/pglite';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { MigrationError } from '../src/database/migrate.ts';
-import { migratePglite } from '../src/database/pglite.ts';
+import { MigrationError } from '../src/database/migrations.ts';
 import type { Log } from '../src/log.ts';
+import { openRaw, type RawDatabase } from './support/databases.ts';
 
 const FOLDER = new URL('../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
-
-const openCopy = (): Promise<PGlite> =>
-  PGlite.create({ loadDataDir: new Blob([inject('emptyDatabase')]) });
+const COUNT = 2;
 
 let logged: unknown[] = [];
 const keep = (entry: unknown): void => void logged.push(entry);
@@ -25,21 +22,20 @@ const log: Log = {
 };
 
 describe('the migrations', () => {
-  let pglite: PGlite;
+  let database: RawDatabase;
   beforeAll(async () => {
-    pglite = await openCopy();
+    database = await openRaw();
   });
-  afterAll(() => pglite.close());
+  afterAll(() => database.close());
 
-  const empty = () => pglite.exec('drop schema public cascade; create schema public');
+  const empty = () => database.run('drop schema public cascade; create schema public');
   beforeEach(async () => {
     await empty();
-    await migratePglite(pglite, log);
+    await database.migrate(log);
     logged = [];
   });
 
-  const migrations = async () =>
-    (await pglite.query<Record<string, unknown>>('select * from _prisma_migrations')).rows;
+  const migrations = () => database.run('select * from _prisma_migrations');
 
   it('are recorded as Prisma records them', async () => {
     const files = (await readdir(FOLDER)).filter((name) => /^\d{14}_/.test(name)).toSorted();
@@ -63,65 +59,77 @@ describe('the migrations', () => {
 
   it('are applied once', async () => {
     const before = await migrations();
-    await migratePglite(pglite, log);
+    await database.migrate(log);
     expect(await migrations()).toEqual(before);
     expect(logged).toEqual([]);
   });
 
   it('leave nothing behind when one fails, and can be tried again', async () => {
     await empty();
-    await pglite.exec('create table pets ()');
-    await expect(migratePglite(pglite, log)).rejects.toThrow(`Migration ${NAME} failed.`);
-    expect(await migrations()).toEqual([]);
-    await pglite.exec('drop table pets');
-    await migratePglite(pglite, log);
-    expect(await migrations()).toHaveLength(1);
+    await database.run('create table pets ()');
+    await expect(database.migrate(log)).rejects.toThrow(
+      `Migration ${NAME} failed: relation "pets" already exists.`,
+    );
+    expect(await database.run(`select to_regclass('categories') as name`)).toEqual([
+      { name: null },
+    ]);
+    await database.run('drop table pets');
+    await database.migrate(log);
+    expect(await migrations()).toHaveLength(COUNT);
   });
 
   it('leave the lock to others when they are refused', async () => {
-    await pglite.exec(`update _prisma_migrations set checksum = 'x'`);
-    await expect(migratePglite(pglite, log)).rejects.toThrow(MigrationError);
-    const { rows } = await pglite.query(`select 1 from pg_locks where locktype = 'advisory'`);
+    await database.run(`update _prisma_migrations set checksum = 'x'`);
+    await expect(database.migrate(log)).rejects.toThrow(MigrationError);
+    const rows = await database.run(`select 1 from pg_locks where locktype = 'advisory'`);
     expect(rows).toEqual([]);
   });
 
   it.each([
-    ['was changed after it was applied', `update _prisma_migrations set checksum = 'x'`, NAME],
+    [
+      'was changed after it was applied',
+      `update _prisma_migrations set checksum = 'x' where migration_name = '${NAME}'`,
+      NAME,
+    ],
     [
       'has no file',
       `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
        values ('x', 'x', '20991231000000_future', now())`,
       '20991231000000_future',
     ],
-    ['never finished', `update _prisma_migrations set finished_at = null`, NAME],
+    [
+      'never finished',
+      `update _prisma_migrations set finished_at = null where migration_name = '${NAME}'`,
+      NAME,
+    ],
   ])('are refused where one %s', async (_what, sql, name) => {
-    await pglite.exec(sql);
-    const error = await migratePglite(pglite, log).catch((thrown: unknown) => thrown);
+    await database.run(sql);
+    const error = await database.migrate(log).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MigrationError);
     expect((error as MigrationError).message).toContain(name);
   });
 
   it('pass over one that Prisma rolled back', async () => {
-    await pglite.exec(
+    await database.run(
       `insert into _prisma_migrations (id, checksum, migration_name, rolled_back_at)
        values ('x', 'x', '${NAME}', now())`,
     );
-    await migratePglite(pglite, log);
+    await database.migrate(log);
     expect(logged).toEqual([]);
   });
 });
 
 describe('the tables', () => {
-  let pglite: PGlite;
+  let database: RawDatabase;
   beforeAll(async () => {
-    pglite = await openCopy();
-    await pglite.exec(`
+    database = await openRaw();
+    await database.run(`
       insert into categories (name) values ('Fish');
       insert into pets (name, category_id) values ('Nemo', 1);
       insert into inventory_items values (1, 0);
       insert into orders (pet_id, quantity) values (1, 1)`);
   });
-  afterAll(() => pglite.close());
+  afterAll(() => database.close());
 
   it.each([
     ['a negative stock', 'update inventory_items set quantity = -1'],
@@ -140,19 +148,23 @@ describe('the tables', () => {
     ['deleting a pet with orders', 'delete from pets'],
     ['deleting a category with pets', 'delete from categories'],
   ])('refuse %s', async (_what, sql) => {
-    await expect(pglite.exec(sql)).rejects.toThrow(/violates|out of range|too long|invalid input/);
+    await expect(database.run(sql)).rejects.toThrow(/violates|out of range|too long|invalid input/);
   });
 
   it('have the columns that operators know', async () => {
-    const { rows } = await pglite.query<{ column: string; type: string }>(`
+    const rows = await database.run(`
       select table_name || '.' || column_name as column, udt_name as type
       from information_schema.columns
       where table_schema = 'public' and table_name <> '_prisma_migrations'
       order by table_name, ordinal_position`);
-    expect(rows.map(({ column, type }) => `${column} ${type}`)).toEqual([
+    expect(rows.map(({ column, type }) => `${String(column)} ${String(type)}`)).toEqual([
       'categories.id int8',
       'categories.name varchar',
       'categories.description varchar',
+      'idempotency_keys.key varchar',
+      'idempotency_keys.request_hash bytea',
+      'idempotency_keys.result jsonb',
+      'idempotency_keys.created_at timestamptz',
       'inventory_items.pet_id int8',
       'inventory_items.quantity int4',
       'orders.id int8',

@@ -519,6 +519,12 @@ describe('a request that node:http itself refuses', () => {
     ['a header without a colon', 'GET / HTTP/1.1\r\nHost: x\r\nbad\r\n\r\n', 400, 'BAD_REQUEST'],
     ['no Host', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
     [
+      'no Host for GraphQL',
+      'GET /graphql?query=%7B__typename%7D HTTP/1.1\r\nConnection: close\r\n\r\n',
+      400,
+      'BAD_REQUEST',
+    ],
+    [
       'two lengths',
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
       400,
@@ -533,6 +539,14 @@ describe('a request that node:http itself refuses', () => {
     ['half a request', 'GET /health HTTP/1.1\r\nHos', 400, 'BAD_REQUEST'],
   ])('answers the error object to %s', async (_what, bytes, status, code) => {
     expectError(await sendRaw(gateway, bytes), status, code);
+  });
+
+  it('puts no refusal into an answer that has begun', async () => {
+    const bytes = 'GET /store/orders HTTP/1.1\r\nHost: x\r\n\r\nGARBAGE\r\n\r\n';
+    const { status, body } = await sendRaw(gateway, bytes, { wait: true });
+    expect([0, 200]).toContain(status);
+    expect(body).not.toContain('BAD_REQUEST');
+    gateway.loggedErrors.length = 0;
   });
 
   it('is not one with an expectation that nobody knows', async () => {

@@ -1,13 +1,12 @@
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { expect, inject } from 'vitest';
+import { expect } from 'vitest';
 
 import { readConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
-import { openPglite } from '../../src/database/pglite.ts';
 import type { Log } from '../../src/log.ts';
 import { createGateway } from '../../src/server.ts';
+import { openCopy } from './databases.ts';
 
 /** One GraphQL error as a caller sees it. */
 export interface ClientError {
@@ -18,7 +17,6 @@ export interface ClientError {
     code: string;
     status: number;
     issues?: { path: string[]; message: string }[];
-    available?: number;
   };
 }
 
@@ -44,13 +42,21 @@ export interface Gateway {
   /** Posts an operation that succeeds, and gives its data. */
   data(query: string, variables?: Record<string, unknown>): Promise<Data>;
   rest(path: string, init?: RequestInit): Promise<Response>;
+  /** Stops the server as a signal does; the database stays open. */
+  stop(): Promise<void>;
   close(): Promise<void>;
 }
 
 const ignore = (): void => {};
 
-/** Starts the real gateway on a free port, over its own copy of the empty database. */
-export async function startGateway(environment: Record<string, string> = {}): Promise<Gateway> {
+/**
+ * Starts the real gateway on a free port, over its own copy of the empty database unless another
+ * one is given.
+ */
+export async function startGateway(
+  environment: Record<string, string> = {},
+  open = openCopy,
+): Promise<Gateway> {
   const statements: string[] = [];
   const loggedErrors: unknown[] = [];
   const log: Log = {
@@ -60,8 +66,9 @@ export async function startGateway(environment: Record<string, string> = {}): Pr
     error: (entry: unknown) => void loggedErrors.push(entry),
     isLevelEnabled: () => true,
   };
-  const db = await openPglite({ loadDataDir: new Blob([inject('emptyDatabase')]) }, log);
-  const server: Server = createGateway(db, readConfig(environment), log);
+  const config = readConfig(environment);
+  const db = await open(config, log);
+  const { server, stop } = createGateway(db, config, log);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
@@ -87,6 +94,7 @@ export async function startGateway(environment: Record<string, string> = {}): Pr
       return data;
     },
     rest: (path, init) => fetch(url + path, init),
+    stop,
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => void server.close(resolve));

@@ -10,6 +10,7 @@ export interface RawAnswer {
 }
 
 const MAX_WAIT_MS = 3000;
+const MAX_PAUSE_MS = 300;
 
 function toAnswer(text: string): RawAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n');
@@ -25,13 +26,27 @@ function toAnswer(text: string): RawAnswer {
   };
 }
 
-/** Sends bytes as they are, closes its side, and gives what came back until the server closed. */
-export function sendRaw({ url }: Gateway, bytes: string | Buffer): Promise<RawAnswer> {
+/**
+ * Sends bytes as they are and gives what came back until the server closed. It closes its own side
+ * at once unless it is told to wait, as node:http answers nothing more to who has closed; and it
+ * waits no longer than a pause in the answer.
+ */
+export function sendRaw(
+  { url }: Gateway,
+  bytes: string | Buffer,
+  { wait = false } = {},
+): Promise<RawAnswer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.end(bytes));
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
+      if (wait) socket.write(bytes);
+      else socket.end(bytes);
+    });
     socket.setTimeout(MAX_WAIT_MS, () => socket.destroy());
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      socket.setTimeout(MAX_PAUSE_MS);
+    });
     socket.on('error', () => {});
     socket.on('close', () => resolve(toAnswer(Buffer.concat(chunks).toString())));
   });
@@ -46,5 +61,5 @@ export function requestRaw(
 ): Promise<RawAnswer> {
   const all = { Host: 'localhost', Connection: 'close', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return sendRaw(gateway, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return sendRaw(gateway, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, { wait: true });
 }

@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { copyOnPostgres } from '../support/databases.ts';
+import { createDatabaseOn, dropDatabaseOn, runSql } from '../support/postgres.ts';
+import { ask, killPrograms, type Program, spawnProgram, startProgram } from '../support/program.ts';
+
+let url: string;
+let drop: () => Promise<void>;
+beforeAll(async () => {
+  ({ url, drop } = await copyOnPostgres());
+});
+afterAll(() => drop());
+afterEach(killPrograms);
+
+/** The gateways' processes that the database knows. */
+const sessions = () =>
+  runSql(
+    url,
+    `select pid from pg_stat_activity
+     where application_name = 'pet-store-gateway' and datname = current_database()`,
+  );
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The process ids of the workers. */
+function workersOf({ process: { pid } }: Program): number[] {
+  return execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map(Number);
+}
+
+const start = (environment = {}) =>
+  startProgram({ DATABASE_URL: url, WORKERS: '2', POOL_SIZE: '2', ...environment });
+
+describe('WORKERS=2', { timeout: 60_000 }, () => {
+  it('runs two processes on one port, each replaced if it dies', async () => {
+    const program = await start();
+    const [victim = 0, survivor] = workersOf(program);
+    expect(survivor).toBeDefined();
+    await Promise.all(Array.from({ length: 60 }, () => ask(program, '{ pets { totalCount } }')));
+
+    process.kill(victim, 'SIGKILL');
+    const message = `Worker ${victim} died: another one takes its place.`;
+    await expect.poll(() => program.messages, { timeout: 10_000 }).toContain(message);
+    expect((await fetch(`${program.url}/health`)).status).toBe(200);
+    await expect.poll(() => workersOf(program).length, { timeout: 10_000 }).toBe(2);
+    expect(workersOf(program)).toContain(survivor);
+
+    const { port } = new URL(program.url);
+    const second = spawnProgram('main', { DATABASE_URL: url, WORKERS: '2', PORT: port });
+    expect(await second.end).toBe(1);
+    expect(second.messages).toContain('PORT is in use by another program: choose another.');
+
+    expect(program.messages.filter((line) => line.startsWith('Listening'))).toHaveLength(1);
+    expect(await program.stop('SIGINT')).toBe(0);
+    await expect.poll(sessions).toEqual([]);
+  });
+
+  it('stops at once on a second signal', async () => {
+    const program = await start({ STOP_DELAY_MS: '60000' });
+    const workers = workersOf(program);
+    program.process.kill('SIGTERM');
+    await expect.poll(() => program.messages).toContain('Stopping.');
+    const begin = Date.now();
+    expect(await program.stop()).toBe(1);
+    expect(Date.now() - begin).toBeLessThan(2000);
+    await expect.poll(() => workers.filter(isAlive), { timeout: 5000 }).toEqual([]);
+  });
+
+  it('leaves no worker behind when the first process is killed', async () => {
+    const program = await start();
+    const workers = workersOf(program);
+    await program.stop('SIGKILL');
+    await expect.poll(() => workers.filter(isAlive), { timeout: 5000 }).toEqual([]);
+  });
+});
+
+describe('gateways that start at once on an empty database', { timeout: 60_000 }, () => {
+  it('migrate it once and fill one sample store', async () => {
+    const server = new URL(url);
+    server.pathname = '/postgres';
+    const empty = await createDatabaseOn(server.href);
+    const programs = await Promise.all(
+      Array.from({ length: 4 }, () => startProgram({ DATABASE_URL: empty, SAMPLE_STORE: 'true' })),
+    );
+    const messages = programs.flatMap((program) => program.messages);
+    const applied = messages.filter((message) => message.startsWith('Applied migration'));
+    expect(applied.length).toBe(new Set(applied).size);
+    expect(applied.length).toBeGreaterThan(1);
+    expect(messages.filter((message) => message === 'Filled the sample store.')).toHaveLength(1);
+    for (const program of programs) {
+      expect(await ask(program, '{ categories { totalCount } }')).toEqual({
+        categories: { totalCount: 10 },
+      });
+      expect(await program.stop()).toBe(0);
+    }
+    await dropDatabaseOn(server.href, empty);
+  });
+});
