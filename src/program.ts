@@ -1,15 +1,13 @@
+import { DatabaseError } from 'pg';
+
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { toStoreError } from './database/failure.ts';
 import { MigrationError } from './database/migrations.ts';
 import { createLog, type Log } from './log.ts';
 
 /** What a person can do something about is one sentence; anything else is shown whole. */
 function explain(error: unknown, log: Log): void {
-  const inUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const unreachable = toStoreError(error).code === 'SERVICE_UNAVAILABLE';
   if (error instanceof ConfigError || error instanceof MigrationError) log.error(error.message);
-  else if (unreachable) log.error({ err: error }, 'DATABASE_URL: the database can not be reached.');
-  else if (inUse) log.error('PORT is in use by another program: choose another.');
+  else if (error instanceof DatabaseError) log.error(`DATABASE_URL: ${error.message}.`);
   else log.error({ err: error }, 'The gateway could not start.');
 }
 

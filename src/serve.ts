@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import { forgetOldKeys } from './database/idempotency.ts';
 import { openDatabase } from './database/open.ts';
 import type { Log } from './log.ts';
@@ -15,12 +15,20 @@ export function announce(address: string, port: number, log: Log): void {
 
 const FORGET_EVERY_MS = 600_000;
 
+const toConfigError = ({ code, message }: NodeJS.ErrnoException): ConfigError =>
+  new ConfigError(
+    code === 'EADDRINUSE'
+      ? 'PORT is in use by another program: choose another.'
+      : `HOST or PORT can't be listened on: ${message}.`,
+  );
+
 /** Serves from this process, and gives what stops it. */
 export async function serve(config: Config, log: Log): Promise<() => Promise<void>> {
   const db = await openDatabase(config, log);
   const { server, stop } = createGateway(db, config, log);
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(config.port, config.host, resolve);
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toConfigError(error)));
+    server.listen(config.port, config.host, resolve);
   });
   const bound = server.address();
   if (cluster.isPrimary && bound !== null && typeof bound === 'object') {

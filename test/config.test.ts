@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../src/config.ts';
+import { spawnProgram } from './support/program.ts';
 
 const DEFAULTS = {
   host: '127.0.0.1',
@@ -144,19 +144,16 @@ describe('the configuration', () => {
   });
 });
 
-describe('a start with a bad configuration', () => {
-  it('ends with a sentence that names the variable, and no stack', async () => {
-    const child = spawn(process.execPath, ['dist/main.js'], {
-      env: { PORT: 'abc' },
-    });
-    const chunks: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
-    const code = await new Promise((done) => void child.once('close', done));
-    const output = Buffer.concat(chunks).toString();
-    expect(code).toBe(1);
-    expect(output).toContain('PORT has to be a whole number, 0 to 65535.');
-    expect(output).not.toMatch(/\bat .*:\d+:\d+|"stack"|node_modules/);
-    expect(output.trim().split('\n')).toHaveLength(1);
+describe('a start with a configuration that does not work', () => {
+  it.each([
+    [{ PORT: 'abc' }, 'PORT has to be a whole number, 0 to 65535.'],
+    [
+      { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/store' },
+      'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',
+    ],
+  ])('ends with one sentence that names the variable: %j', async (environment, sentence) => {
+    const program = spawnProgram('main', environment);
+    expect(await program.end).toBe(1);
+    expect(program.messages).toEqual([sentence]);
   });
 });

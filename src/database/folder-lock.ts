@@ -1,11 +1,15 @@
-import { stat, unlink } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { realpath, stat, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
-import { join, relative } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ConfigError } from '../config.ts';
 
 const RACE_MS = 100;
+// macOS allows 104, Linux 108, with the NUL at its end; what is longer would be cut off silently.
+const MAX_PATH_BYTES = 100;
 const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
 
 function listen(path: string): Promise<Server> {
@@ -23,6 +27,16 @@ function isAnswered(path: string): Promise<boolean> {
     });
     socket.once('error', () => resolve(false));
   });
+}
+
+/** The socket of a folder: in it, unless that path is longer than a socket's may be. */
+async function lockPath(folder: string): Promise<string> {
+  const path = join(folder, 'lock');
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path;
+  const digest = createHash('sha256')
+    .update(await realpath(folder))
+    .digest('hex');
+  return join(tmpdir(), `pet-store-${digest.slice(0, 16)}.lock`);
 }
 
 const inodeOf = async (path: string): Promise<bigint> => (await stat(path, { bigint: true })).ino;
@@ -47,11 +61,8 @@ async function takeOver(path: string): Promise<Server> {
  * @throws ConfigError
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
-  const absolute = join(folder, 'lock');
-  // The path of a socket can have about 100 characters; the relative one is often shorter.
-  const short = relative(process.cwd(), absolute);
-  const path = short.length < absolute.length ? short : absolute;
   try {
+    const path = await lockPath(folder);
     const server = await listen(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EADDRINUSE') throw error;
       return takeOver(path);

@@ -94,7 +94,9 @@ async function onConnection<Result>(
   });
   // An error that no statement is waiting for; the next statement will fail.
   client.on('error', () => {});
-  await client.connect();
+  await client.connect().catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(`DATABASE_URL: ${error.message || error.code}.`);
+  });
   const connection: Connection = {
     query: async (text, values) => (await client.query<Record<string, unknown>>(text, values)).rows,
     script: async (text) => {

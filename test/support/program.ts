@@ -21,7 +21,7 @@ export function killPrograms(): void {
 /** Starts a built program as an operator does, without waiting for it. */
 export function spawnProgram(
   name: 'main' | 'migrate',
-  environment: Record<string, string>,
+  environment: Readonly<Record<string, string | undefined>>,
 ): Program {
   const child = spawn(process.execPath, [`dist/${name}.js`], {
     env: { PORT: '0', STOP_DELAY_MS: '0', ...environment },
