@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { realpath, stat, unlink } from 'node:fs/promises';
+import { realpath, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,8 +44,10 @@ const inodeOf = async (path: string): Promise<bigint> => (await stat(path, { big
 /** Takes the place of a process that died, unless another one does at the same moment. */
 async function takeOver(path: string): Promise<Server> {
   if (await isAnswered(path)) throw new ConfigError(IN_USE);
-  await unlink(path);
-  const server = await listen(path);
+  await rm(path, { force: true });
+  const server = await listen(path).catch(() => {
+    throw new ConfigError(IN_USE);
+  });
   const inode = await inodeOf(path);
   await sleep(RACE_MS);
   if ((await inodeOf(path)) !== inode) throw new ConfigError(IN_USE);
