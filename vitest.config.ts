@@ -9,8 +9,8 @@ export default defineConfig({
     isolate: false,
     // Vitest would leave a core to itself.
     maxWorkers: '100%',
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What holds on one database holds on the other; each also has tests of its own.
     projects: [
       {

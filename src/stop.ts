@@ -4,6 +4,8 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import type { Log } from './log.ts';
 
+const SWEEP_MS = 50;
+
 /** Whether the gateway is stopping: one that is answers /ready with 503. */
 export interface Stopping {
   now: boolean;
@@ -28,7 +30,11 @@ export async function stopServer(
     log.warn(`Some requests took longer than ${stopTimeoutMs} ms to end: they are cut off.`);
     server.closeAllConnections();
   }, stopTimeoutMs);
-  await new Promise((resolve) => void server.close(resolve));
+  const closed = new Promise((resolve) => void server.close(resolve));
+  // close() ends the connections that nobody uses now; those whose answer ends later stay open.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  await closed;
+  clearInterval(sweep);
   clearTimeout(deadline);
 }
 

@@ -14,7 +14,7 @@ import { makePet } from './support/make.ts';
 
 let gateway: Gateway;
 beforeEach(async () => {
-  gateway = await startGateway({ STOP_DELAY_MS: '500', STOP_TIMEOUT_MS: '2000' });
+  gateway = await startGateway({ STOP_DELAY_MS: '300', STOP_TIMEOUT_MS: '20000' });
 });
 afterEach(() => gateway.close());
 
@@ -46,6 +46,8 @@ function slowRequest(body: string): { request: ClientRequest; response: Promise<
 
 describe('a gateway that stops', () => {
   it('says so at /ready first, and still answers for a while, each answer the last of its connection', async () => {
+    await gateway.close();
+    gateway = await startGateway({ STOP_DELAY_MS: '4000' });
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');
     expect(ready.status).toBe(503);
@@ -72,20 +74,17 @@ describe('a gateway that stops', () => {
     response.resume();
     const begin = Date.now();
     await gateway.stop();
-    expect(Date.now() - begin).toBeLessThan(1500);
+    expect(Date.now() - begin).toBeLessThan(10_000);
     agent.destroy();
   });
 
   it('sends an answer that has begun to its end', async () => {
     const count = await fillOrders();
     const response = await gateway.rest('/store/orders');
-    const begin = Date.now();
     const stopped = gateway.stop();
-    await later(700);
-    expect(await isRefused()).toBe(true);
+    await expect.poll(isRefused, { timeout: 10_000 }).toBe(true);
     expect(await response.json()).toHaveLength(count);
     await stopped;
-    expect(Date.now() - begin).toBeLessThan(2000);
   });
 
   it('answers a request that was still arriving', async () => {
@@ -94,22 +93,26 @@ describe('a gateway that stops', () => {
     const { request, response } = slowRequest(body);
     await later(100);
     const stopped = gateway.stop();
-    await later(700);
-    expect(await isRefused()).toBe(true);
+    await expect.poll(isRefused, { timeout: 10_000 }).toBe(true);
     request.end(body.slice(10));
     const chunks = await (await response).toArray();
     expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual({ data: { pet: { id: petId } } });
+    // The caller would keep the connection; the gateway does not wait for that.
+    const begin = Date.now();
     await stopped;
+    expect(Date.now() - begin).toBeLessThan(2000);
   });
 
   it('cuts what is still open at the deadline', async () => {
+    await gateway.close();
+    gateway = await startGateway({ STOP_DELAY_MS: '0', STOP_TIMEOUT_MS: '1000' });
     const { response } = slowRequest('{ "query": "{ __typename }" }');
     const cut = response.catch((error: NodeJS.ErrnoException) => error.code);
     await later(100);
     const begin = Date.now();
     await gateway.stop();
-    expect(Date.now() - begin).toBeGreaterThanOrEqual(2400);
-    expect(Date.now() - begin).toBeLessThan(4000);
+    expect(Date.now() - begin).toBeGreaterThanOrEqual(990);
+    expect(Date.now() - begin).toBeLessThan(10_000);
     expect(await cut).toBe('ECONNRESET');
   });
 

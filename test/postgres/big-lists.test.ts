@@ -20,7 +20,8 @@ const fill = async (from: number, to: number): Promise<number> =>
     from generate_series(${from}::integer, ${to}::integer) as n`;
 
 beforeAll(async () => {
-  gateway = await startGateway();
+  // Time enough to fill it, however busy the machine is.
+  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' });
   await gateway.db.prisma.category.create({ data: { name: 'Cats' } });
   await gateway.db.prisma.pet.create({ data: { name: 'Cleo', categoryId: 1n } });
 });

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { openPostgres } from '../../src/database/postgres.ts';
 import { openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makePet, stockOf } from '../support/make.ts';
@@ -27,6 +28,9 @@ const placeOrder = async (petId: string, key?: string) =>
     )
   ).placeOrder;
 
+const WAITING = `select 1 from pg_stat_activity
+  where wait_event_type = 'Lock' and datname = current_database()`;
+
 describe('a deadlock', () => {
   it.each([
     ['a statement', undefined],
@@ -38,19 +42,12 @@ describe('a deadlock', () => {
     // The gateway holds the pet and waits for the stock; then this waits for the pet.
     await other.query(`begin; select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
-    await expect
-      .poll(() => runSql(url, `select 1 from pg_stat_activity where wait_event_type = 'Lock'`))
-      .not.toEqual([]);
+    await expect.poll(() => runSql(url, WAITING), { timeout: 20_000 }).not.toEqual([]);
     await other.query(`update pets set name = 'Held' where id = ${petId}`);
-    const [database] = await runSql(
-      url,
-      'select deadlocks::int from pg_stat_database where datname = current_database()',
-    );
     await other.query('commit');
     await other.end();
     expect(await placed).toEqual({ __typename: 'Order' });
     expect(await stockOf(gateway, petId)).toBe(4);
-    expect(database).toBeDefined();
   });
 });
 
@@ -60,10 +57,7 @@ describe('a database whose transactions are serializable', () => {
       url,
       `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
     );
-    const strict = await startGateway({}, async (config, log) => {
-      const { openPostgres } = await import('../../src/database/postgres.ts');
-      return openPostgres(url, config, log);
-    });
+    const strict = await startGateway({}, (config, log) => openPostgres(url, config, log));
     const petId = await makePet(gateway, { stock: 20 });
     const answers = await Promise.all(
       Array.from({ length: 40 }, async () => {

@@ -52,7 +52,9 @@ async function expectUnavailable(maxMs: number): Promise<void> {
 }
 
 async function expectAvailable(): Promise<void> {
-  await expect.poll(async () => (await gateway.rest('/ready')).status, { timeout: 5000 }).toBe(200);
+  await expect
+    .poll(async () => (await gateway.rest('/ready')).status, { timeout: 20_000 })
+    .toBe(200);
   expect((await gateway.graphql(PET)).errors).toBeUndefined();
 }
 
@@ -61,8 +63,8 @@ describe('while the database is down', () => {
     await expectAvailable();
     for (let outage = 0; outage < 3; outage += 1) {
       await server.halt();
-      await expectUnavailable(1000);
-      await expectUnavailable(1000);
+      await expectUnavailable(4000);
+      await expectUnavailable(4000);
       await server.resume();
       await expectAvailable();
     }
@@ -101,7 +103,7 @@ describe('while the database does not answer', () => {
   it('every request ends in bounded time, and the gateway comes back with it', async () => {
     await expectAvailable();
     server.freeze();
-    await expectUnavailable(4000);
+    await expectUnavailable(8000);
     server.thaw();
     await expectAvailable();
   });
@@ -140,7 +142,7 @@ describe('while the database is busy', () => {
     const unlock = await server.lock(url, `select from inventory_items for update`);
     const begin = Date.now();
     const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
-    expect(Date.now() - begin).toBeLessThan(3000);
+    expect(Date.now() - begin).toBeLessThan(8000);
     for (const { errors } of answers) {
       expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
     }

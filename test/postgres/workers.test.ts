@@ -50,9 +50,9 @@ describe('WORKERS=2', { timeout: 60_000 }, () => {
 
     process.kill(victim, 'SIGKILL');
     const message = `Worker ${victim} died: another one takes its place.`;
-    await expect.poll(() => program.messages, { timeout: 10_000 }).toContain(message);
+    await expect.poll(() => program.messages, { timeout: 20_000 }).toContain(message);
     expect((await fetch(`${program.url}/health`)).status).toBe(200);
-    await expect.poll(() => workersOf(program).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => workersOf(program).length, { timeout: 20_000 }).toBe(2);
     expect(workersOf(program)).toContain(survivor);
 
     const { port } = new URL(program.url);
@@ -62,25 +62,25 @@ describe('WORKERS=2', { timeout: 60_000 }, () => {
 
     expect(program.messages.filter((line) => line.startsWith('Listening'))).toHaveLength(1);
     expect(await program.stop('SIGINT')).toBe(0);
-    await expect.poll(sessions).toEqual([]);
+    await expect.poll(sessions, { timeout: 20_000 }).toEqual([]);
   });
 
   it('stops at once on a second signal', async () => {
     const program = await start({ STOP_DELAY_MS: '60000' });
     const workers = workersOf(program);
     program.process.kill('SIGTERM');
-    await expect.poll(() => program.messages).toContain('Stopping.');
+    await expect.poll(() => program.messages, { timeout: 20_000 }).toContain('Stopping.');
     const begin = Date.now();
     expect(await program.stop()).toBe(1);
-    expect(Date.now() - begin).toBeLessThan(2000);
-    await expect.poll(() => workers.filter(isAlive), { timeout: 5000 }).toEqual([]);
+    expect(Date.now() - begin).toBeLessThan(10_000);
+    await expect.poll(() => workers.filter(isAlive), { timeout: 20_000 }).toEqual([]);
   });
 
   it('leaves no worker behind when the first process is killed', async () => {
     const program = await start();
     const workers = workersOf(program);
     await program.stop('SIGKILL');
-    await expect.poll(() => workers.filter(isAlive), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => workers.filter(isAlive), { timeout: 20_000 }).toEqual([]);
   });
 });
 
