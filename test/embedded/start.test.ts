@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -19,6 +19,16 @@ afterAll(async () => {
 const start = () => startProgram({ DATA_DIR: folder });
 
 describe('starting the gateway', { timeout: 60_000 }, () => {
+  it('makes a store anew whose making was cut off', async () => {
+    await mkdir(join(folder, 'pglite'));
+    await writeFile(join(folder, 'pglite/PG_VERSION'), '18');
+    await writeFile(join(folder, 'unfinished'), '');
+    const program = spawnProgram('main', { DATA_DIR: folder, MIGRATE: 'false' });
+    await program.end;
+    expect(program.messages).toEqual([expect.stringContaining('was not applied')]);
+    expect(await readdir(folder)).not.toContain('unfinished');
+  });
+
   it('can be told to leave the migrations to npm run migrate', async () => {
     const refused = spawnProgram('main', { DATA_DIR: folder, MIGRATE: 'false' });
     expect(await refused.end).toBe(1);
