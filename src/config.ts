@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 
 import { z } from 'zod';
 
-import { PET_BY_ID } from './lifecycle.ts';
+import { REST_LIFECYCLES, type RestLifecycle, toDay } from './lifecycle.ts';
 
 const whole = (
   least: number,
@@ -19,6 +19,11 @@ const flag = z
   .enum(['true', 'false'], 'has to be true or false')
   .transform((text) => text === 'true');
 const HOUR_MS = 3_600_000;
+const lifecycles: RestLifecycle[] = Object.values(REST_LIFECYCLES);
+const deprecations = lifecycles.flatMap(({ deprecatedSince }) => deprecatedSince ?? []);
+const lastDeprecation = new Date(Math.max(...deprecations.map(Number)));
+
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
 
 const Environment = z.object({
   HOST: z.string().min(1, 'has to be a host name or an address').default('127.0.0.1'),
@@ -34,17 +39,27 @@ const Environment = z.object({
   MIGRATE: flag.default(true),
   SAMPLE_STORE: flag.optional(),
   IDEMPOTENCY_HOURS: whole(1, 8760).default(24),
+  REQUEST_TIMEOUT_MS: whole(100, 600_000).default(30_000),
   WORKERS: whole(1, 256).default(1),
   STOP_DELAY_MS: whole(0, 600_000).default(1000),
   STOP_TIMEOUT_MS: whole(0, 600_000).default(30_000),
+  CORS_ORIGINS: z
+    .string()
+    .transform((text) => text.split(',').map((origin) => origin.trim()))
+    .refine(
+      (origins) => origins.every((origin) => origin === '*' || isOrigin(origin)),
+      'has to be * or origins like https://shop.example, with commas between',
+    )
+    .default([]),
+  SUNSET: z.enum(['announce', 'enforce'], 'has to be announce or enforce').default('announce'),
   SUNSET_DATE: z.iso
     .date('has to be a date like 2027-12-31')
-    .transform((date) => new Date(`${date}T00:00:00Z`))
+    .transform((date) => new Date(date))
     .refine(
-      (date) => date >= PET_BY_ID.since,
-      `can't be before the deprecation, ${PET_BY_ID.since.toISOString().slice(0, 10)}`,
+      (date) => date >= lastDeprecation,
+      `can't be before the deprecation, ${toDay(lastDeprecation)}`,
     )
-    .default(new Date('2027-12-31T00:00:00Z')),
+    .default(new Date('2027-12-31')),
   LOG_LEVEL: z
     .enum(
       ['debug', 'info', 'warn', 'error', 'silent'],
@@ -76,14 +91,20 @@ export interface Config {
   readonly sampleStore: boolean;
   /** How long an idempotency key is kept. */
   readonly idempotencyMs: number;
+  /** How long a request may take to arrive. */
+  readonly requestTimeoutMs: number;
   /** Processes that share the port. */
   readonly workers: number;
   /** How long requests are still taken, with /ready at 503, when the gateway stops. */
   readonly stopDelayMs: number;
   /** How long open requests may then take. */
   readonly stopTimeoutMs: number;
-  /** When GET /pets/{petId} may stop working. */
+  /** The web sites whose pages may call; `*` for any. */
+  readonly corsOrigins: readonly string[];
+  /** When the deprecated REST operations may stop working. */
   readonly sunset: Date;
+  /** Whether they do. */
+  readonly enforceSunset: boolean;
   readonly logLevel: z.infer<typeof Environment>['LOG_LEVEL'];
 }
 
@@ -117,10 +138,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     migrate: data.MIGRATE,
     sampleStore: data.SAMPLE_STORE ?? !data.DATABASE_URL,
     idempotencyMs: data.IDEMPOTENCY_HOURS * HOUR_MS,
+    requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
     workers: data.WORKERS,
     stopDelayMs: data.STOP_DELAY_MS,
     stopTimeoutMs: data.STOP_TIMEOUT_MS,
+    corsOrigins: data.CORS_ORIGINS,
     sunset: data.SUNSET_DATE,
+    enforceSunset: data.SUNSET === 'enforce',
     logLevel: data.LOG_LEVEL,
   });
 }

@@ -10,7 +10,7 @@ export const ERRORS = {
     status: 400,
     description: 'An identifier is not the decimal digits of an int64 (0 to 9223372036854775807).',
   },
-  INVALID_INPUT: { status: 400, description: 'A value breaks a rule; the issues say which.' },
+  INVALID_INPUT: { status: 400, description: 'A value breaks a rule; the message says which.' },
   INVALID_CURSOR: {
     status: 400,
     description: 'A cursor is not one of a list with this order.',
@@ -49,6 +49,7 @@ export const ERRORS = {
     status: 409,
     description: 'The order is complete: it can be neither cancelled nor rescheduled.',
   },
+  GONE: { status: 410, description: 'The operation ended at its sunset; its links say what now.' },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The body is larger than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, description: 'The body has to be application/json.' },
   HEADERS_TOO_LARGE: { status: 431, description: 'The headers are larger than the limit.' },
@@ -173,11 +174,11 @@ export class OrderComplete extends StoreError {
 }
 
 export class StaleInventory extends StoreError {
-  readonly quantity: number;
+  readonly available: number;
 
-  constructor(petId: bigint, quantity: number) {
-    super('STALE_INVENTORY', `Pet ${petId} has ${quantity} units in stock by now.`);
-    this.quantity = quantity;
+  constructor(petId: bigint, available: number) {
+    super('STALE_INVENTORY', `Pet ${petId} has ${available} units in stock by now.`);
+    this.available = available;
   }
 }
 

@@ -10,6 +10,8 @@ const isId = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(tex
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 const characters = (text: string): number => Array.from(text).length;
 
+// The `meta` of a value is what JSON Schema can say of it.
+
 /** An identifier: the decimal digits of an int64 outside, a bigint inside. */
 export const Id = z
   .string()
@@ -17,7 +19,8 @@ export const Id = z
     error: 'has to be 1 to 19 digits, at most 9223372036854775807.',
     params: { id: true },
   })
-  .transform(BigInt);
+  .transform(BigInt)
+  .meta({ type: 'integer', format: 'int64', minimum: 0 });
 
 /** Text of any length that the database can hold. */
 const Text = z
@@ -34,7 +37,7 @@ export const NamePart = Text.refine(
 export const Name = NamePart.refine(
   (name) => name.trim() !== '',
   'has to hold more than white space.',
-);
+).meta({ minLength: 1, maxLength: 255 });
 
 /** A caller's name for a write: 1 to 255 characters (code points). */
 export const IdempotencyKey = Text.refine(
@@ -46,23 +49,24 @@ export const IdempotencyKey = Text.refine(
 export const Description = Text.refine(
   (description) => characters(description) <= 2000,
   'can have at most 2000 characters.',
-);
+).meta({ maxLength: 2000 });
 
 const Quantity = z
   .int('has to be a whole number.')
   .max(MAX_QUANTITY, `can be at most ${MAX_QUANTITY}.`);
 
 /** Units in stock: 0 to 2147483647. */
-export const StockQuantity = Quantity.min(0, 'can not be negative.');
+export const StockQuantity = Quantity.min(0, 'can not be negative.').meta({ format: 'int32' });
 
 /** Units ordered: 1 to 2147483647. */
-export const OrderQuantity = Quantity.min(1, 'has to be at least 1.');
+export const OrderQuantity = Quantity.min(1, 'has to be at least 1.').meta({ format: 'int32' });
 
 /** A point in time that RFC 3339 can write in UTC: years 1 to 9999. */
 export const Time = z
   .date()
   .min(new Date('0001-01-01T00:00:00Z'), 'can not be before the year 1.')
-  .max(new Date('9999-12-31T23:59:59.999Z'), 'can not be after the year 9999.');
+  .max(new Date('9999-12-31T23:59:59.999Z'), 'can not be after the year 9999.')
+  .meta({ type: 'string', format: 'date-time' });
 
 /** A value as a caller gives it: not checked, and null where it was left out on purpose. */
 export type Unchecked<Schema extends z.ZodType> = {
