@@ -9,8 +9,11 @@ import { containsText, nameKey } from '../database/text.ts';
 import { CategoryInUse, CategoryNotFound } from '../errors.ts';
 import { Description, Name, NamePart, parse, parseId, type Unchecked } from '../values.ts';
 
-const NewCategory = z.object({ name: Name, description: Description.nullable().default(null) });
-const CategoryUpdate = z.object({
+export const NewCategory = z.object({
+  name: Name,
+  description: Description.nullable().default(null),
+});
+export const CategoryUpdate = z.object({
   name: Name.exactOptional(),
   description: Description.nullable().exactOptional(),
 });

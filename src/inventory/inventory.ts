@@ -8,7 +8,7 @@ import { PetNotFound, StaleInventory } from '../errors.ts';
 import { hasStatus } from '../pet/pets.ts';
 import { parse, parseId, StockQuantity, type Unchecked } from '../values.ts';
 
-const InventoryUpdate = z.object({ quantity: StockQuantity });
+export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const InventoryFilter = z.object({
   status: z.array(z.enum(PetStatus)).nullish(),
   maxQuantity: z.int().nullish(),

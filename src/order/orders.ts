@@ -16,7 +16,7 @@ import {
 } from '../errors.ts';
 import { Id, OrderQuantity, parse, parseId, Time, type Unchecked } from '../values.ts';
 
-const NewOrder = z.object({ petId: Id, quantity: OrderQuantity, shipDate: Time.nullish() });
+export const NewOrder = z.object({ petId: Id, quantity: OrderQuantity, shipDate: Time.nullish() });
 const OrderFilter = z.object({ petId: Id.nullish(), complete: z.boolean().nullish() });
 
 const COLUMNS = Prisma.sql`id, pet_id as "petId", quantity, ship_date as "shipDate", complete`;

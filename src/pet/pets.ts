@@ -9,9 +9,9 @@ import { containsText, nameKey } from '../database/text.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
 import { Id, Name, NamePart, parse, parseId, type Unchecked } from '../values.ts';
 
-const Status = z.enum(PetStatus);
-const NewPet = z.object({ name: Name, categoryId: Id, status: Status.default('available') });
-const PetUpdate = z.object({
+export const Status = z.enum(PetStatus);
+export const NewPet = z.object({ name: Name, categoryId: Id, status: Status.default('available') });
+export const PetUpdate = z.object({
   name: Name.exactOptional(),
   categoryId: Id.exactOptional(),
   status: Status.exactOptional(),

@@ -1,0 +1,121 @@
+import type { z } from 'zod';
+
+import type { Route } from '../http/answer.ts';
+import { serveAsset } from '../http/asset.ts';
+import { type Stability, toDay } from '../lifecycle.ts';
+import {
+  guideOf,
+  lifecycleOf,
+  describeLife,
+  type Operation,
+  pathOf,
+  type Sunset,
+} from './operation.ts';
+import { OPERATIONS } from './operations.ts';
+import { toComponents, toResponses } from './responses.ts';
+import { SCHEMAS, toJsonSchema } from './schemas.ts';
+
+// The words of oasdiff and of Scalar; GitBook's own are those of the registry.
+const OASDIFF = { experimental: 'alpha', beta: 'beta', stable: 'stable' } as const;
+const SCALAR = { experimental: 'experimental', beta: 'experimental', stable: 'stable' } as const;
+
+const stabilityMarkers = (stability: Stability, deprecated: boolean): object => ({
+  // GitBook has no badge for what is stable.
+  ...(stability !== 'stable' && { 'x-stability': stability }),
+  'x-stability-level': OASDIFF[stability],
+  'x-scalar-stability': deprecated ? 'deprecated' : SCALAR[stability],
+});
+
+/** Where an operation is in its life, in the words of GitBook, oasdiff, Scalar and ReadMe. */
+function markers(operation: Operation, { sunset }: Sunset): object {
+  const { stability, deprecatedSince, tryItOut } = lifecycleOf(operation);
+  return {
+    ...stabilityMarkers(stability, deprecatedSince !== undefined),
+    ...(deprecatedSince && {
+      deprecated: true,
+      'x-deprecated-since': toDay(deprecatedSince),
+      'x-deprecated-sunset': toDay(sunset),
+      'x-sunset': toDay(sunset),
+    }),
+    ...(!tryItOut && { 'x-hideTryItPanel': true, 'x-readme': { 'explorer-enabled': false } }),
+  };
+}
+
+const toParameters = (place: 'path' | 'query', rules: z.ZodObject): object[] =>
+  Object.entries(rules.shape).map(([name, rule]) => {
+    const { description, example, ...schema } = toJsonSchema(rule, 'output');
+    return { name, in: place, required: place === 'path', description, example, schema };
+  });
+
+/** What an operation does, until when, and what GraphQL has instead: paragraphs of Markdown. */
+const describe = (operation: Operation, sunset: Sunset): string =>
+  [
+    operation.description,
+    describeLife(operation, sunset),
+    `GraphQL's \`${lifecycleOf(operation).successor}\` does the same, and more ([how to move](${guideOf(operation)})):`,
+    `\`\`\`graphql\n${operation.move.query}\n\`\`\``,
+  ].join('\n\n');
+
+function toOpenApi(operation: Operation, sunset: Sunset): object {
+  const { id, tag, summary, parameters } = operation;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: describe(operation, sunset),
+    ...markers(operation, sunset),
+    parameters: [
+      ...toParameters('path', parameters.path),
+      ...toParameters('query', parameters.query),
+    ],
+    responses: toResponses(operation, sunset),
+  };
+}
+
+const VERSION = '1.0.0';
+// A parser of YAML 1.1 would take a day that is not quoted for a date, not a string.
+const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
+
+/** The OpenAPI document of all operations. */
+export const createOpenApi = (sunset: Sunset): object => ({
+  openapi: '3.0.3',
+  info: {
+    title: 'Pet store',
+    version: VERSION,
+    description:
+      'The REST routes of the pet store gateway. GraphQL, at /graphql, has all the rest.',
+    contact: { name: 'Whoever runs this gateway', url: '/' },
+    license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
+  },
+  externalDocs: { description: 'This document as a page.', url: '/docs' },
+  servers: [{ url: '/' }],
+  tags: [
+    { name: 'Pets', description: 'The pets of the store.' },
+    { name: 'Store', description: 'What was ordered.' },
+  ],
+  security: [],
+  paths: Object.fromEntries(
+    OPERATIONS.map((operation) => [pathOf(operation), { get: toOpenApi(operation, sunset) }]),
+  ),
+  components: { schemas: SCHEMAS, ...toComponents(OPERATIONS, sunset) },
+  // The resources of the specification, of which GraphQL reads and writes what no path does.
+  'x-resources': Object.keys(SCHEMAS).map((name) => ({ $ref: `#/components/schemas/${name}` })),
+});
+
+/** GET /openapi.json and GET /openapi.yaml */
+export const createOpenApiRoutes = (document: object): Route[] => [
+  {
+    path: '/openapi.json',
+    get: serveAsset(() => ({
+      type: 'application/json; charset=utf-8',
+      content: JSON.stringify(document),
+    })),
+  },
+  {
+    path: '/openapi.yaml',
+    get: serveAsset(async () => {
+      const { stringify } = await import('yaml');
+      return { type: 'application/yaml', content: stringify(document, YAML) };
+    }),
+  },
+];

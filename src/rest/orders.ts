@@ -1,0 +1,100 @@
+import { z } from 'zod';
+
+import type { Database } from '../database/database.ts';
+import type { Order } from '../database/generated/prisma/client.ts';
+import { InvalidInput } from '../errors.ts';
+import type { Answer, Question } from '../http/answer.ts';
+import { ordersAfter } from '../order/orders.ts';
+import { Id, parse } from '../values.ts';
+import type { Operation } from './operation.ts';
+import { orderToJson } from './schemas.ts';
+
+const MAX_PAGE = 1000;
+const LIMIT_RULE = `has to be 1 to ${MAX_PAGE}.`;
+
+const Query = z.object({
+  limit: z
+    .string()
+    .regex(/^[0-9]{1,4}$/, LIMIT_RULE)
+    .transform(Number)
+    .pipe(z.int32().min(1, LIMIT_RULE).max(MAX_PAGE, LIMIT_RULE))
+    .optional()
+    .meta({
+      description: `How many orders, ${MAX_PAGE} where only \`after\` is given.`,
+      example: 100,
+    }),
+  after: Id.optional().meta({
+    description: 'Only orders with a larger id: that of the last one seen.',
+    example: 3,
+  }),
+});
+
+/** All orders as one JSON array, a page in memory at a time. */
+async function* writeOrders(db: Database, first: Order[]): AsyncGenerator<string> {
+  let page = first;
+  yield `[${page.map(orderToJson).join(',')}`;
+  while (page.length === MAX_PAGE) {
+    page = await ordersAfter(db, page.at(-1)?.id ?? 0n, MAX_PAGE);
+    if (page.length > 0) yield `,${page.map(orderToJson).join(',')}`;
+  }
+  yield ']';
+}
+
+async function answerOrders(db: Database, { query }: Question): Promise<Answer> {
+  for (const name of Object.keys(Query.shape)) {
+    if (query.getAll(name).length > 1) {
+      throw new InvalidInput([{ path: [name], message: 'can be given once.' }]);
+    }
+  }
+  if (!query.has('limit') && !query.has('after')) {
+    return { status: 200, body: writeOrders(db, await ordersAfter(db, -1n, MAX_PAGE)) };
+  }
+  const { limit = MAX_PAGE, after = -1n } = parse(Query, Object.fromEntries(query));
+  const rows = await ordersAfter(db, after, limit + 1);
+  const page = rows.slice(0, limit);
+  const next = `</store/orders?limit=${limit}&after=${page.at(-1)?.id}>; rel="next"`;
+  return {
+    status: 200,
+    links: rows.length > limit ? [next] : [],
+    body: `[${page.map(orderToJson).join(',')}]`,
+  };
+}
+
+/** GET /store/orders */
+export const listOrders: Operation = {
+  name: 'GET /store/orders',
+  id: 'listOrders',
+  tag: 'Store',
+  summary: 'Orders',
+  description:
+    'Answers every order, as a stream; with `limit` or `after` a page, and a `Link` to the next.',
+  parameters: { path: z.object({}), query: Query },
+  result: { schema: 'Orders', description: 'The orders, by id.', headers: {} },
+  conditional: false,
+  errors: ['INVALID_ID', 'INVALID_INPUT'],
+  move: {
+    request: '/store/orders?limit=2',
+    query: `{
+  orders(first: 2) {
+    nodes {
+      id
+      petId
+      quantity
+      shipDate
+      complete
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}`,
+    differences: [
+      'Identifiers are strings: "1".',
+      'A date that is not settled is null, not left out.',
+      'There is always a page, of 100 orders at most. For the next one give its endCursor as after.',
+      'Orders can be filtered by pet and by complete, and ordered by the date they ship.',
+    ],
+  },
+  get: answerOrders,
+};

@@ -1,0 +1,67 @@
+import etag from 'etag';
+import { z } from 'zod';
+
+import type { Database } from '../database/database.ts';
+import { PetNotFound } from '../errors.ts';
+import { isUnchanged } from '../http/etag.ts';
+import type { Answer, Question } from '../http/answer.ts';
+import { petsByIds } from '../pet/pets.ts';
+import { Id, parse } from '../values.ts';
+import type { Operation } from './operation.ts';
+import { petToJson } from './schemas.ts';
+
+const Path = z.object({ petId: Id.meta({ description: 'Which pet.', example: 1 }) });
+
+async function answerPet(db: Database, { parameters, headers }: Question): Promise<Answer> {
+  const { petId } = parse(Path, parameters);
+  const [pet] = await petsByIds(db, [petId]);
+  if (!pet) throw new PetNotFound(petId);
+  const body = petToJson(pet);
+  const validators = { ETag: etag(body), 'Cache-Control': 'no-cache' };
+  const unchanged = isUnchanged(headers, validators.ETag);
+  return { status: unchanged ? 304 : 200, headers: validators, body: unchanged ? '' : body };
+}
+
+/** GET /pets/{petId} */
+export const getPet: Operation = {
+  name: 'GET /pets/{petId}',
+  id: 'getPet',
+  tag: 'Pets',
+  summary: 'One pet',
+  description: 'Answers one pet.',
+  parameters: { path: Path, query: z.object({}) },
+  result: {
+    schema: 'Pet',
+    description: 'The pet.',
+    headers: {
+      ETag: {
+        description: 'Names this state of the pet: send it as `If-None-Match` the next time.',
+        example: '"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"',
+      },
+      'Cache-Control': {
+        description: 'May be stored, and has to be asked for again.',
+        example: 'no-cache',
+      },
+    },
+  },
+  conditional: true,
+  errors: ['INVALID_ID', 'PET_NOT_FOUND'],
+  move: {
+    request: '/pets/1',
+    query: `{
+  pet(id: "1") {
+    id
+    name
+    categoryId
+    status
+  }
+}`,
+    differences: [
+      'Identifiers are strings: "1".',
+      'The status is in capitals: AVAILABLE.',
+      'A pet that there is not is null, not a 404.',
+      'The category, the stock and the orders of the pet are one more line, not one more request.',
+    ],
+  },
+  get: answerPet,
+};

@@ -1,0 +1,124 @@
+import { type ErrorCode, ERRORS, StoreError } from '../errors.ts';
+import {
+  type HeaderField,
+  type HeaderFields,
+  lifecycleHead,
+  lifecycleOf,
+  type Operation,
+  type Sunset,
+} from './operation.ts';
+import { SCHEMAS } from './schemas.ts';
+
+/** What node:http refuses before it knows the path: the answer can't tell an operation's life. */
+const REFUSALS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'];
+
+/** What can go wrong with any request; the path of a bad one may be known or not. */
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  'BAD_REQUEST',
+  ...REFUSALS,
+  'INTERNAL_SERVER_ERROR',
+  'SERVICE_UNAVAILABLE',
+];
+
+const errorsOf = (operation: Operation): ErrorCode[] => [
+  ...operation.errors,
+  ...(lifecycleOf(operation).deprecatedSince ? (['GONE'] as const) : []),
+  ...COMMON_ERRORS,
+];
+
+const mapValues = <Value, Result>(
+  object: Readonly<Record<string, Value>>,
+  change: (value: Value, name: string) => Result,
+): Record<string, Result> =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]));
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  Link: 'Where this API is described, and what comes next (RFC 8288).',
+  Deprecation: 'Since when it is deprecated, in seconds since 1970 (RFC 9745).',
+  Sunset: 'When it may stop working (RFC 8594).',
+};
+
+/** The headers that every answer of an operation has, as it sends them. */
+function lifecycleFields(operation: Operation, sunset: Sunset): HeaderFields {
+  const { headers, links = [] } = lifecycleHead(operation, sunset);
+  return mapValues({ Link: links.join(', '), ...headers }, (example, name) => ({
+    description: DESCRIPTIONS[name] ?? name,
+    example,
+  }));
+}
+
+const toHeader = (field: HeaderField, required: boolean): object => ({
+  ...field,
+  required,
+  schema: { type: 'string' },
+});
+
+const referTo = (fields: HeaderFields): object =>
+  mapValues(fields, (_field, name) => ({ $ref: `#/components/headers/${name}` }));
+
+/** One answer for all codes of a status: a caller tells them apart by their code. */
+const toErrorResponse = (codes: readonly ErrorCode[], headers?: object): object => ({
+  description: codes.map((code) => ERRORS[code].description).join(' '),
+  ...(headers && { headers }),
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/Error' },
+      examples: Object.fromEntries(
+        codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+      ),
+    },
+  },
+});
+
+function toErrorResponses(operation: Operation, fields: HeaderFields): Record<string, object> {
+  const codes = errorsOf(operation);
+  const responses = codes.map((code) => {
+    const { status } = ERRORS[code];
+    const group = codes.filter((other) => ERRORS[other].status === status);
+    if (REFUSALS.includes(code)) return [status, { $ref: `#/components/responses/${code}` }];
+    const headers = group.includes('BAD_REQUEST')
+      ? mapValues(fields, (field) => toHeader(field, false))
+      : referTo(fields);
+    return [status, toErrorResponse(group, headers)];
+  });
+  return Object.fromEntries(responses);
+}
+
+/** Every answer of an operation. */
+export function toResponses(operation: Operation, sunset: Sunset): Record<string, object> {
+  const { result, conditional } = operation;
+  const fields = lifecycleFields(operation, sunset);
+  const headers = referTo({ ...fields, ...result.headers });
+  return {
+    200: {
+      description: result.description,
+      headers,
+      content: {
+        'application/json': {
+          schema: { $ref: `#/components/schemas/${result.schema}` },
+          example: SCHEMAS[result.schema].example,
+        },
+      },
+    },
+    ...(conditional && { 304: { description: 'The caller has it already.', headers } }),
+    ...toErrorResponses(operation, fields),
+  };
+}
+
+/** What the answers of the operations have in common. */
+export function toComponents(operations: readonly Operation[], sunset: Sunset): object {
+  // Of a header that several have, the example is that of the first.
+  const fields = operations
+    .toReversed()
+    .flatMap((operation) =>
+      Object.entries({ ...lifecycleFields(operation, sunset), ...operation.result.headers }),
+    );
+  const codes = operations.flatMap(errorsOf);
+  return {
+    headers: mapValues(Object.fromEntries(fields), (field) => toHeader(field, true)),
+    examples: Object.fromEntries(
+      codes.map((code) => [code, { value: new StoreError(code).toJSON() }]),
+    ),
+    responses: Object.fromEntries(REFUSALS.map((code) => [code, toErrorResponse([code])])),
+  };
+}
