@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { openDatabase } from './database/open.ts';
 import type { Log } from './log.ts';
+import { answerScrapes } from './scrape.ts';
 import { announce } from './serve.ts';
 
 // A worker that dies again and again must not keep the machine busy with starting it.
@@ -46,6 +47,7 @@ export async function startWorkers(config: Config, log: Log): Promise<() => Prom
     if (!announced) announce(address, port, log);
     announced = true;
   });
+  answerScrapes();
   for (let count = 0; count < config.workers; count += 1) fork();
 
   process.on('exit', () => {

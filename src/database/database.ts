@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../log.ts';
+import type { PoolUse } from '../metrics.ts';
 import { retryConflicts } from './conflicts.ts';
 import { isConflict } from './failure.ts';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
@@ -21,6 +22,8 @@ export interface Database extends Session {
   readonly description: string;
   /** Runs `work` in one transaction; `work` has to use nothing but the session it is given. */
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
+  /** How its pool of connections is used; the embedded one has none. */
+  readonly poolUse?: () => PoolUse;
   /** Resolves if the database answers, within two seconds. */
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
@@ -32,6 +35,7 @@ interface Driver {
   readonly description: string;
   /** How long a transaction may wait to begin, and then take. */
   readonly transactionLimits: { readonly maxWait: number; readonly timeout: number };
+  readonly poolUse?: () => PoolUse;
   readonly disconnect: () => Promise<void>;
 }
 
@@ -42,7 +46,7 @@ const toSession = (prisma: Prisma.TransactionClient): Session => ({
 
 /** Makes a Database of a driver; at log level debug every statement is logged. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, transactionLimits, disconnect } = driver;
+  const { adapter, description, transactionLimits, poolUse, disconnect } = driver;
   const prisma = new PrismaClient({ adapter, log: [{ emit: 'event', level: 'query' }] });
   if (log.isLevelEnabled('debug')) {
     prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
@@ -51,6 +55,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
     ...toSession(prisma),
     prisma,
     description,
+    ...(poolUse && { poolUse }),
     transaction: (work) =>
       retryConflicts(
         () => prisma.$transaction((client) => work(toSession(client)), transactionLimits),

@@ -147,6 +147,11 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
       ),
       description: `PostgreSQL at ${host}${pathname}`,
       transactionLimits: { maxWait, timeout },
+      poolUse: () => ({
+        total: pool.totalCount,
+        idle: pool.idleCount,
+        waiting: pool.waitingCount,
+      }),
       disconnect: () => pool.end(),
     },
     log,

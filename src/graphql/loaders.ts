@@ -12,6 +12,7 @@ import {
 } from '../database/pages.ts';
 import { CategoryNotFound, PetNotFound } from '../errors.ts';
 import { inventoryByPetIds } from '../inventory/inventory.ts';
+import type { Metrics } from '../metrics.ts';
 import { orderListing, ordersByIds, ordersByPet } from '../order/orders.ts';
 import { petListing, petsByCategory, petsByIds } from '../pet/pets.ts';
 
@@ -24,12 +25,17 @@ const SHARED = {
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
+/** Takes the size of each batch. */
+type Observe = (size: number) => void;
+
 /** Loads rows by their id; null where there is none. */
 function byId<Row>(
   load: (ids: readonly bigint[]) => Promise<Row[]>,
   idOf: (row: Row) => bigint,
+  observe: Observe,
 ): DataLoader<bigint, Row | null> {
   return new DataLoader(async (ids) => {
+    observe(ids.length);
     const rows = await load([...new Set(ids)]);
     const rowOf = new Map(rows.map((row) => [idOf(row), row]));
     return ids.map((id) => rowOf.get(id) ?? null);
@@ -62,8 +68,10 @@ interface OfParent<Args> {
 /** Loads something for parents, all that ask with the same arguments at once. */
 function byParent<Args, Value>(
   load: (ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
+  observe: Observe,
 ): DataLoader<OfParent<Args>, Value> {
   return new DataLoader(async (keys) => {
+    observe(keys.length);
     const groups = new Map<string, { args: Args; ids: Set<bigint> }>();
     const signatures = keys.map(({ parent, args }) => {
       const signature = JSON.stringify([args]);
@@ -97,10 +105,17 @@ function pagesByParent<Row, Filter, Field extends string>(
   db: Database,
   listing: Listing<Row, Filter, Field>,
   parent: Parent<Row>,
+  observeAs: (part: 'pages' | 'counts') => Observe,
 ): PagesByParent<Row, Filter, Field> {
   return {
-    pages: byParent((ids, args) => loadPages(db, listing, parent, { ids, args })),
-    counts: byParent((ids, filter) => countRowsOf(db, listing, parent, { ids, filter })),
+    pages: byParent(
+      (ids, args) => loadPages(db, listing, parent, { ids, args }),
+      observeAs('pages'),
+    ),
+    counts: byParent(
+      (ids, filter) => countRowsOf(db, listing, parent, { ids, filter }),
+      observeAs('counts'),
+    ),
   };
 }
 
@@ -108,14 +123,16 @@ export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Every relation between the types, and every look-up by id. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the loaders say their types
-export function createLoaders(db: Database) {
+export function createLoaders(db: Database, { batchesOf }: Metrics) {
   const category = byId(
     (ids) => categoriesByIds(db, ids),
     (row) => row.id,
+    batchesOf('category'),
   );
   const pet = byId(
     (ids) => petsByIds(db, ids),
     (row) => row.id,
+    batchesOf('pet'),
   );
   return {
     category,
@@ -125,12 +142,18 @@ export function createLoaders(db: Database) {
     order: byId(
       (ids) => ordersByIds(db, ids),
       (order) => order.id,
+      batchesOf('order'),
     ),
     inventoryItem: byId(
       (ids) => inventoryByPetIds(db, ids),
       (item) => item.petId,
+      batchesOf('inventoryItem'),
     ),
-    petsByCategory: pagesByParent(db, petListing, petsByCategory),
-    ordersByPet: pagesByParent(db, orderListing, ordersByPet),
+    petsByCategory: pagesByParent(db, petListing, petsByCategory, (part) =>
+      batchesOf(`petsByCategory.${part}`),
+    ),
+    ordersByPet: pagesByParent(db, orderListing, ordersByPet, (part) =>
+      batchesOf(`ordersByPet.${part}`),
+    ),
   };
 }
