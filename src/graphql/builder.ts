@@ -11,6 +11,7 @@ import { getDatamodel } from '../database/generated/pothos.ts';
 import { DEFAULT_PAGE, MAX_PAGE } from '../database/pages.ts';
 import { StoreError } from '../errors.ts';
 import type { Context } from './context.ts';
+import { lifecyclePlugin } from './lifecycle.ts';
 
 const MAX_COST = 50_000;
 const MAX_DEPTH = 20;
@@ -28,7 +29,7 @@ export const builder = new SchemaBuilder<{
   DefaultEdgesNullability: false;
   DefaultNodeNullability: false;
 }>({
-  plugins: [ComplexityPlugin, ErrorsPlugin, RelayPlugin, PrismaPlugin],
+  plugins: [ComplexityPlugin, ErrorsPlugin, RelayPlugin, PrismaPlugin, lifecyclePlugin],
   defaultFieldNullability: false,
   prisma: { client: ({ db }) => db.prisma, dmmf: getDatamodel() },
   // A field costs 1, and what a page selects as often as the page has rows.

@@ -1,7 +1,5 @@
 import { writeFileSync } from 'node:fs';
 
-import { printSchema } from 'graphql';
+import { printedSchema } from './schema.ts';
 
-import { schema } from './schema.ts';
-
-writeFileSync('schema.graphql', `${printSchema(schema)}\n`);
+writeFileSync('schema.graphql', printedSchema());

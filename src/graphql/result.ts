@@ -97,6 +97,7 @@ builder.objectType(StaleInventory, {
   description: ERRORS.STALE_INVENTORY.description,
   interfaces: [ErrorInterface],
   fields: (t) => ({
-    quantity: t.exposeInt('quantity', { description: 'The units that are in stock.' }),
+    available: t.exposeInt('available', { description: 'The units that are in stock.' }),
+    quantity: t.exposeInt('available', { description: 'The same as `available`.' }),
   }),
 });

@@ -4,7 +4,23 @@ import '../pet/schema.ts';
 import '../inventory/schema.ts';
 import '../order/schema.ts';
 
+import { printSchemaWithDirectives } from '@graphql-tools/utils';
+import { specifiedDirectives } from 'graphql';
+
 import { builder } from './builder.ts';
+import { requiresOptIn } from './lifecycle.ts';
 
 // In the order of definition: a reader finds the id of a type first, not its description.
-export const schema = builder.toSchema({ sortSchema: false });
+export const schema = builder.toSchema({
+  sortSchema: false,
+  directives: [...specifiedDirectives, requiresOptIn],
+});
+
+// graphql-js prints types without a blank line between their members.
+const withBlankLines = (sdl: string): string =>
+  sdl.replaceAll(/([{(]\n)?^ +"""[^]*?"""$/gm, (described: string, opening?: string) =>
+    opening ? described : `\n${described}`,
+  );
+
+/** The schema as text, its directives too. */
+export const printedSchema = (): string => `${withBlankLines(printSchemaWithDirectives(schema))}\n`;

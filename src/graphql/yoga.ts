@@ -5,9 +5,12 @@ import { LRUCache } from 'lru-cache';
 
 import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import { useClientErrors } from './client-errors.ts';
 import type { Context } from './context.ts';
+import { useDeprecations } from './deprecations.ts';
 import { createLoaders } from './loaders.ts';
+import { useMetrics } from './metrics.ts';
 import { useParameters } from './parameters.ts';
 import { schema } from './schema.ts';
 
@@ -22,12 +25,12 @@ interface NodeContext {
 export type GraphqlHandler = YogaServerInstance<NodeContext, Context>;
 
 /** GraphQL over HTTP at /graphql. */
-export function createGraphqlHandler(db: Database, log: Log): GraphqlHandler {
-  const context: Context = { db, loaders: createLoaders(db) };
+export function createGraphqlHandler(db: Database, log: Log, metrics: Metrics): GraphqlHandler {
+  const context: Context = { db, loaders: createLoaders(db, metrics) };
   return createYoga<NodeContext, Context>({
     schema,
     context,
-    plugins: [useParameters(), useClientErrors(log)],
+    plugins: [useParameters(), useDeprecations(), useMetrics(metrics), useClientErrors(log)],
     logging: false,
     // useClientErrors masks every error, those of parsing and validation too.
     maskedErrors: false,
