@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import type { Asset } from '../http/asset.ts';
+
+const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
+
+const OWN = fileURLToPath(new URL('browser', import.meta.url));
+// Found, not imported: the package loads all of Swagger UI to tell where it is.
+const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+type FileName = `${string}.${keyof typeof TYPES}`;
+
+async function read(folder: string, name: FileName): Promise<Asset> {
+  const type = TYPES[name.endsWith('.css') ? 'css' : 'js'];
+  return { type: `${type}; charset=utf-8`, content: await readFile(join(folder, name), 'utf8') };
+}
+
+/** A file of ours for browsers. */
+export const ownFile = (name: FileName): Promise<Asset> => read(OWN, name);
+
+/** A file of Swagger UI. */
+export const swaggerFile = (name: FileName): Promise<Asset> => read(SWAGGER_UI, name);

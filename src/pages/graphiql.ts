@@ -1,0 +1,64 @@
+import type { Route } from '../http/answer.ts';
+import { type Asset, serveAsset } from '../http/asset.ts';
+import { EXAMPLES } from './examples.ts';
+import { ownFile } from './files.ts';
+import { renderHtml } from './page.ts';
+
+// Its editor sets styles as it goes, and its fonts are in its style sheet.
+const POLICY = {
+  'style-src': "'self' 'unsafe-inline'",
+  'worker-src': "'self'",
+  'font-src': 'data:',
+};
+
+const OPTIONS = {
+  title: 'Pet store',
+  defaultTabs: EXAMPLES.map((query) => ({ query })),
+};
+
+/**
+ * The page of GraphiQL. What is large comes from other paths: browsers drop what they keep of a path
+ * that is posted to (RFC 9111 §4.4), and GraphiQL posts to its own.
+ */
+export const renderGraphiql = (): Asset =>
+  renderHtml({
+    title: 'GraphiQL · Pet store',
+    policy: POLICY,
+    styles: ['/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
+    scripts: ['/assets/graphiql/graphiql.js', '/assets/graphiql-page.js'],
+    body: `<noscript>GraphiQL needs JavaScript.</noscript>
+<div id="root"></div>
+<script type="application/json" id="options">${JSON.stringify(OPTIONS).replaceAll('<', '\\u003c')}</script>`,
+  });
+
+// Imported when first asked for: it is 9 MB.
+// oxlint-disable-next-line typescript/explicit-function-return-type -- says itself what it has
+const load = () => import('@graphql-yoga/render-graphiql/graphiql');
+
+const script = (content: string): Asset => ({ type: 'text/javascript; charset=utf-8', content });
+
+/** The files of GraphiQL, and of the workers of its editor by their names in Monaco. */
+export const createGraphiqlFiles = (): Route[] => [
+  {
+    path: '/assets/graphiql/graphiql.css',
+    get: serveAsset(async () => ({ type: 'text/css; charset=utf-8', content: (await load()).css })),
+  },
+  {
+    path: '/assets/graphiql/graphiql.js',
+    get: serveAsset(async () => script((await load()).js)),
+  },
+  {
+    path: '/assets/graphiql/editorWorkerService.js',
+    get: serveAsset(async () => script((await load()).editorWorkerService)),
+  },
+  {
+    path: '/assets/graphiql/json.js',
+    get: serveAsset(async () => script((await load()).jsonWorker)),
+  },
+  {
+    path: '/assets/graphiql/graphql.js',
+    get: serveAsset(async () => script((await load()).graphqlWorker)),
+  },
+  { path: '/assets/graphiql-page.css', get: serveAsset(() => ownFile('graphiql-page.css')) },
+  { path: '/assets/graphiql-page.js', get: serveAsset(() => ownFile('graphiql-page.js')) },
+];

@@ -1,0 +1,79 @@
+import type { Asset } from '../http/asset.ts';
+
+const LINKS = [
+  ['/graphql', 'GraphiQL'],
+  ['/docs', 'REST reference'],
+  ['/docs/moving', 'Moving to GraphQL'],
+  ['/schema.graphql', 'GraphQL schema'],
+] as const;
+
+// Nothing but what this server sends, and no script in a page itself.
+const POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+};
+
+interface Html {
+  readonly title: string;
+  readonly body: string;
+  readonly styles: readonly string[];
+  readonly scripts: readonly string[];
+  /** What the page needs beyond POLICY. */
+  readonly policy?: Readonly<Record<string, string>>;
+}
+
+/** An HTML document, with a Content-Security-Policy that lets it have what it needs and no more. */
+export const renderHtml = ({ title, body, styles, scripts, policy }: Html): Asset => ({
+  type: 'text/html; charset=utf-8',
+  headers: {
+    'Content-Security-Policy': Object.entries({ ...POLICY, ...policy })
+      .map(([directive, sources]) => `${directive} ${sources}`)
+      .join('; '),
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+  },
+  content: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+${styles.map((url) => `<link rel="stylesheet" href="${url}">`).join('\n')}
+</head>
+<body>
+${body}
+${scripts.map((url) => `<script src="${url}"></script>`).join('\n')}
+</body>
+</html>
+`,
+});
+
+interface Page {
+  readonly title: string;
+  /** What stands in `main`, as HTML. */
+  readonly main: string;
+  readonly styles?: readonly string[];
+  readonly scripts?: readonly string[];
+}
+
+/** A page for people, with the links to all others. */
+export const renderPage = ({ title, main, styles = [], scripts = [] }: Page): Asset =>
+  renderHtml({
+    title,
+    styles: [...styles, '/assets/page.css'],
+    scripts,
+    body: `<header>
+<a class="name" href="/">Pet store</a>
+<nav aria-label="Pages">${LINKS.map(([url, text]) => `<a href="${url}">${text}</a>`).join('\n')}</nav>
+</header>
+<main>
+${main}
+</main>`,
+  });

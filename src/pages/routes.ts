@@ -1,0 +1,27 @@
+import type { Route } from '../http/answer.ts';
+import { serveAsset } from '../http/asset.ts';
+import type { Sunset } from '../rest/operation.ts';
+import { ownFile, swaggerFile } from './files.ts';
+import { createGraphiqlFiles } from './graphiql.ts';
+import { renderHome } from './home.ts';
+import { renderMoving } from './moving.ts';
+import { renderReference } from './reference.ts';
+
+/** What people see in a browser; GraphiQL's own page is at /graphql. */
+export const createPages = (sunset: Sunset, printSchema: () => string): Route[] => [
+  { path: '/', get: serveAsset(renderHome) },
+  { path: '/docs', get: serveAsset(renderReference) },
+  { path: '/docs/moving', get: serveAsset(() => renderMoving(sunset)) },
+  {
+    path: '/schema.graphql',
+    get: serveAsset(() => ({ type: 'text/plain; charset=utf-8', content: printSchema() })),
+  },
+  ...createGraphiqlFiles(),
+  { path: '/assets/page.css', get: serveAsset(() => ownFile('page.css')) },
+  { path: '/assets/reference.js', get: serveAsset(() => ownFile('reference.js')) },
+  { path: '/assets/swagger-ui.css', get: serveAsset(() => swaggerFile('swagger-ui.css')) },
+  {
+    path: '/assets/swagger-ui-bundle.js',
+    get: serveAsset(() => swaggerFile('swagger-ui-bundle.js')),
+  },
+];
