@@ -14,87 +14,82 @@ import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { toStoreError } from './database/failure.ts';
 import { type ErrorCode, StoreError } from './errors.ts';
-import { createGraphiql } from './graphql/graphiql.ts';
 import { createGraphqlHandler, type GraphqlHandler } from './graphql/yoga.ts';
+import { type Answer, errorAnswer, type Question, withHead } from './http/answer.ts';
+import { serveAsset } from './http/asset.ts';
+import { createCors } from './http/cors.ts';
+import { createRouter, type Match } from './http/router.ts';
 import type { Log } from './log.ts';
-import { type Answer, errorAnswer, type Route } from './rest/answer.ts';
-import { createRoutes } from './rest/routes.ts';
+import { createMetrics } from './metrics.ts';
+import { renderGraphiql } from './pages/graphiql.ts';
+import { createRoutes } from './routes.ts';
 import { type Stopping, stopServer } from './stop.ts';
 
-const REQUEST_TIMEOUT_MS = 30_000;
+const TIMEOUT_CHECK_MS = 1000;
 // Load balancers keep a connection for a minute: one that we end first may be in use by then.
 const KEEP_ALIVE_MS = 65_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 interface Parts {
   readonly graphql: GraphqlHandler;
-  readonly graphiql: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-  readonly routes: readonly Route[];
+  readonly graphiql: (question: Pick<Question, 'headers'>) => Promise<Answer>;
+  readonly findRoute: ReturnType<typeof createRouter>;
   readonly log: Log;
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** What a request asks for: the path, and the query with its question mark. */
+/** What a request asks for: the path, its route, and the query with its question mark. */
 interface Target {
   readonly path: string;
+  readonly match: Match | undefined;
   readonly search: string;
 }
 
 /** Reads the target of a request; one in absolute form (RFC 9112 §3.2.2) counts as its path. */
-function toTarget({ url = '/' }: IncomingMessage): Target {
-  const [path = ''] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
-  return { path: path || '/', search: /\?.*/.exec(url)?.[0] ?? '' };
+function toTarget({ findRoute }: Parts, { url = '/' }: IncomingMessage): Target {
+  const [given] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
+  const path = given || '/';
+  return { path, match: findRoute(path), search: /\?.*/.exec(url)?.[0] ?? '' };
 }
-
-const withHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
-  ...answer,
-  headers: { ...headers, ...answer.headers },
-});
 
 /** Asks the route of a path; an error of it is an answer too. */
 async function ask(
-  { routes, log }: Parts,
+  { log }: Parts,
   request: IncomingMessage,
-  { path, search }: Target,
+  { match, search }: Target,
 ): Promise<Answer> {
-  const route = routes.find((candidate) => candidate.path.test(path));
-  if (!route) return errorAnswer(new StoreError('NOT_FOUND'));
+  if (!match) return errorAnswer(new StoreError('NOT_FOUND'));
+  const { route, parameters } = match;
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     const refusal = errorAnswer(new StoreError('METHOD_NOT_ALLOWED'));
-    return withHeaders(refusal, { ...route.headers, Allow: 'GET, HEAD' });
+    return withHead({ ...refusal, headers: { Allow: 'GET, HEAD' } }, route.head);
   }
-  const groups = Object.entries(route.path.exec(path)?.groups ?? {});
+  const query = new URLSearchParams(search);
   try {
-    const answer = await route.get({
-      parameters: Object.fromEntries(groups.map(([name, text]) => [name, decode(text)])),
-      query: new URLSearchParams(search),
-      headers: request.headers,
-    });
-    return withHeaders(answer, route.headers);
+    return withHead(await route.get({ parameters, query, headers: request.headers }), route.head);
   } catch (error) {
     const storeError = toStoreError(error);
     const { status, message, cause } = storeError;
     if (status >= 500) log.error({ err: cause ?? storeError, url: request.url }, message);
-    return withHeaders(errorAnswer(storeError), route.headers);
+    return withHead(errorAnswer(storeError), route.head);
   }
 }
+
+/** The path of a request as its route has it, so that callers can't make up ever new ones. */
+const routeOf = ({ path, match }: Target): string =>
+  path === '/graphql' ? path : (match?.route.path ?? 'other');
 
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, links = [], body }: Answer,
 ): Promise<void> {
   response.statusCode = status;
-  response.setHeaders(new Map(Object.entries(headers ?? {})));
-  if (status !== 304) response.setHeader('Content-Type', JSON_TYPE);
-  if (typeof body === 'string') {
+  for (const [name, value] of Object.entries(headers ?? {})) response.appendHeader(name, value);
+  if (status !== 304 && !response.hasHeader('Content-Type')) {
+    response.setHeader('Content-Type', JSON_TYPE);
+  }
+  if (links.length > 0) response.setHeader('Link', links.join(', '));
+  if (typeof body === 'string' || Buffer.isBuffer(body)) {
     if (status !== 304) response.setHeader('Content-Length', Buffer.byteLength(body));
     response.end(body);
   } else if (request.method === 'HEAD') {
@@ -116,16 +111,18 @@ async function respond(
   parts: Parts,
   request: IncomingMessage,
   response: ServerResponse,
+  target: Target,
 ): Promise<void> {
   if (request.httpVersion === '1.1' && request.headers.host === undefined) {
     const error = new StoreError('BAD_REQUEST', 'A Host header is needed (RFC 9112 §3.2).');
-    return send(request, response, errorAnswer(error));
+    return send(request, response, withHead(errorAnswer(error), target.match?.route.head));
   }
-  const target = toTarget(request);
   if (target.path !== '/graphql') {
     return send(request, response, await ask(parts, request, target));
   }
-  if (isGraphiqlRequest(request)) return parts.graphiql(request, response);
+  if (isGraphiqlRequest(request)) {
+    return send(request, response, await parts.graphiql(request));
+  }
   // node:http leaves the body out of an answer to HEAD by itself.
   if (request.method === 'HEAD') request.method = 'GET';
   // Yoga builds a URL of both, and shows its stack to the caller where that fails.
@@ -144,11 +141,21 @@ function refuse(code: ErrorCode, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const refusal = new StoreError(code);
   const body = JSON.stringify(refusal);
+  const allow = code === 'METHOD_NOT_ALLOWED' ? 'Allow: GET, HEAD\r\n' : '';
   socket.end(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\nContent-Type: ${JSON_TYPE}\r\n` +
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${allow}Content-Type: ${JSON_TYPE}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    // Nobody else closes what the caller keeps, and a stop would wait for it.
+    () => socket.destroy(),
   );
 }
+
+/**
+ * Whether a refusal would be taken for what it is, given the last answer of the connection: in its
+ * middle it would be a part of it, and after it a second one.
+ */
+const canRefuse = (last?: ServerResponse): boolean =>
+  !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
 /** A gateway that can listen. */
 export interface Gateway {
@@ -157,39 +164,51 @@ export interface Gateway {
   readonly stop: () => Promise<void>;
 }
 
-/** Makes the HTTP server: GraphQL and GraphiQL at /graphql, REST everywhere else. */
+/** Makes the HTTP server: GraphQL and GraphiQL at /graphql, routes.ts everywhere else. */
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const stopping: Stopping = { now: false };
+  const metrics = createMetrics(db.poolUse);
   const parts: Parts = {
-    graphql: createGraphqlHandler(db, log),
-    graphiql: createGraphiql(),
-    routes: createRoutes(db, config.sunset, stopping),
+    graphql: createGraphqlHandler(db, log, metrics),
+    graphiql: serveAsset(renderGraphiql),
+    findRoute: createRouter(createRoutes(db, config, stopping, metrics)),
     log,
   };
-  const answering = new WeakSet<Duplex>();
+  const share = createCors(config);
+  const lastAnswers = new WeakMap<Duplex, ServerResponse>();
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     if (stopping.now) response.shouldKeepAlive = false;
-    answering.add(request.socket);
-    response.once('close', () => answering.delete(request.socket));
-    respond(parts, request, response).catch((error: unknown) => {
+    lastAnswers.set(request.socket, response);
+    const target = toTarget(parts, request);
+    const observe = metrics.startRequest(request.method);
+    response.once('close', () => {
+      observe(routeOf(target), response.writableFinished ? response.statusCode : 'aborted');
+    });
+    const cutOff = (error: unknown): void => {
       // Nothing can be said any more: the answer has begun, or its reader is gone.
       if (!request.destroyed) log.error({ err: error, url: request.url }, 'An answer was cut off.');
       response.destroy();
-    });
+    };
+    share(request, response, () => void respond(parts, request, response, target).catch(cutOff));
+  };
+  const refuseOn = (code: ErrorCode, socket: Duplex): void => {
+    if (canRefuse(lastAnswers.get(socket))) refuse(code, socket);
+    else socket.destroy();
   };
   // Without these node:http would refuse in its own words, not with the error object.
   const options = {
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: config.requestTimeoutMs,
+    // Requests that take too long are looked for so often, every 30 seconds by default.
+    connectionsCheckingInterval: Math.min(config.requestTimeoutMs, TIMEOUT_CHECK_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     requireHostHeader: false,
   };
   const server = createServer(options, listener)
     .on('checkExpectation', listener)
-    .on('connect', (_request, socket) => refuse('METHOD_NOT_ALLOWED', socket))
+    .on('connect', (_request, socket) => refuseOn('METHOD_NOT_ALLOWED', socket))
     .on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      // A refusal in the middle of an answer would be taken for a part of it.
-      if (error.code === 'ECONNRESET' || answering.has(socket)) socket.destroy();
-      else refuse(REFUSALS[error.code ?? ''] ?? 'BAD_REQUEST', socket);
+      if (error.code === 'ECONNRESET') socket.destroy();
+      else refuseOn(REFUSALS[error.code ?? ''] ?? 'BAD_REQUEST', socket);
     });
   return { server, stop: () => stopServer(server, stopping, config, log) };
 }
