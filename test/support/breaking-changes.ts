@@ -1,0 +1,102 @@
+import { type Change, ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
+import { filterSchema, pruneSchema } from '@graphql-tools/utils';
+import { buildSchema, type ConstDirectiveNode, type GraphQLSchema, isObjectType } from 'graphql';
+
+import { findOpenApiChanges } from './openapi-changes.ts';
+
+/** A change that a caller of the last release can stumble over. */
+export interface BreakingChange {
+  /** What an entry of the changelog calls it. */
+  readonly name: string;
+  readonly message: string;
+  /** Whether the last release said that this ends or may change. */
+  readonly announced: boolean;
+}
+
+const isError = (schema: GraphQLSchema, name: string): boolean => {
+  const type = schema.getType(name);
+  return isObjectType(type) && type.getInterfaces().some((parent) => parent.name === 'Error');
+};
+
+/**
+ * Every error has to be expected: `... on Error` and an unknown code are the contract's own words.
+ * A directive on something may go or say something else, but what was stable may not stop to be.
+ */
+function isAdditive(change: Change, schema: GraphQLSchema): boolean {
+  switch (change.type) {
+    case ChangeType.FieldArgumentAdded:
+    case ChangeType.InputFieldAdded:
+    case ChangeType.ObjectTypeInterfaceAdded:
+      return true;
+    case ChangeType.UnionMemberAdded:
+      return isError(schema, change.meta.addedUnionMemberTypeName);
+    case ChangeType.EnumValueAdded:
+      return change.meta.enumName === 'ErrorCode';
+    case ChangeType.DirectiveUsageArgumentRemoved:
+    case ChangeType.DirectiveUsageArgumentDefinitionRemoved:
+    case ChangeType.DirectiveUsageEnumValueRemoved:
+    case ChangeType.DirectiveUsageFieldDefinitionRemoved:
+    case ChangeType.DirectiveUsageInputFieldDefinitionRemoved:
+      return true;
+    default:
+      return false;
+  }
+}
+
+interface Member {
+  deprecationReason?: string | null | undefined;
+  astNode?: { readonly directives?: readonly ConstDirectiveNode[] | undefined } | null | undefined;
+}
+
+const stays = ({ deprecationReason, astNode }: Member): boolean =>
+  deprecationReason == null &&
+  !astNode?.directives?.some(({ name }) => name.value === 'requiresOptIn');
+
+/** The schema without what is deprecated or experimental, and what only that leads to. */
+function withoutUnstable(schema: GraphQLSchema): GraphQLSchema {
+  return pruneSchema(
+    filterSchema({
+      schema,
+      fieldFilter: (_type, _field, config) => stays(config),
+      inputObjectFieldFilter: (_type, _field, config) => stays(config),
+      argumentFilter: (_type, _field, _argument, config) => stays(config ?? {}),
+      enumValueFilter: (_type, _value, config) => stays(config),
+    }),
+  );
+}
+
+/** An inspector's path as a schema coordinate, that of a directive as what it is on. */
+const toCoordinate = (path = 'schema'): string =>
+  path.replace(/\.@.*$/, '').replace(/^(\w+\.\w+)\.(\w+)$/, '$1($2:)');
+
+/** What callers of a released GraphQL schema, printed, stumble over in the current one. */
+export async function findGraphqlBreaks(
+  released: string,
+  current: string,
+): Promise<BreakingChange[]> {
+  const [before, after] = [buildSchema(released), buildSchema(current)];
+  const ending = await diff(before, withoutUnstable(before));
+  const endingPaths = new Set(ending.map(({ path }) => path));
+  const isAnnounced = (path = ''): boolean =>
+    path.split('.').some((_, index, parts) => endingPaths.has(parts.slice(0, index + 1).join('.')));
+  const changes = await diff(before, after);
+  return changes
+    .filter(({ criticality }) => criticality.level !== CriticalityLevel.NonBreaking)
+    .filter(
+      (change) =>
+        change.criticality.level === CriticalityLevel.Breaking || !isAdditive(change, after),
+    )
+    .map(({ path, message }) => ({
+      name: toCoordinate(path),
+      message: `${message}.`,
+      announced: isAnnounced(path),
+    }));
+}
+
+/** What callers of a released OpenAPI document stumble over in the current one. */
+export const findRestBreaks = (released: object, current: object): BreakingChange[] =>
+  findOpenApiChanges(released, current).map(({ coordinate, message }) => ({
+    name: coordinate,
+    message,
+    announced: false,
+  }));
