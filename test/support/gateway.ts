@@ -7,6 +7,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { Log } from '../../src/log.ts';
 import { createGateway } from '../../src/server.ts';
 import { openCopy } from './databases.ts';
+import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 
 /** One GraphQL error as a caller sees it. */
 export interface ClientError {
@@ -28,6 +29,7 @@ export interface GraphqlAnswer {
   status: number;
   data: Data;
   errors: ClientError[] | undefined;
+  extensions?: Record<string, unknown>;
 }
 
 export interface Gateway {
@@ -41,13 +43,20 @@ export interface Gateway {
   graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>;
   /** Posts an operation that succeeds, and gives its data. */
   data(query: string, variables?: Record<string, unknown>): Promise<Data>;
+  /** Makes a request; the answer has to be one that the OpenAPI document declares. */
   rest(path: string, init?: RequestInit): Promise<Response>;
+  readonly checkOf: CheckOf;
   /** Stops the server as a signal does; the database stays open. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
 
 const ignore = (): void => {};
+
+/** Opens the database of another gateway; closing it leaves that one its own. */
+export const openThatOf =
+  ({ db }: Gateway): (() => Promise<Database>) =>
+  async () => ({ ...db, close: async () => {} });
 
 /**
  * Starts the real gateway on a free port, over its own copy of the empty database unless another
@@ -72,14 +81,16 @@ export async function startGateway(
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
+  const checkOf = createCheck(openApiOf(config));
+
   const graphql: Gateway['graphql'] = async (query, variables) => {
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query, variables }),
     });
-    const { data, errors } = (await response.json()) as GraphqlAnswer;
-    return { status: response.status, data, errors };
+    const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
+    return { status: response.status, data, errors, ...(extensions && { extensions }) };
   };
 
   return {
@@ -93,7 +104,12 @@ export async function startGateway(
       expect(errors).toBeUndefined();
       return data;
     },
-    rest: (path, init) => fetch(url + path, init),
+    rest: async (path, init) => {
+      const response = await fetch(url + path, init);
+      const check = checkOf(init?.method ?? 'GET', path);
+      return check ? checkResponse(response, check) : response;
+    },
+    checkOf,
     stop,
     close: async () => {
       server.closeAllConnections();

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 
+import type { SeenAnswer } from './documented.ts';
 import type { Gateway } from './gateway.ts';
 
 export interface RawAnswer {
@@ -52,8 +53,18 @@ export function sendRaw(
   });
 }
 
-/** Makes a request that fetch would change or refuse: its path, method and headers go as given. */
-export function requestRaw(
+/** An answer without what may be cut off, or be chunks of a body. */
+const wholeOf = ({ status, headers, body }: RawAnswer): SeenAnswer => ({
+  status,
+  headers,
+  body: headers.has('content-length') ? body : undefined,
+});
+
+/**
+ * Makes a request that fetch would change or refuse: its path, method and headers go as given. The
+ * answer has to be one that the OpenAPI document declares.
+ */
+export async function requestRaw(
   gateway: Gateway,
   method: string,
   target: string,
@@ -61,5 +72,8 @@ export function requestRaw(
 ): Promise<RawAnswer> {
   const all = { Host: 'localhost', Connection: 'close', ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return sendRaw(gateway, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, { wait: true });
+  const bytes = `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  const answer = await sendRaw(gateway, bytes, { wait: true });
+  if (answer.status > 0) gateway.checkOf(method, target)?.(wholeOf(answer));
+  return answer;
 }

@@ -1,0 +1,142 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import formats from 'ajv-formats';
+import { expect } from 'vitest';
+
+import type { Config } from '../../src/config.ts';
+import { createOpenApi } from '../../src/rest/openapi.ts';
+
+type Referenced<Value> = Value | { $ref: string };
+
+interface DocumentedResponse {
+  headers?: Record<string, Referenced<{ required: boolean }>>;
+  content?: Record<string, { schema: { $ref: string }; examples?: Record<string, unknown> }>;
+}
+
+/** What the tests look at of an OpenAPI document. */
+export interface OpenApi {
+  openapi: string;
+  info: { version: string };
+  paths: Record<
+    string,
+    {
+      get: Record<`x-${string}`, unknown> & {
+        operationId: string;
+        description: string;
+        deprecated?: boolean;
+        responses: Record<string, Referenced<DocumentedResponse>>;
+      };
+    }
+  >;
+  components: Record<string, Record<string, unknown>>;
+}
+
+/** An answer, without its body where that is not at hand. */
+export interface SeenAnswer {
+  status: number;
+  headers: Headers;
+  body?: string | undefined;
+}
+
+type Check = (answer: SeenAnswer) => void;
+
+/** Gives what checks an answer to a request; nothing where the document has no such request. */
+export type CheckOf = (method: string, target: string) => Check | undefined;
+
+/** The OpenAPI document of a gateway: openapi.test.ts checks that it is the one that is served. */
+export const openApiOf = (config: Config): OpenApi =>
+  JSON.parse(JSON.stringify(createOpenApi(config))) as OpenApi;
+
+/** A copy of the document with something else at the end of a path of keys. */
+export function plant(document: OpenApi, path: readonly string[], value: unknown): OpenApi {
+  const copy = structuredClone(document);
+  let place = copy as unknown as Record<string, unknown>;
+  for (const key of path.slice(0, -1)) place = place[key] as Record<string, unknown>;
+  place[path.at(-1) ?? ''] = value;
+  return copy;
+}
+
+/** Follows a reference, if it is one, to what it stands for. */
+export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>): Value {
+  if (typeof value !== 'object' || value === null || !('$ref' in value)) return value;
+  const [, , kind = '', name = ''] = value.$ref.split('/');
+  return components[kind]?.[name] as Value;
+}
+
+// What HTTP and CORS add by themselves, which no OpenAPI document lists.
+const GENERAL =
+  /^(date|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|vary|access-control-.+)$/;
+
+/** Makes the check that answers are among those that a document declares. */
+export function createCheck(document: OpenApi): CheckOf {
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  formats.default(ajv);
+  const validators = new Map<string, ValidateFunction>();
+  const validatorOf = (schema: { $ref: string }): ValidateFunction => {
+    const validate =
+      validators.get(schema.$ref) ?? ajv.compile({ ...schema, components: document.components });
+    validators.set(schema.$ref, validate);
+    return validate;
+  };
+
+  function checkHeaders(what: string, declared: DocumentedResponse, headers: Headers): void {
+    const fields = Object.entries(declared.headers ?? {});
+    const required = fields.filter(([, field]) => resolve(document, field).required);
+    const missing = required.filter(([name]) => !headers.has(name)).map(([name]) => name);
+    expect(missing, `${what} lacks headers that are declared`).toEqual([]);
+    const known = new Set(fields.map(([name]) => name.toLowerCase()));
+    const unknown = [...headers.keys()].filter((name) => !GENERAL.test(name) && !known.has(name));
+    expect(unknown, `${what} has headers that are not declared`).toEqual([]);
+  }
+
+  function checkBody(what: string, declared: DocumentedResponse, body: string): void {
+    const media = declared.content?.['application/json'];
+    if (!media) return expect(body, `${what} has no body declared`).toBe('');
+    const value = JSON.parse(body) as unknown;
+    const validate = validatorOf(media.schema);
+    validate(value);
+    expect(validate.errors ?? [], `${what} breaks ${media.schema.$ref}: ${body}`).toEqual([]);
+    if (!media.examples) return;
+    const { code } = value as { code: string };
+    expect(Object.keys(media.examples), `${what} has a code that is not declared`).toContain(code);
+  }
+
+  const operations = Object.entries(document.paths).map(([path, { get }]) => ({
+    responses: get.responses,
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+  return (method, target) => {
+    const path = target.replace(/^https?:\/\/[^/?]*/i, '').replace(/\?.*$/, '');
+    const operation = operations.find(({ pattern }) => pattern.test(path));
+    if (!operation || (method !== 'GET' && method !== 'HEAD')) return undefined;
+    return ({ status, headers, body }) => {
+      const what = `${method} ${target.slice(0, 100)}: the answer ${status}`;
+      const referenced = operation.responses[status];
+      if (!referenced) throw new Error(`${what} is not declared`);
+      const declared = resolve(document, referenced);
+      const [type] = (headers.get('content-type') ?? '').split(';');
+      expect(type, `${what} has another Content-Type`).toBe(
+        declared.content ? 'application/json' : '',
+      );
+      checkHeaders(what, declared, headers);
+      if (method === 'GET' && body !== undefined) checkBody(what, declared, body);
+    };
+  };
+}
+
+/** Checks an answer: its body at once, or, where it is a stream, when the test reads it. */
+export async function checkResponse(response: Response, check: Check): Promise<Response> {
+  const { status, headers } = response;
+  if (headers.has('content-length')) {
+    check({ status, headers, body: await response.clone().text() });
+    return response;
+  }
+  check({ status, headers });
+  const text = response.text.bind(response);
+  response.text = async () => {
+    const body = await text();
+    check({ status, headers, body });
+    return body;
+  };
+  response.json = async () => JSON.parse(await response.text()) as unknown;
+  return response;
+}
