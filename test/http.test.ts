@@ -4,8 +4,8 @@ import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { fillSampleStore } from '../src/database/sample-store.ts';
-import { EXAMPLES } from '../src/graphql/examples.ts';
-import { type ClientError, type Gateway, startGateway } from './support/gateway.ts';
+import { EXAMPLES } from '../src/pages/examples.ts';
+import { type ClientError, type Gateway, openThatOf, startGateway } from './support/gateway.ts';
 import { makePet } from './support/make.ts';
 import { requestRaw, sendRaw } from './support/raw.ts';
 
@@ -226,6 +226,31 @@ describe('a body that is cut off', () => {
   });
 });
 
+describe('a body that takes too long', () => {
+  const SLOW =
+    'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+    'Content-Length: 99\r\n\r\n{';
+  let hasty: Gateway;
+  beforeAll(async () => {
+    hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' });
+  });
+  afterAll(() => hasty.close());
+
+  it('is refused', async () => {
+    const { status, body } = await sendRaw(hasty, SLOW, { wait: true });
+    expect(status).toBe(408);
+    expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
+  });
+
+  it('is not refused where it was answered already', async () => {
+    const { status, body } = await sendRaw(hasty, SLOW.replace('/graphql', '/pets/1'), {
+      wait: true,
+    });
+    expect(status).toBe(405);
+    expect(body).not.toContain('REQUEST_TIMEOUT');
+  });
+});
+
 describe('content negotiation', () => {
   const query = '{"query":"{ __typename }"}';
 
@@ -279,6 +304,17 @@ describe('another method', () => {
   );
 });
 
+describe('CONNECT', () => {
+  it('is refused, and told what is not', async () => {
+    const answer = await sendRaw(gateway, 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', {
+      wait: true,
+    });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+    expect(answer.body).toContain('"METHOD_NOT_ALLOWED"');
+  });
+});
+
 describe('other origins', () => {
   it('are let in nowhere', async () => {
     const headers = { Origin: 'https://elsewhere.example' };
@@ -293,6 +329,63 @@ describe('other origins', () => {
       const names = [...answer.headers.keys()].filter((name) => name.startsWith('access-control'));
       expect(names).toEqual([]);
     }
+  });
+});
+
+const allowed = ({ headers }: { headers: Headers }): (string | null)[] =>
+  ['access-control-allow-origin', 'access-control-allow-credentials'].map((name) =>
+    headers.get(name),
+  );
+
+describe('the sites of CORS_ORIGINS', () => {
+  const SITE = 'https://shop.example';
+  let shared: Gateway;
+  beforeAll(async () => {
+    const origins = `${SITE}, http://localhost:3000`;
+    shared = await startGateway({ CORS_ORIGINS: origins }, openThatOf(gateway));
+  });
+  afterAll(() => shared.close());
+
+  it.each(['/graphql?query=%7B__typename%7D', '/pets/1', '/store/orders', '/nothing'])(
+    'may read what %s answers, and no other site',
+    async (path) => {
+      const answer = await requestRaw(shared, 'GET', path, { Origin: SITE });
+      expect(allowed(answer)).toEqual([SITE, null]);
+      expect(answer.headers.get('vary')).toContain('Origin');
+      const other = await requestRaw(shared, 'GET', path, { Origin: 'https://elsewhere.example' });
+      expect(allowed(other)).toEqual([null, null]);
+    },
+  );
+
+  it('may read when what they use ends', async () => {
+    const { headers } = await requestRaw(shared, 'GET', '/pets/1', { Origin: SITE });
+    const exposed = headers.get('access-control-expose-headers')?.split(',');
+    expect(exposed).toEqual(expect.arrayContaining(['Deprecation', 'Sunset', 'Link']));
+  });
+
+  it('may post operations', async () => {
+    const answer = await requestRaw(shared, 'OPTIONS', '/graphql', {
+      Origin: SITE,
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers': 'content-type',
+    });
+    expect(answer.status).toBe(204);
+    expect(allowed(answer)).toEqual([SITE, null]);
+    expect(answer.headers.get('access-control-allow-methods')).toContain('POST');
+    expect(answer.headers.get('access-control-allow-headers')).toBe('content-type');
+  });
+
+  it('are answered OPTIONS that is no preflight as anybody is', async () => {
+    const answer = await requestRaw(shared, 'OPTIONS', '/pets/1', { Origin: SITE });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+  });
+
+  it('are all there are with a star, still without credentials', async () => {
+    const open = await startGateway({ CORS_ORIGINS: '*' }, openThatOf(gateway));
+    const answer = await requestRaw(open, 'GET', '/pets/1', { Origin: 'https://any.example' });
+    expect(allowed(answer)).toEqual(['*', null]);
+    await open.close();
   });
 });
 

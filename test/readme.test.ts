@@ -36,12 +36,12 @@ function operationOf({ language, text }: { language: string; text: string }): st
 
 describe('the samples of the README', () => {
   it('are there', () => {
-    expect(samples).toHaveLength(5);
+    expect(samples).toHaveLength(6);
   });
 
   it.each(samples)('answer as shown: $request.text', async ({ request, answer }) => {
-    const { data } = await gateway.graphql(operationOf(request));
-    expect({ data }).toEqual(JSON.parse(answer.text));
+    const { data, extensions } = await gateway.graphql(operationOf(request));
+    expect({ data, extensions }).toEqual(JSON.parse(answer.text));
   });
 
   const consoles = blocks.filter(({ language }) => language === 'console');

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { type Gateway, startGateway } from './support/gateway.ts';
+import { type Gateway, openThatOf, startGateway } from './support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from './support/make.ts';
 import { requestRaw, sendRaw } from './support/raw.ts';
 
@@ -147,9 +147,13 @@ describe('the deprecation of GET /pets/{petId}', () => {
   const ANNOUNCEMENT = [
     '@1793491200',
     'Fri, 31 Dec 2027 00:00:00 GMT',
-    expect.stringMatching(
-      /<[^>]+>; rel="successor-version".*<[^>]+>; rel="deprecation"; type="text\/html"/,
-    ),
+    [
+      '</graphql>; rel="successor-version"',
+      '</docs/moving#getPet>; rel="deprecation"; type="text/html"',
+      '</docs/moving#getPet>; rel="sunset"; type="text/html"',
+      '</openapi.json>; rel="service-desc"; type="application/json"',
+      '</docs>; rel="service-doc"; type="text/html"',
+    ].join(', '),
   ];
 
   it.each([
@@ -161,6 +165,13 @@ describe('the deprecation of GET /pets/{petId}', () => {
     const id = await makePet(gateway);
     const answer = await requestRaw(gateway, method, `/pets/${id}`);
     expect(answer.status).toBe(status);
+    expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
+  });
+
+  it('is told to who sends no Host', async () => {
+    const bytes = 'GET /pets/1 HTTP/1.1\r\nConnection: close\r\n\r\n';
+    const answer = await sendRaw(gateway, bytes);
+    expect(answer.status).toBe(400);
     expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
   });
 
@@ -183,29 +194,62 @@ describe('the deprecation of GET /pets/{petId}', () => {
     }
   });
 
-  it('is told by no other route', async () => {
+  it('is told by no other route: what describes the API is', async () => {
+    const { headers: orders } = await gateway.rest('/store/orders');
+    expect(orders.get('link')).toBe(
+      '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html"',
+    );
     for (const path of ['/store/orders', '/health', '/nothing', '/pets']) {
       const { headers } = await gateway.rest(path);
       expect(announced(headers).slice(0, 2)).toEqual([null, null]);
     }
   });
 
-  it('links to where GraphQL and its documentation are', async () => {
+  it('links to what is there, of the type that it says', async () => {
     const { headers } = await requestRaw(gateway, 'GET', '/pets/1');
-    const links = [...(headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map(([, link]) => link);
-    expect(links.length).toBeGreaterThan(1);
-    for (const link of links) {
-      const page = await gateway.rest(link ?? '', { headers: { accept: 'text/html' } });
-      await page.body?.cancel();
-      expect(page.status).toBe(200);
+    const links = [...(headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="\S+"; type="(\S+)"/g)];
+    expect(links).toHaveLength(4);
+    for (const [, link = '', type = ''] of links) {
+      const answer = await gateway.rest(link);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toContain(type);
+      const [, anchor] = link.split('#');
+      const text = await answer.text();
+      expect(text).toContain(anchor ? `id="${anchor}"` : '');
     }
   });
 
   it('has the sunset that is configured', async () => {
-    const other = await startGateway({ SUNSET_DATE: '2028-02-29' });
+    const other = await startGateway({ SUNSET_DATE: '2028-02-29' }, openThatOf(gateway));
     const { headers } = await other.rest('/pets/1');
     expect(headers.get('sunset')).toBe('Tue, 29 Feb 2028 00:00:00 GMT');
     await other.close();
+  });
+});
+
+describe('the sunset of GET /pets/{petId}', () => {
+  const PAST = '2026-11-01';
+
+  it.each(['1', '999999', 'abc'])('ends /pets/%s where it is enforced', async (id) => {
+    const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
+    const own = await startGateway(environment, openThatOf(gateway));
+    const answer = await requestRaw(own, 'GET', `/pets/${id}`);
+    expectError(answer, 410, 'GONE');
+    const [deprecation, sunset, link] = announced(answer.headers);
+    expect([deprecation, sunset]).toEqual(['@1793491200', 'Sun, 01 Nov 2026 00:00:00 GMT']);
+    expect(link).toContain('rel="successor-version"');
+    expect((await requestRaw(own, 'HEAD', `/pets/${id}`)).status).toBe(410);
+    expect((await own.rest('/store/orders')).status).toBe(200);
+    await own.close();
+  });
+
+  it.each([
+    ['announced', { SUNSET_DATE: PAST }],
+    ['to come', { SUNSET: 'enforce', SUNSET_DATE: '2999-01-01' }],
+  ])('ends nothing where it is only %s', async (_when, environment) => {
+    const own = await startGateway(environment, openThatOf(gateway));
+    expect((await own.rest(`/pets/${await makePet(own)}`)).status).toBe(200);
+    await own.close();
   });
 });
 
@@ -300,7 +344,7 @@ describe('listing orders', () => {
     expect(orders.map(({ quantity }) => quantity)).toEqual(
       Array.from({ length: 2500 }, (_, index) => index + 1),
     );
-    expect(response.headers.get('link')).toBeNull();
+    expect(response.headers.get('link')).not.toContain('rel="next"');
   });
 
   it.each([999, 1000, 1001, 2000])('answers %i orders as one array', async (count) => {
@@ -361,7 +405,7 @@ describe('listing orders', () => {
     await fillOrders(4);
     const response = await gateway.rest('/store/orders?limit=4');
     expect(await readOrders(response)).toHaveLength(4);
-    expect(response.headers.get('link')).toBeNull();
+    expect(response.headers.get('link')).not.toContain('rel="next"');
   });
 
   it('answers a page of 1000 where only `after` is given', async () => {
@@ -456,7 +500,7 @@ describe('a long list of orders', () => {
 });
 
 describe('a method that a path does not answer', () => {
-  const PATHS = ['/pets/1', '/pets/abc', '/store/orders', '/health', '/ready'];
+  const PATHS = ['/pets/1', '/pets/abc', '/store/orders', '/health', '/ready', '/', '/docs'];
   const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
 
   it.each(PATHS.flatMap((path) => METHODS.map((method) => [method, path] as const)))(
@@ -478,7 +522,6 @@ describe('a method that a path does not answer', () => {
 
 describe('a path where nothing is', () => {
   it.each([
-    '/',
     '/pets',
     '/pets/',
     '/pets/1/',
@@ -495,7 +538,11 @@ describe('a path where nothing is', () => {
     '/favicon.ico',
     '/../etc/passwd',
     '/%2e%2e/%2e%2e/etc/passwd',
-    '/?limit=1',
+    '/docs/',
+    '/docs/other',
+    '/assets/',
+    '/assets/../package.json',
+    '/openapi',
     '/__proto__',
   ])('answers NOT_FOUND: %s', async (path) => {
     expectError(await requestRaw(gateway, 'GET', path), 404, 'NOT_FOUND');

@@ -11,22 +11,24 @@ import {
   isObjectType,
   isSpecifiedScalarType,
   isUnionType,
-  printSchema,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import { ERRORS } from '../src/errors.ts';
-import { schema } from '../src/graphql/schema.ts';
+import { printedSchema, schema } from '../src/graphql/schema.ts';
+import { GRAPHQL_LIFECYCLES, REST_LIFECYCLES, toDay } from '../src/lifecycle.ts';
 
-interface Described {
+interface Member {
   coordinate: string;
   description: string | null | undefined;
+  deprecationReason?: string | null | undefined;
+  extensions?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
 /** A type and everything in it that a caller can name. */
-function membersOf(type: GraphQLNamedType): Described[] {
+function membersOf(type: GraphQLNamedType): Member[] {
   const { name, description } = type;
-  const found: Described[] = [{ coordinate: name, description }];
+  const found: Member[] = [{ coordinate: name, description }];
   if (isEnumType(type)) {
     const values = type.getValues();
     found.push(...values.map((value) => ({ ...value, coordinate: `${name}.${value.name}` })));
@@ -34,7 +36,7 @@ function membersOf(type: GraphQLNamedType): Described[] {
   if (isObjectType(type) || isInterfaceType(type) || isInputObjectType(type)) {
     for (const field of Object.values(type.getFields())) {
       const coordinate = `${name}.${field.name}`;
-      found.push({ coordinate, description: field.description });
+      found.push({ ...field, coordinate });
       const args: readonly GraphQLArgument[] = 'args' in field ? field.args : [];
       found.push(...args.map((arg) => ({ ...arg, coordinate: `${coordinate}(${arg.name}:)` })));
     }
@@ -50,7 +52,7 @@ const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
 describe('schema.graphql', () => {
   it('is what the code prints', async () => {
     const printed = await readFile(new URL('../schema.graphql', import.meta.url), 'utf8');
-    expect(printed).toBe(`${printSchema(schema)}\n`);
+    expect(printed).toBe(printedSchema());
   });
 });
 
@@ -93,4 +95,39 @@ describe('the schema', () => {
     const values = isEnumType(status) ? status.getValues().map(({ name }) => name) : [];
     expect(values).toEqual(['AVAILABLE', 'PENDING', 'SOLD']);
   });
+});
+
+const markOf = ({ deprecationReason, extensions }: Member): string =>
+  [deprecationReason, extensions?.['directives'] && 'experimental'].filter(Boolean).join();
+
+describe('the registry of lifecycles', () => {
+  const members = types.flatMap(membersOf);
+  it('names what exists, and the schema marks nothing else', () => {
+    const marked = members.filter((member) => markOf(member) !== '');
+    expect(marked.map(({ coordinate }) => coordinate).toSorted()).toEqual(
+      [...GRAPHQL_LIFECYCLES.keys()].toSorted(),
+    );
+  });
+
+  it.each([...GRAPHQL_LIFECYCLES])('shows in the schema: %s', (coordinate, lifecycle) => {
+    const { deprecatedSince, successor = '' } = lifecycle;
+    const expected = deprecatedSince
+      ? `Deprecated since ${toDay(deprecatedSince)}: use ${successor}.`
+      : 'experimental';
+    const found = members.filter((member) => member.coordinate === coordinate);
+    expect(found.map(markOf)).toEqual([expected]);
+  });
+
+  it('is printed', () => {
+    const printed = printedSchema();
+    expect(printed).toContain('expectedQuantity: Int @requiresOptIn(feature: "expectedQuantity")');
+    expect(printed).toContain('quantity: Int! @deprecated(reason: "Deprecated since 2026-11-21:');
+  });
+
+  it.each(Object.entries(REST_LIFECYCLES))(
+    'has a successor in the schema for %s',
+    (_name, life) => {
+      expect(members.map(({ coordinate }) => coordinate)).toContain(life.successor);
+    },
+  );
 });

@@ -6,6 +6,7 @@ import {
   request as httpRequest,
   type IncomingMessage,
 } from 'node:http';
+import { connect } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -138,4 +139,15 @@ describe('a gateway that stops', () => {
     expect(placed).toBeGreaterThan(0);
     expect(await gateway.db.prisma.order.count()).toBe(placed);
   });
+
+  it('waits for nobody whom it refused, though they keep the connection', async () => {
+    const { port } = new URL(gateway.url);
+    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 405 /);
+    const stopped = gateway.stop().then(() => true);
+    expect(await Promise.race([stopped, later(10_000)])).toBe(true);
+    socket.destroy();
+  }, 20_000);
 });

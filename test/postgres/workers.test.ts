@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { copyOnPostgres } from '../support/databases.ts';
+import { readMetrics, sumOf } from '../support/metrics.ts';
 import { createDatabaseOn, dropDatabaseOn, runSql } from '../support/postgres.ts';
 import { ask, killPrograms, type Program, spawnProgram, startProgram } from '../support/program.ts';
 
@@ -63,6 +64,50 @@ describe('WORKERS=2', { timeout: 60_000 }, () => {
     expect(program.messages.filter((line) => line.startsWith('Listening'))).toHaveLength(1);
     expect(await program.stop('SIGINT')).toBe(0);
     await expect.poll(sessions, { timeout: 20_000 }).toEqual([]);
+  });
+
+  it('answers a scrape with the sum of both processes, whichever is asked', async () => {
+    const program = await start();
+    // Each on a connection of its own, which the primary process gives to either in turn.
+    const headers = { connection: 'close', 'user-agent': 'shop/1' };
+    // Until both have started one of them may not answer the other's scrape in time.
+    const status = async () => (await fetch(`${program.url}/metrics`)).status;
+    await expect.poll(status, { timeout: 30_000 }).toBe(200);
+    for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
+    for (let count = 0; count < 4; count += 1) {
+      const samples = await readMetrics(program);
+      const calls = samples.filter(({ name }) => name === 'operation_calls_total');
+      expect(calls).toEqual([
+        {
+          name: 'operation_calls_total',
+          labels: { operation: 'GET /pets/{petId}', caller: 'shop' },
+          value: 20,
+        },
+      ]);
+      expect(sumOf(samples, 'database_pool_total')).toBe(2);
+      expect(sumOf(samples, 'dataloader_batch_size_count')).toBe(0);
+    }
+    expect(await program.stop()).toBe(0);
+  });
+
+  it('answers a scrape with 503 while a process does not answer, and again once another took its place', async () => {
+    const program = await start();
+    const [frozen = 0] = workersOf(program);
+    process.kill(frozen, 'SIGSTOP');
+    // The frozen process never answers the one that it is given.
+    const given = new AbortController();
+    const scrapes = Array.from({ length: 4 }, () =>
+      fetch(`${program.url}/metrics`, { signal: given.signal }),
+    );
+    const answer = await Promise.any(scrapes);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503 });
+    process.kill(frozen, 'SIGKILL');
+    given.abort();
+    const status = async () => (await fetch(`${program.url}/metrics`)).status;
+    await expect.poll(status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(() => workersOf(program).length, { timeout: 20_000 }).toBe(2);
+    expect(await program.stop()).toBe(0);
   });
 
   it('stops at once on a second signal', async () => {
