@@ -2,15 +2,15 @@ import { z } from 'zod';
 
 import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation } from '../database/failure.ts';
-import { type InventoryItem, PetStatus, Prisma } from '../database/generated/prisma/client.ts';
+import { type InventoryItem, Prisma } from '../database/generated/prisma/client.ts';
 import type { Listing } from '../database/pages.ts';
 import { PetNotFound, StaleInventory } from '../errors.ts';
-import { hasStatus } from '../pet/pets.ts';
+import { hasStatus, Status } from '../pet/pets.ts';
 import { parse, parseId, StockQuantity, type Unchecked } from '../values.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const InventoryFilter = z.object({
-  status: z.array(z.enum(PetStatus)).nullish(),
+  status: z.array(Status).nullish(),
   maxQuantity: z.int().nullish(),
 });
 
