@@ -29,6 +29,7 @@ const TIMEOUT_CHECK_MS = 1000;
 // Load balancers keep a connection for a minute: one that we end first may be in use by then.
 const KEEP_ALIVE_MS = 65_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
+const ALLOWED = 'GET, HEAD';
 
 interface Parts {
   readonly graphql: GraphqlHandler;
@@ -51,6 +52,8 @@ function toTarget({ findRoute }: Parts, { url = '/' }: IncomingMessage): Target 
   return { path, match: findRoute(path), search: /\?.*/.exec(url)?.[0] ?? '' };
 }
 
+const isReading = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
+
 /** Asks the route of a path; an error of it is an answer too. */
 async function ask(
   { log }: Parts,
@@ -59,9 +62,9 @@ async function ask(
 ): Promise<Answer> {
   if (!match) return errorAnswer(new StoreError('NOT_FOUND'));
   const { route, parameters } = match;
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
+  if (!isReading(request)) {
     const refusal = errorAnswer(new StoreError('METHOD_NOT_ALLOWED'));
-    return withHead({ ...refusal, headers: { Allow: 'GET, HEAD' } }, route.head);
+    return withHead({ ...refusal, headers: { Allow: ALLOWED } }, route.head);
   }
   const query = new URLSearchParams(search);
   try {
@@ -104,8 +107,7 @@ const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json', 
 
 /** Whether a person looks at /graphql: who would rather have HTML than any answer of GraphQL. */
 const isGraphiqlRequest = (request: IncomingMessage): boolean =>
-  (request.method === 'GET' || request.method === 'HEAD') &&
-  new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
+  isReading(request) && new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
 
 async function respond(
   parts: Parts,
@@ -141,7 +143,7 @@ function refuse(code: ErrorCode, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const refusal = new StoreError(code);
   const body = JSON.stringify(refusal);
-  const allow = code === 'METHOD_NOT_ALLOWED' ? 'Allow: GET, HEAD\r\n' : '';
+  const allow = code === 'METHOD_NOT_ALLOWED' ? `Allow: ${ALLOWED}\r\n` : '';
   socket.end(
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${allow}Content-Type: ${JSON_TYPE}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
