@@ -5,7 +5,7 @@ import type { Route } from './http/answer.ts';
 import { createPages } from './pages/routes.ts';
 import type { Metrics } from './metrics.ts';
 import { createMetricsRoute } from './rest/metrics.ts';
-import { createOpenApi, createOpenApiRoutes } from './rest/openapi.ts';
+import { createOpenApiRoutes } from './rest/openapi.ts';
 import { toRoute } from './rest/operation.ts';
 import { OPERATIONS } from './rest/operations.ts';
 import { createProbes } from './rest/probes.ts';
@@ -22,7 +22,7 @@ export function createRoutes(
   return [
     ...OPERATIONS.map((operation) => toRoute(operation, db, config, metrics)),
     ...createProbes(db, stopping),
-    ...createOpenApiRoutes(createOpenApi(config)),
+    ...createOpenApiRoutes(config),
     ...createPages(config, printedSchema),
     createMetricsRoute(createScrape(metrics)),
   ];

@@ -60,7 +60,8 @@ function createAsk(): () => Promise<string> {
 
 /**
  * Makes what writes the metrics in Prometheus' text format: in one of several workers, those of
- * all, most of them summed. What it makes throws SERVICE_UNAVAILABLE where a worker does not answer within five seconds.
+ * all, most of them summed. What it makes throws SERVICE_UNAVAILABLE where a worker does not answer
+ * within five seconds.
  */
 export function createScrape({ registries }: Metrics): () => Promise<string> {
   if (!cluster.isWorker) return () => Registry.merge([...registries]).metrics();

@@ -103,19 +103,19 @@ export const createOpenApi = (sunset: Sunset): object => ({
 });
 
 /** GET /openapi.json and GET /openapi.yaml */
-export const createOpenApiRoutes = (document: object): Route[] => [
+export const createOpenApiRoutes = (sunset: Sunset): Route[] => [
   {
     path: '/openapi.json',
     get: serveAsset(() => ({
       type: 'application/json; charset=utf-8',
-      content: JSON.stringify(document),
+      content: JSON.stringify(createOpenApi(sunset)),
     })),
   },
   {
     path: '/openapi.yaml',
     get: serveAsset(async () => {
       const { stringify } = await import('yaml');
-      return { type: 'application/yaml', content: stringify(document, YAML) };
+      return { type: 'application/yaml', content: stringify(createOpenApi(sunset), YAML) };
     }),
   },
 ];

@@ -31,10 +31,9 @@ export interface Operation {
   readonly result: {
     readonly schema: keyof typeof SCHEMAS;
     readonly description: string;
+    /** One with an ETag answers 304 to who has what it would answer. */
     readonly headers: HeaderFields;
   };
-  /** Whether it answers 304 to who has what it would answer. */
-  readonly conditional: boolean;
   /** What can go wrong besides what can with every operation. */
   readonly errors: readonly ErrorCode[];
   /** How to move to GraphQL: a request, the query that replaces it, and what differs. */

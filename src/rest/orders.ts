@@ -70,7 +70,6 @@ export const listOrders: Operation = {
     'Answers every order, as a stream; with `limit` or `after` a page, and a `Link` to the next.',
   parameters: { path: z.object({}), query: Query },
   result: { schema: 'Orders', description: 'The orders, by id.', headers: {} },
-  conditional: false,
   errors: ['INVALID_ID', 'INVALID_INPUT'],
   move: {
     request: '/store/orders?limit=2',

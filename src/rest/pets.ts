@@ -44,7 +44,6 @@ export const getPet: Operation = {
       },
     },
   },
-  conditional: true,
   errors: ['INVALID_ID', 'PET_NOT_FOUND'],
   move: {
     request: '/pets/1',

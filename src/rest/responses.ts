@@ -86,7 +86,7 @@ function toErrorResponses(operation: Operation, fields: HeaderFields): Record<st
 
 /** Every answer of an operation. */
 export function toResponses(operation: Operation, sunset: Sunset): Record<string, object> {
-  const { result, conditional } = operation;
+  const { result } = operation;
   const fields = lifecycleFields(operation, sunset);
   const headers = referTo({ ...fields, ...result.headers });
   return {
@@ -100,7 +100,9 @@ export function toResponses(operation: Operation, sunset: Sunset): Record<string
         },
       },
     },
-    ...(conditional && { 304: { description: 'The caller has it already.', headers } }),
+    ...('ETag' in result.headers && {
+      304: { description: 'The caller has it already.', headers },
+    }),
     ...toErrorResponses(operation, fields),
   };
 }
