@@ -13,10 +13,14 @@ const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-di
 
 type FileName = `${string}.${keyof typeof TYPES}`;
 
-async function read(folder: string, name: FileName): Promise<Asset> {
-  const type = TYPES[name.endsWith('.css') ? 'css' : 'js'];
-  return { type: `${type}; charset=utf-8`, content: await readFile(join(folder, name), 'utf8') };
-}
+/** A style sheet or a script. */
+export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => ({
+  type: `${TYPES[kind]}; charset=utf-8`,
+  content,
+});
+
+const read = async (folder: string, name: FileName): Promise<Asset> =>
+  textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(folder, name), 'utf8'));
 
 /** A file of ours for browsers. */
 export const ownFile = (name: FileName): Promise<Asset> => read(OWN, name);

@@ -1,7 +1,7 @@
 import type { Route } from '../http/answer.ts';
 import { type Asset, serveAsset } from '../http/asset.ts';
 import { EXAMPLES } from './examples.ts';
-import { ownFile } from './files.ts';
+import { ownFile, textAsset } from './files.ts';
 import { renderHtml } from './page.ts';
 
 // Its editor sets styles as it goes, and its fonts are in its style sheet.
@@ -35,29 +35,27 @@ export const renderGraphiql = (): Asset =>
 // oxlint-disable-next-line typescript/explicit-function-return-type -- says itself what it has
 const load = () => import('@graphql-yoga/render-graphiql/graphiql');
 
-const script = (content: string): Asset => ({ type: 'text/javascript; charset=utf-8', content });
-
 /** The files of GraphiQL, and of the workers of its editor by their names in Monaco. */
 export const createGraphiqlFiles = (): Route[] => [
   {
     path: '/assets/graphiql/graphiql.css',
-    get: serveAsset(async () => ({ type: 'text/css; charset=utf-8', content: (await load()).css })),
+    get: serveAsset(async () => textAsset('css', (await load()).css)),
   },
   {
     path: '/assets/graphiql/graphiql.js',
-    get: serveAsset(async () => script((await load()).js)),
+    get: serveAsset(async () => textAsset('js', (await load()).js)),
   },
   {
     path: '/assets/graphiql/editorWorkerService.js',
-    get: serveAsset(async () => script((await load()).editorWorkerService)),
+    get: serveAsset(async () => textAsset('js', (await load()).editorWorkerService)),
   },
   {
     path: '/assets/graphiql/json.js',
-    get: serveAsset(async () => script((await load()).jsonWorker)),
+    get: serveAsset(async () => textAsset('js', (await load()).jsonWorker)),
   },
   {
     path: '/assets/graphiql/graphql.js',
-    get: serveAsset(async () => script((await load()).graphqlWorker)),
+    get: serveAsset(async () => textAsset('js', (await load()).graphqlWorker)),
   },
   { path: '/assets/graphiql-page.css', get: serveAsset(() => ownFile('graphiql-page.css')) },
   { path: '/assets/graphiql-page.js', get: serveAsset(() => ownFile('graphiql-page.js')) },
