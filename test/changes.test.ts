@@ -9,7 +9,7 @@ import { readCurrent, readReleased } from './support/contract.ts';
 
 const changelog = await readFile(new URL('../CHANGELOG.md', import.meta.url), 'utf8');
 const released = await readReleased();
-const current = await readCurrent();
+const current = readCurrent();
 
 describe('the changelog', () => {
   const lifecycles = [...Object.entries<Lifecycle>(REST_LIFECYCLES), ...GRAPHQL_LIFECYCLES];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type Gateway, startGateway } from './support/gateway.ts';
+import { type Gateway, type GraphqlAnswer, startGateway } from './support/gateway.ts';
 import { makePet } from './support/make.ts';
 
 let gateway: Gateway;
@@ -16,21 +16,17 @@ const NOTICE = {
 };
 
 /** What an operation that changes a pet's stock is answered. */
-async function update(selection: string, expectedQuantity = 5): Promise<Record<string, unknown>> {
+async function update(selection: string, expected = 5): Promise<Omit<GraphqlAnswer, 'status'>> {
   const petId = await makePet(gateway, { stock: 3 });
-  const response = await gateway.rest('/graphql', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      query: `mutation ($petId: ID!, $expected: Int) {
-        updateInventory(petId: $petId, input: { quantity: 7 }, expectedQuantity: $expected) {
-          ... on StaleInventory ${selection}
-        }
-      }`,
-      variables: { petId, expected: expectedQuantity },
-    }),
-  });
-  return (await response.json()) as Record<string, unknown>;
+  const { data, errors, extensions } = await gateway.graphql(
+    `mutation ($petId: ID!, $expected: Int) {
+      updateInventory(petId: $petId, input: { quantity: 7 }, expectedQuantity: $expected) {
+        ... on StaleInventory ${selection}
+      }
+    }`,
+    { petId, expected },
+  );
+  return { data, errors, extensions };
 }
 
 describe('an answer', () => {

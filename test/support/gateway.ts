@@ -29,7 +29,7 @@ export interface GraphqlAnswer {
   status: number;
   data: Data;
   errors: ClientError[] | undefined;
-  extensions?: Record<string, unknown>;
+  extensions: Record<string, unknown> | undefined;
 }
 
 export interface Gateway {
@@ -90,7 +90,7 @@ export async function startGateway(
       body: JSON.stringify({ query, variables }),
     });
     const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
-    return { status: response.status, data, errors, ...(extensions && { extensions }) };
+    return { status: response.status, data, errors, extensions };
   };
 
   return {

@@ -2,6 +2,6 @@ import { writeFile } from 'node:fs/promises';
 
 import { readCurrent, RELEASED_FILES } from './contract.ts';
 
-const { graphql, openapi } = await readCurrent();
+const { graphql, openapi } = readCurrent();
 await writeFile(RELEASED_FILES.graphql, graphql);
 await writeFile(RELEASED_FILES.openapi, `${JSON.stringify(openapi, null, 2)}\n`);
