@@ -2,8 +2,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
 import type { Log } from '../log.ts';
+import { ROOT } from '../root.ts';
 
-const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
+const FOLDER = new URL('prisma/migrations/', ROOT);
 // Any number will do, as long as every gateway takes the same.
 const LOCK = 7_246_531;
 

@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { Asset } from '../http/asset.ts';
+import { ROOT } from '../root.ts';
 
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 
-const OWN = fileURLToPath(new URL('browser', import.meta.url));
+const OWN = fileURLToPath(new URL('src/pages/browser', ROOT));
 // Found, not imported: the package loads all of Swagger UI to tell where it is.
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 

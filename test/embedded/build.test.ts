@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'build-'));
+  for (const name of ['build.js', 'package.json', 'tsconfig.json', 'prisma', 'src']) {
+    await cp(name, join(folder, name), { recursive: true });
+  }
+  await symlink(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'), 'junction');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Builds as `npm start` does, and gives when the program was written. */
+async function build(): Promise<number> {
+  execFileSync(process.execPath, [join(folder, 'build.js')], { stdio: 'pipe' });
+  return (await stat(join(folder, 'dist/main.js'))).mtimeMs;
+}
+
+const migrate = (): string =>
+  execFileSync(process.execPath, ['dist/migrate.js'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { DATA_DIR: 'data' },
+  });
+
+describe('the build', () => {
+  it('has graphql once: the types of two would not know each other', async () => {
+    await build();
+    const dist = join(folder, 'dist');
+    const programs = await Promise.all(
+      (await readdir(dist)).map((file) => readFile(join(dist, file), 'utf8')),
+    );
+    const modules = programs.join('').match(/^\/\/ \S+\/graphql\/type\/definition\.m?js$/gm);
+    expect(modules).toHaveLength(1);
+  });
+
+  it('is done again only where something has changed', async () => {
+    const first = await build();
+    expect(await build()).toBe(first);
+    const program = 'src/migrate.ts';
+    await writeFile(join(folder, program), 'process.stdout.write("changed");');
+    expect(await build()).toBeGreaterThan(first);
+    expect(migrate()).toBe('changed');
+  });
+
+  it('leaves the last programs where it fails, and is tried again', async () => {
+    const file = join(folder, 'src/migrate.ts');
+    await writeFile(file, 'process.stdout.write(');
+    await expect(build()).rejects.toThrow('build.js');
+    await expect(build()).rejects.toThrow('build.js');
+    expect(migrate()).toBe('changed');
+    await writeFile(file, 'process.stdout.write("repaired");');
+    await build();
+    expect(migrate()).toBe('repaired');
+  });
+});
