@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../database/failure.ts';
 import { type Category, Prisma } from '../database/generated/prisma/client.ts';
 import { writeOnce } from '../database/idempotency.ts';
-import type { Listing } from '../database/pages.ts';
+import type { Listing } from '../database/listing.ts';
 import { containsText, nameKey } from '../database/text.ts';
 import { CategoryInUse, CategoryNotFound } from '../errors.ts';
 import { Description, Name, NamePart, parse, parseId, type Unchecked } from '../values.ts';
@@ -19,10 +19,12 @@ export const CategoryUpdate = z.object({
 });
 const CategoryFilter = z.object({ name: NamePart.nullish() });
 
+const COLUMNS = Prisma.sql`id, name, description`;
+
 /** Categories, for paging through. */
 export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
   from: Prisma.sql`categories`,
-  columns: Prisma.sql`id, name, description`,
+  columns: COLUMNS,
   id: { sql: Prisma.sql`id`, of: (category) => category.id },
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
@@ -33,7 +35,7 @@ export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>
 };
 
 export function categoriesByIds(db: Database, ids: readonly bigint[]): Promise<Category[]> {
-  return db.prisma.category.findMany({ where: { id: { in: [...ids] } } });
+  return db.query(Prisma.sql`select ${COLUMNS} from categories where id = any(${ids}::bigint[])`);
 }
 
 /** @throws InvalidInput, IdempotencyConflict */

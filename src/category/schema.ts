@@ -9,7 +9,7 @@ import { builder } from '../graphql/builder.ts';
 import { rootConnection, sortInput } from '../graphql/connection.ts';
 import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
-import { categoryListing, createCategory, deleteCategory, updateCategory } from './categories.ts';
+import { createCategory, deleteCategory, updateCategory } from './categories.ts';
 
 export const Category = builder.prismaObject('Category', {
   description: 'A kind of pet.',
@@ -72,7 +72,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: CategoryFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: CategorySort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { db }) => rootConnection(db, categoryListing, args),
+      resolve: (_root, args, { loaders }) => rootConnection(loaders.categories, args),
     },
     CategoryConnection,
   ),

@@ -8,11 +8,17 @@ import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 
 const PING_TIMEOUT_MS = 2000;
 
+/**
+ * How PostgreSQL plans a statement: `once` for all values, or for its values `each` time, which pays
+ * where it depends on them how many rows there are.
+ */
+export type Planning = 'once' | 'each';
+
 /** Where statements run: each on its own, or all in one transaction. */
 export interface Session {
   readonly prisma: Prisma.TransactionClient;
-  /** Runs one statement that Prisma's model API can't say; parameters are bound, never spliced. */
-  readonly query: <Row>(statement: Prisma.Sql) => Promise<Row[]>;
+  /** Runs one statement; parameters are bound, never spliced. */
+  readonly query: <Row>(statement: Prisma.Sql, planning?: Planning) => Promise<Row[]>;
 }
 
 /** The store's database, embedded or not, migrated and ready. */
@@ -20,6 +26,8 @@ export interface Database extends Session {
   readonly prisma: PrismaClient;
   /** What it is and where, for people; no password. */
   readonly description: string;
+  /** Whether it waits for the sample store: it never held a category. */
+  readonly isNew: boolean;
   /** Runs `work` in one transaction; `work` has to use nothing but the session it is given. */
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
   /** How its pool of connections is used; the embedded one has none. */
@@ -32,33 +40,51 @@ export interface Database extends Session {
 /** What a Database is made of. */
 interface Driver {
   readonly adapter: NonNullable<Prisma.PrismaClientOptions['adapter']>;
+  /** Runs one statement past Prisma: int8 as bigint, the rest as the driver has it. */
+  readonly run: <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
   readonly description: string;
+  readonly isNew: boolean;
   /** How long a transaction may wait to begin, and then take. */
   readonly transactionLimits: { readonly maxWait: number; readonly timeout: number };
   readonly poolUse?: () => PoolUse;
   readonly disconnect: () => Promise<void>;
 }
 
-const toSession = (prisma: Prisma.TransactionClient): Session => ({
-  prisma,
-  query: (statement) => prisma.$queryRaw(statement),
-});
+/** A driver's `run` that logs each statement. */
+const logged =
+  (run: Driver['run'], log: Log): Driver['run'] =>
+  async (text, values, planning) => {
+    const start = performance.now();
+    try {
+      return await run(text, values, planning);
+    } finally {
+      log.debug({ sql: text, ms: performance.now() - start }, 'SQL');
+    }
+  };
 
 /** Makes a Database of a driver; at log level debug every statement is logged. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, transactionLimits, poolUse, disconnect } = driver;
+  const { adapter, description, isNew, transactionLimits, poolUse, disconnect } = driver;
   const prisma = new PrismaClient({ adapter, log: [{ emit: 'event', level: 'query' }] });
-  if (log.isLevelEnabled('debug')) {
+  const debugging = log.isLevelEnabled('debug');
+  if (debugging) {
     prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
   }
+  const run = debugging ? logged(driver.run, log) : driver.run;
   return {
-    ...toSession(prisma),
     prisma,
+    // Prisma's own $queryRaw takes several times as long over a row as PostgreSQL does.
+    query: (statement, planning = 'once') => run(statement.text, statement.values, planning),
     description,
+    isNew,
     ...(poolUse && { poolUse }),
     transaction: (work) =>
       retryConflicts(
-        () => prisma.$transaction((client) => work(toSession(client)), transactionLimits),
+        () =>
+          prisma.$transaction(
+            (client) => work({ prisma: client, query: (statement) => client.$queryRaw(statement) }),
+            transactionLimits,
+          ),
         isConflict,
       ),
     ping: async () => {

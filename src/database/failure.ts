@@ -26,6 +26,8 @@ const UNAVAILABLE_MESSAGE =
   /^(Query read timeout|timeout e|Connection terminated|Client has encountered a connection error)/;
 
 const CONFLICT_SQLSTATE = /^40(001|P01)$/;
+const FOREIGN_KEY_SQLSTATE = '23503';
+const RANGE_SQLSTATE = '22003';
 
 type Known = Prisma.PrismaClientKnownRequestError;
 
@@ -36,13 +38,17 @@ const Meta = z.object({
   driverAdapterError: z.object({ cause: z.object({ originalCode: z.string() }) }),
 });
 
-/** The SQLSTATE of an error, where Prisma passes it on. */
-const sqlStateOf = (error: Known): string | undefined =>
-  Meta.safeParse(error.meta).data?.driverAdapterError.cause.originalCode;
+/** The SQLSTATE of an error, as the driver says it or as Prisma passes it on. */
+function sqlStateOf(error: unknown): string {
+  if (isKnown(error)) {
+    return Meta.safeParse(error.meta).data?.driverAdapterError.cause.originalCode ?? '';
+  }
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
 
 /** A foreign key was broken: what a row points to is not there, or what is deleted is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
-  isKnown(error) && error.code === 'P2003';
+  (isKnown(error) && error.code === 'P2003') || sqlStateOf(error) === FOREIGN_KEY_SQLSTATE;
 
 /** What should have been changed or deleted is not there. */
 export const isRecordNotFound = (error: unknown): boolean =>
@@ -50,13 +56,12 @@ export const isRecordNotFound = (error: unknown): boolean =>
 
 /** A number left the range of its column. */
 export const isOutOfRange = (error: unknown): boolean =>
-  isKnown(error) && (error.code === 'P2020' || sqlStateOf(error) === '22003');
+  (isKnown(error) && error.code === 'P2020') || sqlStateOf(error) === RANGE_SQLSTATE;
 
 /** PostgreSQL undid the work, so that another transaction could go on: it may be tried again. */
 export function isConflict(error: unknown): boolean {
-  if (isKnown(error)) {
-    return error.code === 'P2034' || CONFLICT_SQLSTATE.test(sqlStateOf(error) ?? '');
-  }
+  if (isKnown(error) && error.code === 'P2034') return true;
+  if (CONFLICT_SQLSTATE.test(sqlStateOf(error))) return true;
   // The same as Prisma's driver says it.
   const cause = error instanceof Error ? error.cause : undefined;
   return z.object({ kind: z.literal('TransactionWriteConflict') }).safeParse(cause).success;
@@ -65,11 +70,10 @@ export function isConflict(error: unknown): boolean {
 function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : '';
-    const sqlState = isKnown(cause) ? (sqlStateOf(cause) ?? '') : code;
     if (
       cause instanceof Prisma.PrismaClientInitializationError ||
       UNAVAILABLE.has(code) ||
-      UNAVAILABLE_SQLSTATE.test(sqlState) ||
+      UNAVAILABLE_SQLSTATE.test(sqlStateOf(cause)) ||
       UNAVAILABLE_SYSTEM.test(code) ||
       UNAVAILABLE_MESSAGE.test(cause.message)
     ) {

@@ -1,64 +1,16 @@
-import { z } from 'zod';
-
 import { InvalidCursor, InvalidInput } from '../errors.ts';
-import { Id } from '../values.ts';
-import type { Database } from './database.ts';
+import { decodeCursor, type Edge, RowEdge } from './cursor.ts';
+import type { Database, Planning } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
+import type { ListArguments, Listing, PageArguments, Parent } from './listing.ts';
 
 /** Rows of a page that doesn't say how many, and of the largest. */
 export const DEFAULT_PAGE = 20;
 export const MAX_PAGE = 100;
 
-/** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
-interface PageArguments {
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-  readonly last?: number | null | undefined;
-  readonly before?: string | null | undefined;
-}
-
-export interface ListArguments<Filter, Field extends string> extends PageArguments {
-  readonly filter?: Filter | null | undefined;
-  readonly orderBy?: OrderBy<Field> | null | undefined;
-}
-
-interface OrderBy<Field extends string> {
-  readonly field: Field;
-  readonly direction: 'ASC' | 'DESC';
-}
-
-/** Something rows can be ordered by, before their id breaks ties. */
-interface SortKey<Row> {
-  readonly sql: Prisma.Sql;
-  /** The key of a row as text, the form it has in a cursor. */
-  readonly of: (row: Row) => string;
-  /** What such text has to look like. */
-  readonly text: z.ZodType<string>;
-  /** Reads such text back in SQL. */
-  readonly cast: Prisma.Sql;
-}
-
-/** A list that callers can filter, order and page through. */
-export interface Listing<Row, Filter, Field extends string> {
-  readonly from: Prisma.Sql;
-  readonly columns: Prisma.Sql;
-  readonly id: { readonly sql: Prisma.Sql; readonly of: (row: Row) => bigint };
-  /** The orders on offer; null is the order by id alone. */
-  readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
-  readonly defaultField: Field;
-  /** @throws InvalidId, InvalidInput */
-  readonly where: (filter: Filter) => Prisma.Sql[];
-}
-
-/** The column by which rows of a listing belong to a parent. */
-export interface Parent<Row> {
-  readonly sql: Prisma.Sql;
-  readonly of: (row: Row) => bigint;
-}
-
 /** One page of a connection. */
 export interface Page<Row> {
-  readonly edges: { readonly cursor: string; readonly node: Row }[];
+  readonly edges: Edge<Row>[];
   readonly pageInfo: {
     readonly hasNextPage: boolean;
     readonly hasPreviousPage: boolean;
@@ -87,37 +39,6 @@ function pageSize({ first, last }: PageArguments): number {
     throw new InvalidInput([{ path: [name], message: `has to be 0 to ${MAX_PAGE}.` }]);
   }
   return size;
-}
-
-// A cursor is the row's place in the order: the field, the id and, but for the order by id, the key.
-const Cursor = z.tuple([z.string(), Id]).rest(z.string());
-
-function encodeCursor<Row, Field extends string>(
-  listing: Listing<Row, never, Field>,
-  field: Field,
-  row: Row,
-): string {
-  const key = listing.keys[field];
-  const id = String(listing.id.of(row));
-  const place = key ? [field, id, key.of(row)] : [field, id];
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
-}
-
-/** The cursor's place as SQL, to compare rows with. */
-function decodeCursor<Row, Field extends string>(
-  listing: Listing<Row, never, Field>,
-  field: Field,
-  cursor: string,
-): Prisma.Sql | undefined {
-  const key = listing.keys[field];
-  try {
-    const [name, id, text] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
-    if (name !== field) return undefined;
-    if (!key) return sql`(${id}::bigint)`;
-    return sql`(${key.text.parse(text)}${key.cast}, ${id}::bigint)`;
-  } catch {
-    return undefined;
-  }
 }
 
 function toWindow<Row, Filter, Field extends string>(
@@ -150,6 +71,10 @@ function toWindow<Row, Filter, Field extends string>(
   return { size, backwards, conditions, order };
 }
 
+// One plan for any values would walk a whole table in its order for the one row with a rare name, as
+// it takes any LIMIT for a tenth of the rows.
+const planningOf = (filter: unknown): Planning => (filter == null ? 'once' : 'each');
+
 const whereAll = (conditions: Prisma.Sql[]): Prisma.Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
@@ -164,14 +89,18 @@ function toPage<Row, Filter, Field extends string>(
   const shown = rows.slice(0, size);
   if (backwards) shown.reverse();
   const field = args.orderBy?.field ?? listing.defaultField;
-  const edges = shown.map((node) => ({ cursor: encodeCursor(listing, field, node), node }));
+  const edges = shown.map((node) => new RowEdge(listing, field, node));
   return {
     edges,
     pageInfo: {
       hasNextPage: (!backwards && more) || args.before != null,
       hasPreviousPage: (backwards && more) || args.after != null,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      get startCursor() {
+        return edges.at(0)?.cursor ?? null;
+      },
+      get endCursor() {
+        return edges.at(-1)?.cursor ?? null;
+      },
     },
   };
 }
@@ -186,9 +115,12 @@ export async function loadPage<Row, Filter, Field extends string>(
   args: ListArguments<Filter, Field>,
 ): Promise<Page<Row>> {
   const window = toWindow(listing, args);
-  const rows = await db.query<Row>(sql`
+  const rows = await db.query<Row>(
+    sql`
     select ${listing.columns} from ${listing.from} ${whereAll(window.conditions)}
-    order by ${window.order} limit ${window.size + 1}`);
+    order by ${window.order} limit ${window.size + 1}`,
+    planningOf(args.filter),
+  );
   return toPage(listing, args, window, rows);
 }
 
@@ -205,10 +137,13 @@ export async function loadPages<Row, Filter, Field extends string>(
   const { ids, args } = request;
   const window = toWindow(listing, args);
   const conditions = [sql`${parent.sql} = parent.id`, ...window.conditions];
-  const rows = await db.query<Row>(sql`
+  const rows = await db.query<Row>(
+    sql`
     select page.* from unnest(${ids}::bigint[]) as parent (id) cross join lateral (
       select ${listing.columns} from ${listing.from} ${whereAll(conditions)}
-      order by ${window.order} limit ${window.size + 1}) as page`);
+      order by ${window.order} limit ${window.size + 1}) as page`,
+    planningOf(args.filter),
+  );
   const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
   for (const row of rows) rowsOf.get(parent.of(row))?.push(row);
   return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, args, window, own)]));
@@ -223,6 +158,7 @@ export async function countRows<Row, Filter, Field extends string>(
   const conditions = filter ? listing.where(filter) : [];
   const [row] = await db.query<{ count: bigint }>(
     sql`select count(*) from ${listing.from} ${whereAll(conditions)}`,
+    planningOf(filter),
   );
   return Number(row?.count);
 }
@@ -237,8 +173,11 @@ export async function countRowsOf<Row, Filter, Field extends string>(
   const { ids, filter } = request;
   const conditions = [sql`${parent.sql} = any(${ids}::bigint[])`];
   if (filter) conditions.push(...listing.where(filter));
-  const rows = await db.query<{ id: bigint; count: bigint }>(sql`
-    select ${parent.sql} as id, count(*) from ${listing.from} ${whereAll(conditions)} group by 1`);
+  const rows = await db.query<{ id: bigint; count: bigint }>(
+    sql`
+    select ${parent.sql} as id, count(*) from ${listing.from} ${whereAll(conditions)} group by 1`,
+    planningOf(filter),
+  );
   const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
   return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));
 }

@@ -5,13 +5,18 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import type { Log } from '../log.ts';
 import { createDatabase, type Database } from './database.ts';
 import { type Connection, expectMigrated, migrate } from './migrations.ts';
+import { PARSERS } from './parsers.ts';
+import { isNew } from './sample-store.ts';
 
 // One session serves all, so that a transaction may have to wait for many others.
 const TRANSACTION_LIMITS = { maxWait: 30_000, timeout: 10_000 };
 
+// PostgreSQL clears its buffers when it starts: 128 MB, its default, take 0.2 s and that much memory.
+const START_PARAMS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'];
+
 /** Makes the embedded PostgreSQL itself, not migrated. */
 export const createPglite = (options: PGliteOptions): Promise<PGlite> =>
-  PGlite.create({ ...options, extensions: { pg_trgm } });
+  PGlite.create({ ...options, startParams: START_PARAMS, extensions: { pg_trgm } });
 
 const toConnection = (pglite: PGlite): Connection => ({
   query: async (text, values) => (await pglite.query<Record<string, unknown>>(text, values)).rows,
@@ -32,11 +37,15 @@ export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
  * @throws MigrationError
  */
 export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
-  await expectMigrated(toConnection(pglite));
+  const connection = toConnection(pglite);
+  await expectMigrated(connection);
   return createDatabase(
     {
       adapter: new PrismaPGlite(pglite),
+      run: async <Row>(text: string, values: unknown[]) =>
+        (await pglite.query<Row>(text, values, { parsers: PARSERS })).rows,
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
+      isNew: await isNew(connection),
       transactionLimits: TRANSACTION_LIMITS,
       disconnect: () => pglite.close(),
     },

@@ -1,5 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Client, Pool } from 'pg';
+import { Client, type CustomTypesConfig, DatabaseError, Pool, types } from 'pg';
 
 import { type Config, ConfigError } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -7,6 +7,8 @@ import { retryConflicts } from './conflicts.ts';
 import { createDatabase, type Database } from './database.ts';
 import { isConflict } from './failure.ts';
 import { type Connection, expectMigrated, migrate } from './migrations.ts';
+import { PARSERS } from './parsers.ts';
+import { isNew } from './sample-store.ts';
 
 /** Prisma's adapter, which tries a single statement again where PostgreSQL undid it. */
 class RetryingPrismaPg extends PrismaPg {
@@ -30,9 +32,6 @@ function sessionSettings({ statementTimeoutMs, pgbouncer }: Config): string {
     utc,
     `SET statement_timeout = ${statementTimeoutMs}`,
     `SET idle_in_transaction_session_timeout = ${statementTimeoutMs}`,
-    // A plan for all parameters takes any LIMIT for a tenth of the rows, and so walks a table in
-    // order for the one row with a rare name. Planning anew takes 0.1 ms.
-    'SET plan_cache_mode = force_custom_plan',
   ].join(';');
 }
 
@@ -62,13 +61,28 @@ function openPool(url: string, config: Config, log: Log): Pool {
 const MAX_PREPARED = 500;
 
 /** Names statements, so that PostgreSQL parses each once a connection; none beyond the first 500. */
-function createStatementNames(): (statement: { sql: string }) => string {
+function createStatementNames({ pgbouncer }: Config): (text: string) => string {
   const names = new Map<string, string>();
-  return ({ sql }) => {
-    if (!names.has(sql) && names.size < MAX_PREPARED) names.set(sql, `s${names.size + 1}`);
-    return names.get(sql) ?? '';
+  return (text) => {
+    if (pgbouncer) return '';
+    const known = names.get(text);
+    if (known !== undefined) return known;
+    if (names.size === MAX_PREPARED) return '';
+    const name = `s${names.size + 1}`;
+    names.set(text, name);
+    return name;
   };
 }
+
+const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => PARSERS[oid] ?? types.getTypeParser(oid, format),
+};
+
+/** A parameter as pg takes it; of an array it would quote each item, which digits don't need. */
+const toParameter = (value: unknown): unknown =>
+  Array.isArray(value) && value.every((item) => typeof item === 'bigint')
+    ? `{${value.join(',')}}`
+    : value;
 
 /** @throws ConfigError where the database can't hold every name. */
 async function expectUnicode({ query }: Connection): Promise<void> {
@@ -106,6 +120,10 @@ async function onConnection<Result>(
   try {
     await expectUnicode(connection);
     return await work(connection);
+  } catch (error) {
+    throw error instanceof DatabaseError
+      ? new ConfigError(`DATABASE_URL: ${error.message}.`)
+      : error;
   } finally {
     await client.end();
   }
@@ -128,24 +146,31 @@ async function adviseLimit({ query }: Connection, log: Log): Promise<void> {
 }
 
 /**
- * Opens the PostgreSQL at `url`, which has to be up to date.
+ * Opens the PostgreSQL at `url`, brought up to date if the configuration says so.
  * @throws ConfigError, MigrationError
  */
 export async function openPostgres(url: string, config: Config, log: Log): Promise<Database> {
-  await onConnection(url, config, async (connection) => {
-    await expectMigrated(connection);
+  const isUnfilled = await onConnection(url, config, async (connection) => {
+    await (config.migrate ? migrate(connection, log) : expectMigrated(connection));
     if (config.pgbouncer) await adviseLimit(connection, log);
+    return config.sampleStore ? isNew(connection) : false;
   });
   const pool = openPool(url, config, log);
+  const nameOf = createStatementNames(config);
   const { host, pathname } = new URL(url);
   const { connectTimeoutMs: maxWait, statementTimeoutMs: timeout } = config;
   return createDatabase(
     {
-      adapter: new RetryingPrismaPg(
-        pool,
-        config.pgbouncer ? {} : { statementNameGenerator: createStatementNames() },
-      ),
+      adapter: new RetryingPrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) }),
+      run: (text, values, planning) =>
+        retryConflicts(async () => {
+          // PostgreSQL keeps the plan of a statement that has a name.
+          const name = planning === 'once' ? nameOf(text) : '';
+          const query = { name, text, values: values.map(toParameter), types: TYPES };
+          return (await pool.query(query)).rows;
+        }, isConflict),
       description: `PostgreSQL at ${host}${pathname}`,
+      isNew: isUnfilled,
       transactionLimits: { maxWait, timeout },
       poolUse: () => ({
         total: pool.totalCount,

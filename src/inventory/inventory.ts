@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation } from '../database/failure.ts';
 import { type InventoryItem, Prisma } from '../database/generated/prisma/client.ts';
-import type { Listing } from '../database/pages.ts';
+import type { Listing } from '../database/listing.ts';
 import { PetNotFound, StaleInventory } from '../errors.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 import { parse, parseId, StockQuantity, type Unchecked } from '../values.ts';
@@ -55,7 +55,9 @@ export function inventoryByPetIds(
   db: Database,
   petIds: readonly bigint[],
 ): Promise<InventoryItem[]> {
-  return db.prisma.inventoryItem.findMany({ where: { petId: { in: [...petIds] } } });
+  return db.query(
+    Prisma.sql`select ${COLUMNS} from inventory_items where pet_id = any(${petIds}::bigint[])`,
+  );
 }
 
 /**

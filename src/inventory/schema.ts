@@ -3,7 +3,7 @@ import { builder } from '../graphql/builder.ts';
 import { rootConnection, sortInput } from '../graphql/connection.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import { parseId } from '../values.ts';
-import { inventoryListing, updateInventory } from './inventory.ts';
+import { updateInventory } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
   description: 'How much there is of a pet.',
@@ -67,7 +67,7 @@ builder.queryFields((t) => ({
           description: "In which order; by the pet's id by default.",
         }),
       },
-      resolve: (_root, args, { db }) => rootConnection(db, inventoryListing, args),
+      resolve: (_root, args, { loaders }) => rootConnection(loaders.inventory, args),
     },
     InventoryConnection,
   ),

@@ -14,7 +14,7 @@ import { nestedConnection, rootConnection, sortInput } from '../graphql/connecti
 import { Pet } from '../pet/schema.ts';
 import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
-import { cancelOrder, completeOrder, orderListing, placeOrder, rescheduleOrder } from './orders.ts';
+import { cancelOrder, completeOrder, placeOrder, rescheduleOrder } from './orders.ts';
 
 const Order = builder.prismaObject('Order', {
   description: 'Units of a pet that somebody ordered. It is open until it is complete.',
@@ -79,7 +79,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { db }) => rootConnection(db, orderListing, args),
+      resolve: (_root, args, { loaders }) => rootConnection(loaders.orders, args),
     },
     OrderConnection,
   ),

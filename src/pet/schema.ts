@@ -11,7 +11,7 @@ import { builder } from '../graphql/builder.ts';
 import { nestedConnection, rootConnection, sortInput } from '../graphql/connection.ts';
 import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
-import { createPet, deletePet, petListing, updatePet } from './pets.ts';
+import { createPet, deletePet, type PetAndCategory, updatePet } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
   description: 'Where a pet is on its way to a new home. Any status may follow any other.',
@@ -31,7 +31,8 @@ export const Pet = builder.prismaObject('Pet', {
     category: t.field({
       type: Category,
       description: 'The category it belongs to.',
-      resolve: (pet, _args, { loaders }) => loaders.categoryOf.load(pet.categoryId),
+      resolve: ({ category, categoryId }: PetAndCategory, _args, { loaders }) =>
+        category ?? loaders.categoryOf.load(categoryId),
     }),
     status: t.expose('status', { type: PetStatus, description: 'Whether it can be ordered.' }),
   }),
@@ -98,7 +99,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { db }) => rootConnection(db, petListing, args),
+      resolve: (_root, args, { loaders }) => rootConnection(loaders.pets, args),
     },
     PetConnection,
   ),

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 
+import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
-import type { Order } from '../database/generated/prisma/client.ts';
 import { InvalidInput } from '../errors.ts';
 import type { Answer, Question } from '../http/answer.ts';
-import { ordersAfter } from '../order/orders.ts';
+import { type OrdersAsJson, ordersAsJson } from '../order/orders.ts';
 import { Id, parse } from '../values.ts';
 import type { Operation } from './operation.ts';
-import { orderToJson } from './schemas.ts';
 
 const MAX_PAGE = 1000;
 const LIMIT_RULE = `has to be 1 to ${MAX_PAGE}.`;
@@ -30,34 +29,29 @@ const Query = z.object({
 });
 
 /** All orders as one JSON array, a page in memory at a time. */
-async function* writeOrders(db: Database, first: Order[]): AsyncGenerator<string> {
+async function* writeOrders(db: Database, first: OrdersAsJson): AsyncGenerator<string> {
   let page = first;
-  yield `[${page.map(orderToJson).join(',')}`;
-  while (page.length === MAX_PAGE) {
-    page = await ordersAfter(db, page.at(-1)?.id ?? 0n, MAX_PAGE);
-    if (page.length > 0) yield `,${page.map(orderToJson).join(',')}`;
+  yield page.json.slice(0, -1);
+  while (page.more && page.last !== null) {
+    page = await ordersAsJson(db, page.last, MAX_PAGE);
+    if (page.last !== null) yield `,${page.json.slice(1, -1)}`;
   }
   yield ']';
 }
 
-async function answerOrders(db: Database, { query }: Question): Promise<Answer> {
+async function answerOrders({ db }: Context, { query }: Question): Promise<Answer> {
   for (const name of Object.keys(Query.shape)) {
     if (query.getAll(name).length > 1) {
       throw new InvalidInput([{ path: [name], message: 'can be given once.' }]);
     }
   }
   if (!query.has('limit') && !query.has('after')) {
-    return { status: 200, body: writeOrders(db, await ordersAfter(db, -1n, MAX_PAGE)) };
+    return { status: 200, body: writeOrders(db, await ordersAsJson(db, -1n, MAX_PAGE)) };
   }
   const { limit = MAX_PAGE, after = -1n } = parse(Query, Object.fromEntries(query));
-  const rows = await ordersAfter(db, after, limit + 1);
-  const page = rows.slice(0, limit);
-  const next = `</store/orders?limit=${limit}&after=${page.at(-1)?.id}>; rel="next"`;
-  return {
-    status: 200,
-    links: rows.length > limit ? [next] : [],
-    body: `[${page.map(orderToJson).join(',')}]`,
-  };
+  const { json, last, more } = await ordersAsJson(db, after, limit);
+  const next = `</store/orders?limit=${limit}&after=${last}>; rel="next"`;
+  return { status: 200, links: more ? [next] : [], body: json };
 }
 
 /** GET /store/orders */

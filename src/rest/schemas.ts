@@ -2,7 +2,7 @@ import fastJson from 'fast-json-stringify';
 import { z } from 'zod';
 
 import { CategoryUpdate, NewCategory } from '../category/categories.ts';
-import type { Order as OrderRow, Pet as PetRow } from '../database/generated/prisma/client.ts';
+import type { Pet as PetRow } from '../database/generated/prisma/client.ts';
 import { ERRORS, PetNotFound } from '../errors.ts';
 import { InventoryUpdate } from '../inventory/inventory.ts';
 import { NewOrder } from '../order/orders.ts';
@@ -123,9 +123,3 @@ export const SCHEMAS = {
 
 /** A pet as REST shows it; int64 exact, which JSON.stringify can't do. */
 export const petToJson: (pet: PetRow) => string = fastJson(Pet);
-
-const writeOrder = fastJson(Order);
-
-/** An order as REST shows it; a date that is not set is left out. */
-export const orderToJson = ({ shipDate, ...order }: OrderRow): string =>
-  writeOrder(shipDate ? { ...order, shipDate } : order);

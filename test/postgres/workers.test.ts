@@ -85,7 +85,7 @@ describe('WORKERS=2', { timeout: 60_000 }, () => {
         },
       ]);
       expect(sumOf(samples, 'database_pool_total')).toBe(2);
-      expect(sumOf(samples, 'dataloader_batch_size_count')).toBe(0);
+      expect(sumOf(samples, 'dataloader_batch_size_count')).toBe(20);
     }
     expect(await program.stop()).toBe(0);
   });
