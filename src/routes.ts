@@ -1,5 +1,5 @@
 import type { Config } from './config.ts';
-import type { Database } from './database/database.ts';
+import type { Context } from './context.ts';
 import { printedSchema } from './graphql/schema.ts';
 import type { Route } from './http/answer.ts';
 import { createPages } from './pages/routes.ts';
@@ -14,14 +14,14 @@ import type { Stopping } from './stop.ts';
 
 /** Every path but /graphql. */
 export function createRoutes(
-  db: Database,
+  context: Context,
   config: Config,
   stopping: Stopping,
   metrics: Metrics,
 ): Route[] {
   return [
-    ...OPERATIONS.map((operation) => toRoute(operation, db, config, metrics)),
-    ...createProbes(db, stopping),
+    ...OPERATIONS.map((operation) => toRoute(operation, context, config, metrics)),
+    ...createProbes(context.db, stopping),
     ...createOpenApiRoutes(config),
     ...createPages(config, printedSchema),
     createMetricsRoute(createScrape(metrics)),

@@ -28,46 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-async function statementsOf(query: string, first: number): Promise<number> {
-  gateway.statements.length = 0;
-  await gateway.data(query, { first });
-  return gateway.statements.length;
-}
-
-describe('the number of SQL statements', () => {
-  it.each([
-    ['a page of pets', 'pets(first: $first) { nodes { id name } }', 1],
-    ['a page that is counted', 'pets(first: $first) { totalCount nodes { id } }', 2],
-    ['pets with category', 'pets(first: $first) { nodes { category { name } } }', 2],
-    [
-      'orders, three levels deep',
-      'orders(first: $first) { nodes { quantity pet { name category { name } } } }',
-      3,
-    ],
-    ['inventory with status', 'inventory(first: $first) { nodes { status pet { name } } }', 2],
-    [
-      'pets of categories',
-      'categories(first: $first) { nodes { pets(first: 2) { nodes { id } } } }',
-      2,
-    ],
-    [
-      'pets of categories, counted',
-      'categories(first: $first) { nodes { pets { totalCount nodes { id } } } }',
-      3,
-    ],
-    [
-      'lists in lists in lists',
-      `categories(first: $first) {
-        nodes { pets(first: 3) { nodes { inventory { quantity } orders(last: 1) { nodes { id pet { name } } } } } }
-      }`,
-      5,
-    ],
-  ])('does not grow with the rows: %s', async (_what, fields, statements) => {
-    const query = `query ($first: Int!) { ${fields} }`;
-    expect(await statementsOf(query, 2)).toBe(statements);
-    expect(await statementsOf(query, 30)).toBe(statements);
-  });
-
+describe('a statement', () => {
   it('is shared by look-ups that come together', async () => {
     gateway.statements.length = 0;
     const { a, b, none } = await gateway.data(

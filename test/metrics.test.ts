@@ -75,9 +75,9 @@ describe('GET /metrics', () => {
   });
 
   it('lets a process end that made it', () => {
-    const script = `import('./dist/metrics.js').then(({ createMetrics }) => void createMetrics())`;
+    const script = `import('./src/metrics.ts').then(({ createMetrics }) => void createMetrics())`;
     const options = { encoding: 'utf8', timeout: 30_000 } as const;
-    expect(execFileSync(process.execPath, ['-e', script], options)).toBe('');
+    expect(execFileSync(process.execPath, ['--import', 'tsx', '-e', script], options)).toBe('');
   });
 });
 
@@ -237,6 +237,8 @@ describe('batch sizes', () => {
       a: pet(id: ${ids[0]}) { category { name pets { totalCount } } }
       b: pet(id: ${ids[1]}) { category { name } }
       c: pet(id: ${ids[1]}) { id }
+      d: category(id: ${categoryId}) { name }
+      e: category(id: ${categoryId}) { id }
     }`);
     const after = await readMetrics(gateway);
     const grown = (loader: string) =>

@@ -5,6 +5,7 @@ import { parse } from 'yaml';
 
 import { readConfig } from '../src/config.ts';
 import { REST_LIFECYCLES } from '../src/lifecycle.ts';
+import { createLoaders } from '../src/loaders.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { createRoutes } from '../src/routes.ts';
 import { type OpenApi, openApiOf, plant } from './support/documented.ts';
@@ -71,7 +72,9 @@ describe('the document', () => {
 
   it('has every route that serves data, and no other', async () => {
     const { paths } = await readDocument();
-    const routes = createRoutes(gateway.db, readConfig({}), { now: false }, createMetrics());
+    const metrics = createMetrics();
+    const context = { db: gateway.db, loaders: createLoaders(gateway.db, metrics) };
+    const routes = createRoutes(context, readConfig({}), { now: false }, metrics);
     const operations = routes.filter(({ head }) => head !== undefined);
     expect(Object.keys(paths)).toEqual(operations.map(({ path }) => path));
     expect(Object.keys(paths).map((path) => `GET ${path}`)).toEqual(Object.keys(REST_LIFECYCLES));

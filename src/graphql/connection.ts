@@ -1,13 +1,7 @@
-import type { Database } from '../database/database.ts';
-import {
-  countRows,
-  type ListArguments,
-  type Listing,
-  loadPage,
-  type Page,
-} from '../database/pages.ts';
+import type { ListArguments } from '../database/listing.ts';
+import type { Page } from '../database/pages.ts';
+import type { Pages, PagesByParent } from '../loaders.ts';
 import { builder } from './builder.ts';
-import type { PagesByParent } from './loaders.ts';
 
 const SortDirection = builder.enumType('SortDirection', {
   description: 'Which end of the list comes first.',
@@ -45,12 +39,11 @@ type ListConnection<Row> = Promise<Page<Row> & { totalCount: () => Promise<numbe
 
 /** A page of a list. */
 export async function rootConnection<Row, Filter, Field extends string>(
-  db: Database,
-  listing: Listing<Row, Filter, Field>,
+  { pages, counts }: Pages<Row, Filter, Field>,
   args: ListArguments<Filter, Field>,
 ): ListConnection<Row> {
-  const page = await loadPage(db, listing, args);
-  return { ...page, totalCount: () => countRows(db, listing, args.filter) };
+  const page = await pages.load(args);
+  return { ...page, totalCount: () => counts.load(args.filter) };
 }
 
 /** A page of the rows that belong to a parent. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 import type { Config } from '../config.ts';
-import type { Database } from '../database/database.ts';
+import type { Context } from '../context.ts';
 import { type ErrorCode, StoreError } from '../errors.ts';
 import type { Answer, Head, Question, Route } from '../http/answer.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../lifecycle.ts';
@@ -43,7 +43,7 @@ export interface Operation {
     readonly differences: readonly string[];
   };
   /** @throws StoreError */
-  readonly get: (db: Database, question: Question) => Promise<Answer>;
+  readonly get: (context: Context, question: Question) => Promise<Answer>;
 }
 
 /** When what is deprecated ends, and whether it does. */
@@ -92,7 +92,7 @@ export function lifecycleHead(operation: Operation, { sunset }: Sunset): Head {
  */
 export function toRoute(
   operation: Operation,
-  db: Database,
+  context: Context,
   sunset: Sunset,
   { countCalls }: Metrics,
 ): Route {
@@ -103,7 +103,7 @@ export function toRoute(
     get: async (question) => {
       countCalls([operation.name], question.headers);
       if (ends && Date.now() >= sunset.sunset.getTime()) throw new StoreError('GONE');
-      return operation.get(db, question);
+      return operation.get(context, question);
     },
   };
 }

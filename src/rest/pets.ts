@@ -1,22 +1,18 @@
 import etag from 'etag';
 import { z } from 'zod';
 
-import type { Database } from '../database/database.ts';
-import { PetNotFound } from '../errors.ts';
+import type { Context } from '../context.ts';
 import { isUnchanged } from '../http/etag.ts';
 import type { Answer, Question } from '../http/answer.ts';
-import { petsByIds } from '../pet/pets.ts';
 import { Id, parse } from '../values.ts';
 import type { Operation } from './operation.ts';
 import { petToJson } from './schemas.ts';
 
 const Path = z.object({ petId: Id.meta({ description: 'Which pet.', example: 1 }) });
 
-async function answerPet(db: Database, { parameters, headers }: Question): Promise<Answer> {
+async function answerPet({ loaders }: Context, { parameters, headers }: Question): Promise<Answer> {
   const { petId } = parse(Path, parameters);
-  const [pet] = await petsByIds(db, [petId]);
-  if (!pet) throw new PetNotFound(petId);
-  const body = petToJson(pet);
+  const body = petToJson(await loaders.petOf.load(petId));
   const validators = { ETag: etag(body), 'Cache-Control': 'no-cache' };
   const unchanged = isUnchanged(headers, validators.ETag);
   return { status: unchanged ? 304 : 200, headers: validators, body: unchanged ? '' : body };
