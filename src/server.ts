@@ -11,14 +11,17 @@ import { pipeline } from 'node:stream/promises';
 import Negotiator from 'negotiator';
 
 import type { Config } from './config.ts';
+import type { Context } from './context.ts';
 import type { Database } from './database/database.ts';
 import { toStoreError } from './database/failure.ts';
 import { type ErrorCode, StoreError } from './errors.ts';
+import { answerPost, plainTypeOf } from './graphql/post.ts';
 import { createGraphqlHandler, type GraphqlHandler } from './graphql/yoga.ts';
 import { type Answer, errorAnswer, type Question, withHead } from './http/answer.ts';
 import { serveAsset } from './http/asset.ts';
 import { createCors } from './http/cors.ts';
 import { createRouter, type Match } from './http/router.ts';
+import { createLoaders } from './loaders.ts';
 import type { Log } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { renderGraphiql } from './pages/graphiql.ts';
@@ -125,6 +128,8 @@ async function respond(
   if (isGraphiqlRequest(request)) {
     return send(request, response, await parts.graphiql(request));
   }
+  const type = plainTypeOf(request);
+  if (type) return answerPost(parts.graphql, parts.log, { req: request, res: response, type });
   // node:http leaves the body out of an answer to HEAD by itself.
   if (request.method === 'HEAD') request.method = 'GET';
   // Yoga builds a URL of both, and shows its stack to the caller where that fails.
@@ -170,10 +175,11 @@ export interface Gateway {
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const stopping: Stopping = { now: false };
   const metrics = createMetrics(db.poolUse);
+  const context: Context = { db, loaders: createLoaders(db, metrics) };
   const parts: Parts = {
-    graphql: createGraphqlHandler(db, log, metrics),
+    graphql: createGraphqlHandler(context, log, metrics),
     graphiql: serveAsset(renderGraphiql),
-    findRoute: createRouter(createRoutes(db, config, stopping, metrics)),
+    findRoute: createRouter(createRoutes(context, config, stopping, metrics)),
     log,
   };
   const share = createCors(config);

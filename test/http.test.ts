@@ -7,6 +7,7 @@ import { fillSampleStore } from '../src/database/sample-store.ts';
 import { EXAMPLES } from '../src/pages/examples.ts';
 import { type ClientError, type Gateway, openThatOf, startGateway } from './support/gateway.ts';
 import { makePet } from './support/make.ts';
+import { fetchByYoga } from './support/by-yoga.ts';
 import { requestRaw, sendRaw } from './support/raw.ts';
 
 let gateway: Gateway;
@@ -38,8 +39,14 @@ async function expectRefusal(response: Response, status: number, code: string): 
   expect(errors[0]?.extensions).toMatchObject({ code, status });
 }
 
+const url = (): string => `${gateway.url}/graphql`;
+
 describe('GraphQL over HTTP', () => {
-  it.each(serverAudits({ url: () => `${gateway.url}/graphql` }))('$id: $name', async ({ fn }) => {
+  it.each(serverAudits({ url }))('$id: $name', async ({ fn }) => {
+    expect((await fn()).status).toBe('ok');
+  });
+
+  it.each(serverAudits({ url, fetchFn: fetchByYoga }))('$id, by Yoga: $name', async ({ fn }) => {
     expect((await fn()).status).toBe('ok');
   });
 });

@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import { toStoreError } from '../database/failure.ts';
@@ -10,9 +10,13 @@ const isCode = (code: unknown): code is ErrorCode => typeof code === 'string' &&
 /** Where in the document, and in the answer, something went wrong. */
 type Place = Pick<GraphQLError, 'nodes' | 'path'>;
 
+// graphql-js says so, with the value, of what the store holds too; of the caller's without a path.
+const UNREPRESENTABLE = / cannot represent /;
+
 /** An error of GraphQL itself, which is about the request and safe to show. */
 function isAboutRequest(error: GraphQLError): boolean {
   const { originalError } = error;
+  if (error.path && UNREPRESENTABLE.test(error.message)) return false;
   if (!originalError) return true;
   return originalError instanceof GraphQLError && isAboutRequest(originalError);
 }
@@ -53,7 +57,7 @@ function toRequestError(error: GraphQLError): GraphQLError {
       code,
       status,
       ...(path && { issues: [{ path, message: error.message }] }),
-      ...(!error.path && { http: error.extensions.http ?? { status, spec: path !== undefined } }),
+      ...(!error.path && { http: error.extensions.http ?? { status } }),
     },
   });
 }
@@ -96,12 +100,16 @@ function toClientError(error: GraphQLError, log: Log): GraphQLError {
 }
 
 /** The only place where errors leave GraphQL: whatever was thrown, it goes by toClientError. */
+export function toClientResult(result: ExecutionResult, log: Log): ExecutionResult {
+  if (!result.errors) return result;
+  return { ...result, errors: result.errors.map((error) => toClientError(error, log)) };
+}
+
+/** Answers errors as callers are to see them. */
 export function useClientErrors(log: Log): Plugin {
   return {
     onResultProcess: (event) => {
-      if (!('errors' in event.result) || !event.result.errors) return;
-      const errors = event.result.errors.map((error) => toClientError(error, log));
-      event.setResult({ ...event.result, errors });
+      if ('errors' in event.result) event.setResult(toClientResult(event.result, log));
     },
     onResponse: (event) => {
       const { status, headers } = event.response;

@@ -3,13 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Database } from '../database/database.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { useClientErrors } from './client-errors.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../context.ts';
 import { useDeprecations } from './deprecations.ts';
-import { createLoaders } from './loaders.ts';
+import { useJit } from './jit.ts';
 import { useMetrics } from './metrics.ts';
 import { useParameters } from './parameters.ts';
 import { schema } from './schema.ts';
@@ -25,12 +24,17 @@ interface NodeContext {
 export type GraphqlHandler = YogaServerInstance<NodeContext, Context>;
 
 /** GraphQL over HTTP at /graphql. */
-export function createGraphqlHandler(db: Database, log: Log, metrics: Metrics): GraphqlHandler {
-  const context: Context = { db, loaders: createLoaders(db, metrics) };
+export function createGraphqlHandler(context: Context, log: Log, metrics: Metrics): GraphqlHandler {
   return createYoga<NodeContext, Context>({
     schema,
     context,
-    plugins: [useParameters(), useDeprecations(), useMetrics(metrics), useClientErrors(log)],
+    plugins: [
+      useParameters(),
+      useJit(),
+      useDeprecations(),
+      useMetrics(metrics),
+      useClientErrors(log),
+    ],
     logging: false,
     // useClientErrors masks every error, those of parsing and validation too.
     maskedErrors: false,

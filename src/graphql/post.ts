@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import type { ExecutionResult } from 'graphql';
+import {
+  createGraphQLError,
+  type FetchAPI,
+  isAsyncIterable,
+  processRegularResult,
+} from 'graphql-yoga';
+
+import type { Log } from '../log.ts';
+import { toClientResult } from './client-errors.ts';
+import { readPost } from './parameters.ts';
+import type { GraphqlHandler } from './yoga.ts';
+
+const JSON_TYPE = 'application/json';
+// Yoga takes the first of these that a caller lists.
+const LISTED_FIRST = /^application\/(graphql-response\+)?json(?=,|$)/;
+
+/** The media type of the answer to a plain POST; undefined where that takes Yoga to find out. */
+export function plainTypeOf({ method, headers }: IncomingMessage): string | undefined {
+  if (method !== 'POST') return undefined;
+  const { accept = '*/*' } = headers;
+  return accept === '*/*' ? JSON_TYPE : LISTED_FIRST.exec(accept)?.[0];
+}
+
+interface PlainInit {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+}
+
+/** What an answer is written from, in place of a Response. */
+class PlainResponse {
+  readonly body: string;
+  readonly init: PlainInit;
+
+  constructor(body: string, init: PlainInit) {
+    this.body = body;
+    this.init = init;
+  }
+}
+
+// What Yoga's own plugins ask of the Request of an operation.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const POST = { method: 'POST' } as Request;
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const PLAIN = { Response: PlainResponse } as unknown as FetchAPI;
+
+/** Executes the operation of a POST as Yoga does: whatever goes wrong is a result too. */
+async function execute(
+  yoga: GraphqlHandler,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<ExecutionResult> {
+  try {
+    const params = await readPost(req);
+    const result = await yoga.getResultForParams({ params, request: POST }, { req, res });
+    if (!result || isAsyncIterable(result)) throw new Error('The schema has no subscriptions.');
+    return result;
+  } catch (error) {
+    const originalError = error instanceof Error ? error : new Error(String(error));
+    return { errors: [createGraphQLError(originalError.message, { originalError })] };
+  }
+}
+
+/**
+ * Answers a POST from node:http to node:http, past Yoga's Request and Response, which take longer
+ * than a small operation. Yoga's plugins, its executor and its rules for the answer stay.
+ */
+export async function answerPost(
+  yoga: GraphqlHandler,
+  log: Log,
+  { req, res, type }: { req: IncomingMessage; res: ServerResponse; type: string },
+): Promise<void> {
+  const result = toClientResult(await execute(yoga, req, res), log);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const { body, init } = processRegularResult(result, PLAIN, type) as unknown as PlainResponse;
+  res.writeHead(init.status, { ...init.headers, 'Content-Length': Buffer.byteLength(body) });
+  res.end(body);
+}
