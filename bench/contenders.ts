@@ -1,0 +1,113 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import npm from '../package.json' with { type: 'json' };
+import { freePort } from '../test/support/postgres.ts';
+import { type Dialect, gatewayDialect, plainDialect, postgraphileDialect } from './dialects.ts';
+
+/** A server to measure. */
+export interface Contender {
+  readonly name: string;
+  readonly dialect: Dialect;
+  /** The arguments of Node that start it. */
+  readonly program: readonly string[];
+  /** The oldest Node it runs on. */
+  readonly leastNode?: number;
+}
+
+/** A contender that answers. */
+export interface Running {
+  readonly url: string;
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+export const GATEWAY: Contender = {
+  name: 'gateway',
+  dialect: gatewayDialect,
+  // As `npm start` starts it.
+  program: npm.scripts.start.split(' ').slice(1),
+};
+/** What the others are measured by. */
+export const FLOOR: Contender = {
+  name: 'floor',
+  dialect: plainDialect,
+  program: ['--import', 'tsx', 'bench/floor.ts'],
+};
+const PEERS: readonly Contender[] = [
+  {
+    name: 'mercurius',
+    dialect: { ...plainDialect, rest: false },
+    program: ['bench/peers/mercurius.mjs'],
+  },
+  {
+    name: 'postgraphile',
+    dialect: postgraphileDialect,
+    program: ['bench/peers/postgraphile.mjs'],
+    leastNode: 22,
+  },
+];
+export const CONTENDERS: readonly Contender[] = [FLOOR, GATEWAY, ...PEERS];
+
+const versionOf = (node: string): string => execFileSync(node, ['--version']).toString().trim();
+
+/** Why a contender can't run here; null if it can. */
+export function obstacleTo({ name, leastNode = 0 }: Contender, node: string): string | null {
+  const isPeer = PEERS.some((peer) => peer.name === name);
+  if (isPeer && !existsSync('bench/peers/node_modules')) {
+    return `${name} is left out: npm install --prefix bench/peers`;
+  }
+  const version = versionOf(node);
+  if (Number.parseInt(version.slice(1), 10) >= leastNode) return null;
+  return `${name} is left out: it needs Node.js ${leastNode}, this is ${version}; --node names another`;
+}
+
+async function isUp(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url)).text();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Starts a contender in a process of its own, and waits until it answers. */
+export async function start(
+  { name, program }: Contender,
+  node: string,
+  databaseUrl: string,
+): Promise<Running> {
+  const port = await freePort();
+  const child = spawn(node, program, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      NODE_ENV: 'production',
+      PORT: String(port),
+      DATABASE_URL: databaseUrl,
+      LOG_LEVEL: 'warn',
+      STOP_DELAY_MS: '0',
+    },
+  });
+  const end = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await isUp(url))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`${name} did not start.`);
+    }
+    await sleep(50);
+  }
+  return {
+    url,
+    pid: child.pid ?? 0,
+    stop: async () => {
+      child.kill();
+      await end;
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+
+import {
+  createDatabaseOn,
+  runSql,
+  startPostgres,
+  type TestServer,
+} from '../test/support/postgres.ts';
+import { CONTENDERS, GATEWAY, obstacleTo } from './contenders.ts';
+import { type Entry, type Plan, type Results, runRounds } from './rounds.ts';
+import { COSTS } from './statements.ts';
+import { Store } from './store.ts';
+import { compareTables, costTable, growthTables, memoryTable } from './tables.ts';
+import { WORKLOADS } from './workloads.ts';
+
+const SETTINGS = [
+  // The disk is no part of what is compared.
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  // Nothing happens but what a request asks for, and in processes that last, so that their CPU counts.
+  'autovacuum=off',
+  'jit=off',
+  'max_parallel_workers_per_gather=0',
+  'shared_buffers=512MB',
+  'max_wal_size=4GB',
+];
+const PETS = 10_000;
+const GROWTH = [10_000, 100_000, 1_000_000];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '3' },
+    /** How long each workload is measured in a round, about. */
+    seconds: { type: 'string', default: '3' },
+    /** Names of contenders, workloads or both, with commas between; all by default. */
+    only: { type: 'string', default: '' },
+    /** The Node that runs the contenders. */
+    node: { type: 'string', default: process.execPath },
+  },
+});
+const print = (text: string): void => void process.stdout.write(text);
+
+const only = values.only.split(',').filter(Boolean);
+const known = new Set([...CONTENDERS, ...WORKLOADS].map(({ name }) => name));
+const unknown = only.filter((name) => !known.has(name));
+if (unknown.length > 0) throw new Error(`Not one of ${[...known].join(', ')}: ${unknown.join()}`);
+
+/** Those that `only` names, or all of them if it names none. */
+function choose<Thing extends { readonly name: string }>(
+  things: readonly Thing[],
+): readonly Thing[] {
+  const chosen = things.filter(({ name }) => only.includes(name));
+  return chosen.length > 0 ? chosen : things;
+}
+
+const grows = positionals[0] === 'growth';
+const { node } = values;
+const plan: Plan = {
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  node,
+  workloads: choose(WORKLOADS),
+};
+if (!(plan.rounds >= 1 && plan.seconds > 0)) {
+  throw new Error('--rounds and --seconds have to be numbers above 0.');
+}
+const contenders = (grows ? [GATEWAY] : choose(CONTENDERS)).filter((contender) => {
+  const obstacle = obstacleTo(contender, node);
+  if (obstacle) print(`${obstacle}\n`);
+  return !obstacle;
+});
+
+/** Makes a database with the gateway's own tables, fills it, and lets each contender have it. */
+async function prepare(server: TestServer, pets: number): Promise<Entry[]> {
+  const databaseUrl = await createDatabaseOn(server.url);
+  const env = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' };
+  execFileSync(process.execPath, ['dist/migrate.js'], { env, stdio: 'inherit' });
+  const store = new Store(pets);
+  for (const statement of store.fillStatements) await runSql(databaseUrl, statement);
+  const size = `${pets.toLocaleString('en')} pets`;
+  return contenders.map((contender) => {
+    return { contender, store, databaseUrl, name: grows ? size : contender.name };
+  });
+}
+
+/** What was measured, and on what. */
+async function report(server: TestServer, results: Results): Promise<string> {
+  const [database] = await runSql(server.url, 'show server_version');
+  const version = execFileSync(node, ['--version']).toString().trim();
+  const where = `Node.js ${version}, PostgreSQL ${String(database?.['server_version'])}, ${availableParallelism()} cores`;
+  const head = `\n${where}; medians of ${plan.rounds} × ${plan.seconds} s\n`;
+  if (grows) return head + growthTables(results, plan.workloads);
+  return head + compareTables(results, plan.workloads) + memoryTable(results) + costTable(COSTS);
+}
+
+const server = await startPostgres({ flags: SETTINGS.flatMap((setting) => ['-c', setting]) });
+try {
+  const entries: Entry[] = [];
+  for (const pets of grows ? GROWTH : [PETS]) entries.push(...(await prepare(server, pets)));
+  print(await report(server, await runRounds(entries, plan)));
+} catch (error) {
+  process.stderr.write(`${String(error)}\n`);
+  process.exitCode = 1;
+} finally {
+  await server.stop();
+}
+// pidusage keeps a timer.
+process.exit();

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+
+import autocannon from 'autocannon';
+import pidusage from 'pidusage';
+
+import { runSql } from '../test/support/postgres.ts';
+import type { Running } from './contenders.ts';
+import type { Dialect } from './dialects.ts';
+import type { Store } from './store.ts';
+import type { Workload } from './workloads.ts';
+
+/** What one contender took for one workload. */
+export interface Sample {
+  readonly perSecond: number;
+  /** Latencies at 32 connections, and at one. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly aloneMs: number;
+  /** CPU a request, of the contender's process and of all of PostgreSQL's. */
+  readonly cpuMs: number;
+  readonly databaseCpuMs: number;
+  /** What the process holds after it. */
+  readonly memoryMib: number;
+}
+
+/** Who is asked what, over which store. */
+export interface Course {
+  readonly name: string;
+  readonly dialect: Dialect;
+  readonly workload: Workload;
+  readonly store: Store;
+  readonly databaseUrl: string;
+}
+
+const CONNECTIONS = 32;
+const DISTINCT = 500;
+const CHECKED = 5;
+
+export const canDo = ({ rest, documents }: Dialect, { name }: Workload): boolean =>
+  name in documents || (rest && name.startsWith('Rest'));
+
+function toRequest({ dialect, workload, store }: Course, index: number) {
+  const { path, variables, after, answer } = workload.ask(store, index);
+  if (path) return { method: 'GET', path, answer } as const;
+  const cursor = after === undefined ? {} : { after: dialect.cursor(after, workload.name) };
+  const body = JSON.stringify({
+    operationName: workload.name,
+    query: dialect.documents[workload.name],
+    variables: { ...variables, ...cursor },
+  });
+  const headers = { 'content-type': 'application/json' };
+  return { method: 'POST', path: '/graphql', headers, body, answer } as const;
+}
+
+const requestsOf = (course: Course, count: number) =>
+  Array.from({ length: count }, (_, index) => toRequest(course, index));
+
+/**
+ * Asks a few times and compares.
+ * @throws Error that says where an answer differs
+ */
+export async function check({ url }: Running, course: Course): Promise<void> {
+  for (const { path, answer, ...request } of requestsOf(course, CHECKED)) {
+    const response = await fetch(url + path, request);
+    const text = await response.text();
+    const expected = request.method === 'GET' ? answer() : { data: answer() };
+    try {
+      assert.equal(response.status, 200, text);
+      assert.deepEqual(JSON.parse(text, course.dialect.revive), expected);
+    } catch (error) {
+      throw new Error(`${course.name}: ${course.workload.title}: ${String(error)}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+const percentile = (sorted: readonly number[], part: number): number =>
+  sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN;
+
+/** Loads a server with an amount of requests, all of which it answers; latencies in order. */
+async function load(
+  url: string,
+  course: Course,
+  connections: number,
+  amount: number,
+): Promise<{ perSecond: number; timesMs: number[] }> {
+  const requests = requestsOf(course, DISTINCT);
+  const timesMs: number[] = [];
+  let clients = 0;
+  const start = performance.now();
+  let end = start;
+  const { non2xx, errors, mismatches } = await autocannon({
+    url,
+    connections,
+    amount,
+    sampleInt: 50,
+    // Each connection has requests of its own: no two ask for the same at the same time.
+    setupClient: (client) => {
+      const own = clients++;
+      client.setRequests(requests.filter((_, index) => index % connections === own));
+      client.on('response', (_status, _bytes, timeMs) => {
+        timesMs.push(timeMs);
+        end = performance.now();
+      });
+    },
+    verifyBody: (body) => !String(body).includes('"errors":') && !String(body).includes('{}'),
+  });
+  const failed = non2xx + errors + mismatches;
+  if (failed > 0) throw new Error(`${course.name}: ${course.workload.title}: ${failed} failed.`);
+  const perSecond = (1000 * amount) / (end - start);
+  return { perSecond, timesMs: timesMs.toSorted((a, b) => a - b) };
+}
+
+/** The CPU that each process took so far. */
+async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
+  const usage = await pidusage([...pids]);
+  return new Map(Object.entries(usage).map(([pid, { ctime }]) => [Number(pid), ctime]));
+}
+
+/** PostgreSQL's processes: the first one and all that it started. */
+async function databaseProcesses(url: string): Promise<number[]> {
+  const rows = await runSql(
+    url,
+    `select pid from pg_stat_activity where pid <> pg_backend_pid()
+    union select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer`,
+  );
+  return rows.map(({ pid }) => Number(pid));
+}
+
+async function cpuSince(before: ReadonlyMap<number, number>, pids: number[]): Promise<number> {
+  const after = await cpuOf(pids);
+  return [...after].reduce((sum, [pid, ms]) => sum + ms - (before.get(pid) ?? 0), 0);
+}
+
+/**
+ * Measures for about some seconds at 32 connections, after warming up and a while at one.
+ * @throws Error if any response is wrong
+ */
+export async function measure(running: Running, course: Course, seconds: number): Promise<Sample> {
+  const { url, pid } = running;
+  const among = (connections: number, requests: number) =>
+    load(url, course, connections, Math.max(CONNECTIONS, Math.ceil(requests)));
+  const cold = await among(CONNECTIONS, 2 * CONNECTIONS);
+  const warm = await among(CONNECTIONS, cold.perSecond * Math.max(1, seconds / 3));
+  const alone = await among(1, (warm.perSecond * seconds) / 10);
+  const own = await cpuOf([pid]);
+  const database = await cpuOf(await databaseProcesses(course.databaseUrl));
+  const { perSecond, timesMs } = await among(CONNECTIONS, warm.perSecond * seconds);
+  const cpu = await cpuSince(own, [pid]);
+  const databaseCpu = await cpuSince(database, await databaseProcesses(course.databaseUrl));
+  const { memory } = await pidusage(pid);
+  return {
+    perSecond,
+    p50Ms: percentile(timesMs, 0.5),
+    p99Ms: percentile(timesMs, 0.99),
+    aloneMs: percentile(alone.timesMs, 0.5),
+    cpuMs: cpu / timesMs.length,
+    databaseCpuMs: databaseCpu / timesMs.length,
+    memoryMib: memory / 2 ** 20,
+  };
+}

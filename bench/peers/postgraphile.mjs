@@ -1,0 +1,19 @@
+// PostGraphile 5 with its Amber preset, as its documentation serves it with Node's own server.
+import { createServer } from 'node:http';
+
+import { makePgService } from 'postgraphile/adaptors/pg';
+import { grafserv } from 'postgraphile/grafserv/node';
+import { postgraphile } from 'postgraphile';
+import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';
+
+const { DATABASE_URL: connectionString, PORT } = process.env;
+
+const instance = postgraphile({
+  extends: [PostGraphileAmberPreset],
+  pgServices: [makePgService({ connectionString, schemas: ['public'], poolConfig: { max: 10 } })],
+  grafserv: { graphqlPath: '/graphql', graphiql: false, websockets: false, watch: false },
+  grafast: { explain: false },
+});
+const server = createServer();
+await instance.createServ(grafserv).addTo(server);
+server.listen(Number(PORT), '127.0.0.1');

@@ -1,0 +1,174 @@
+/** What an operation costs: test/statements.test.ts fails if it is more, or less, than is said here. */
+export interface Cost {
+  readonly operation: string;
+  /** A GraphQL document, `$first` being how many rows, or a path of REST. */
+  readonly request: string;
+  /** SQL statements, however many rows; of a transaction COMMIT is one, BEGIN is not logged. */
+  readonly statements: number;
+}
+
+const page = (fields: string): string => `query ($first: Int!) { ${fields} }`;
+const change = (fields: string): string =>
+  `mutation { ${fields} { __typename ... on Error { message } } }`;
+const twentyPets = Array.from(
+  { length: 20 },
+  (_, index) => `p${index}: pet(id: ${1 + index}) { id }`,
+);
+
+export const COSTS: readonly Cost[] = [
+  { operation: 'category', request: '{ category(id: 1) { name } }', statements: 1 },
+  { operation: 'pet', request: '{ pet(id: 1) { name } }', statements: 1 },
+  { operation: '20 pets, each by its id', request: `{ ${twentyPets.join(' ')} }`, statements: 1 },
+  {
+    operation: 'inventoryItem with status and pet',
+    request: '{ inventoryItem(petId: 1) { quantity status pet { name } } }',
+    statements: 2,
+  },
+  { operation: 'order', request: '{ order(id: 1) { quantity } }', statements: 1 },
+  {
+    operation: 'categories',
+    request: page('categories(first: $first) { nodes { name } }'),
+    statements: 1,
+  },
+  { operation: 'pets', request: page('pets(first: $first) { nodes { name } }'), statements: 1 },
+  {
+    operation: 'inventory',
+    request: page('inventory(first: $first) { nodes { quantity } }'),
+    statements: 1,
+  },
+  {
+    operation: 'orders',
+    request: page('orders(first: $first) { nodes { quantity } }'),
+    statements: 1,
+  },
+  {
+    operation: 'pets, filtered, ordered, after a cursor',
+    request: page(`pets(
+      first: $first, after: "WyJOQU1FIiwiMSIsIlBldCAwIl0", orderBy: { field: NAME },
+      filter: { status: [AVAILABLE], categoryId: 1, name: "pet" }
+    ) { pageInfo { hasNextPage endCursor } nodes { name } }`),
+    statements: 1,
+  },
+  {
+    operation: 'categories, counted',
+    request: page('categories(first: $first) { totalCount nodes { name } }'),
+    statements: 2,
+  },
+  {
+    operation: 'pets, counted',
+    request: page('pets(first: $first) { totalCount nodes { name } }'),
+    statements: 2,
+  },
+  {
+    operation: 'inventory, counted',
+    request: page('inventory(first: $first) { totalCount nodes { quantity } }'),
+    statements: 2,
+  },
+  {
+    operation: 'orders, counted',
+    request: page('orders(first: $first) { totalCount nodes { quantity } }'),
+    statements: 2,
+  },
+  {
+    operation: 'pets with category',
+    request: page('pets(first: $first) { nodes { name category { name } } }'),
+    statements: 2,
+  },
+  {
+    operation: 'pets with category and stock',
+    request: page('pets(first: $first) { nodes { category { name } inventory { quantity } } }'),
+    statements: 3,
+  },
+  {
+    operation: 'inventory with status and pet',
+    request: page('inventory(first: $first) { nodes { status pet { name } } }'),
+    statements: 2,
+  },
+  {
+    operation: 'orders with pet and category',
+    request: page('orders(first: $first) { nodes { quantity pet { name category { name } } } }'),
+    statements: 2,
+  },
+  {
+    operation: 'pets of categories',
+    request: page('categories(first: $first) { nodes { pets(first: 2) { nodes { name } } } }'),
+    statements: 2,
+  },
+  {
+    operation: 'pets of categories, counted',
+    request: page('categories(first: $first) { nodes { pets { totalCount nodes { name } } } }'),
+    statements: 3,
+  },
+  {
+    operation: 'orders of pets, counted',
+    request: page('pets(first: $first) { nodes { orders { totalCount nodes { quantity } } } }'),
+    statements: 3,
+  },
+  {
+    operation: 'categories with pets with stock and orders',
+    request: page(`categories(first: $first) {
+      nodes { pets(first: 3) { nodes { inventory { quantity } orders(last: 1) { nodes { id pet { name } } } } } }
+    }`),
+    statements: 5,
+  },
+  {
+    operation: 'createCategory',
+    request: change('createCategory(input: { name: "Cats" })'),
+    statements: 1,
+  },
+  {
+    operation: 'updateCategory',
+    request: change('updateCategory(id: 1, input: { name: "Cats" })'),
+    statements: 1,
+  },
+  { operation: 'deleteCategory', request: change('deleteCategory(id: 31)'), statements: 1 },
+  {
+    operation: 'createPet',
+    request: change('createPet(input: { name: "Cleo", categoryId: 1 })'),
+    statements: 1,
+  },
+  {
+    operation: 'updatePet',
+    request: change('updatePet(id: 1, input: { name: "Cleo" })'),
+    statements: 1,
+  },
+  { operation: 'deletePet', request: change('deletePet(id: 121)'), statements: 1 },
+  {
+    operation: 'updateInventory',
+    request: change('updateInventory(petId: 1, input: { quantity: 9 })'),
+    statements: 1,
+  },
+  {
+    operation: 'updateInventory with expectedQuantity',
+    request: change('updateInventory(petId: 1, input: { quantity: 9 }, expectedQuantity: 9)'),
+    statements: 1,
+  },
+  {
+    operation: 'placeOrder',
+    request: change('placeOrder(input: { petId: 1, quantity: 1 })'),
+    statements: 1,
+  },
+  {
+    operation: 'placeOrder with an idempotency key',
+    request: change('placeOrder(input: { petId: 1, quantity: 1 }, idempotencyKey: "order-1")'),
+    statements: 4,
+  },
+  {
+    operation: 'placeOrder with the same key again',
+    request: change('placeOrder(input: { petId: 1, quantity: 1 }, idempotencyKey: "order-1")'),
+    statements: 2,
+  },
+  {
+    operation: 'rescheduleOrder',
+    request: change('rescheduleOrder(id: 1, shipDate: "2026-12-01T09:00:00Z")'),
+    statements: 1,
+  },
+  { operation: 'completeOrder', request: change('completeOrder(id: 2)'), statements: 1 },
+  { operation: 'cancelOrder', request: change('cancelOrder(id: 3)'), statements: 1 },
+  { operation: 'GET /pets/{petId}', request: '/pets/1', statements: 1 },
+  {
+    operation: 'GET /store/orders, a page of up to 1,000',
+    request: '/store/orders?limit=1000',
+    statements: 1,
+  },
+];

@@ -1,0 +1,97 @@
+import { FLOOR } from './contenders.ts';
+import type { Sample } from './measure.ts';
+import type { Results } from './rounds.ts';
+import type { Cost } from './statements.ts';
+import type { Workload } from './workloads.ts';
+
+/** Writes a table in Markdown; all columns but the first are figures. */
+function toTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = heads.map((head, column) =>
+    Math.max(...[head, ...rows.map((row) => row[column] ?? '')].map(({ length }) => length)),
+  );
+  const toLine = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => (column ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join(' | ')} |`;
+  const rule = widths.map((width, column) =>
+    column ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width),
+  );
+  return `${[heads, rule, ...rows].map(toLine).join('\n')}\n`;
+}
+
+const times = (value: number, base: number | undefined): string =>
+  base ? `${(value / base).toFixed(2)}×` : '–';
+
+const HEADS = [
+  'p50 ms',
+  'p99 ms',
+  'alone ms',
+  'CPU ms',
+  'PostgreSQL ms',
+  'requests/s',
+  'to floor',
+  'CPU to floor',
+  'both to floor',
+];
+
+function toCells(sample: Sample, floor: Sample | undefined): string[] {
+  const { p50Ms, p99Ms, aloneMs, cpuMs, databaseCpuMs, perSecond } = sample;
+  return [
+    p50Ms.toFixed(1),
+    p99Ms.toFixed(1),
+    aloneMs.toFixed(2),
+    cpuMs.toFixed(2),
+    databaseCpuMs.toFixed(2),
+    perSecond.toFixed(0),
+    times(perSecond, floor?.perSecond),
+    times(cpuMs, floor?.cpuMs),
+    times(cpuMs + databaseCpuMs, floor && floor.cpuMs + floor.databaseCpuMs),
+  ];
+}
+
+/** What each contender holds in memory at the end. */
+export function memoryTable(results: Results): string {
+  const rows = [...results].map(([{ name }, samples]) => {
+    const memory = [...samples.values()].map(({ memoryMib }) => memoryMib);
+    return [name, Math.max(...memory).toFixed(0)];
+  });
+  return `\n### memory after all of it\n\n${toTable(['contender', 'RSS, MiB'], rows)}`;
+}
+
+/** A table for each workload, with a row for each contender. */
+export function compareTables(results: Results, workloads: readonly Workload[]): string {
+  const floor = [...results].find(([{ contender }]) => contender === FLOOR)?.[1];
+  return workloads
+    .map((workload) => {
+      const rows = [...results].flatMap(([{ name }, samples]) => {
+        const sample = samples.get(workload);
+        return sample ? [[name, ...toCells(sample, floor?.get(workload))]] : [];
+      });
+      return `\n### ${workload.title}\n\n${toTable(['contender', ...HEADS], rows)}`;
+    })
+    .join('');
+}
+
+const GROWING = [
+  ['latency of one caller, ms', 'aloneMs'],
+  ['CPU of the gateway, ms a request', 'cpuMs'],
+  ['CPU of PostgreSQL, ms a request', 'databaseCpuMs'],
+] as const;
+
+/** A table for each figure: what it is on the smallest store, and how many times that on the others. */
+export function growthTables(results: Results, workloads: readonly Workload[]): string {
+  const [first, ...others] = results;
+  return GROWING.map(([title, figure]) => {
+    const heads = ['workload', ...[...results.keys()].map(({ name }) => name)];
+    const rows = workloads.map((workload) => {
+      const base = first?.[1].get(workload)?.[figure] ?? 0;
+      const grown = others.map(([, samples]) => times(samples.get(workload)?.[figure] ?? 0, base));
+      return [workload.title, base.toFixed(2), ...grown];
+    });
+    return `\n### ${title}\n\n${toTable(heads, rows)}`;
+  }).join('');
+}
+
+/** How many statements each operation takes; the tests keep it true. */
+export function costTable(costs: readonly Cost[]): string {
+  const rows = costs.map(({ operation, statements }) => [operation, String(statements)]);
+  return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;
+}
