@@ -26,8 +26,6 @@ export interface Database extends Session {
   readonly prisma: PrismaClient;
   /** What it is and where, for people; no password. */
   readonly description: string;
-  /** Whether it waits for the sample store: it never held a category. */
-  readonly isNew: boolean;
   /** Runs `work` in one transaction; `work` has to use nothing but the session it is given. */
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
   /** How its pool of connections is used; the embedded one has none. */
@@ -40,10 +38,9 @@ export interface Database extends Session {
 /** What a Database is made of. */
 interface Driver {
   readonly adapter: NonNullable<Prisma.PrismaClientOptions['adapter']>;
-  /** Runs one statement past Prisma: int8 as bigint, the rest as the driver has it. */
+  /** Runs one statement past Prisma, with PARSERS for the values. */
   readonly run: <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
   readonly description: string;
-  readonly isNew: boolean;
   /** How long a transaction may wait to begin, and then take. */
   readonly transactionLimits: { readonly maxWait: number; readonly timeout: number };
   readonly poolUse?: () => PoolUse;
@@ -64,7 +61,7 @@ const logged =
 
 /** Makes a Database of a driver; at log level debug every statement is logged. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, isNew, transactionLimits, poolUse, disconnect } = driver;
+  const { adapter, description, transactionLimits, poolUse, disconnect } = driver;
   const prisma = new PrismaClient({ adapter, log: [{ emit: 'event', level: 'query' }] });
   const debugging = log.isLevelEnabled('debug');
   if (debugging) {
@@ -76,7 +73,6 @@ export function createDatabase(driver: Driver, log: Log): Database {
     // Prisma's own $queryRaw takes several times as long over a row as PostgreSQL does.
     query: (statement, planning = 'once') => run(statement.text, statement.values, planning),
     description,
-    isNew,
     ...(poolUse && { poolUse }),
     transaction: (work) =>
       retryConflicts(

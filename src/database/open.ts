@@ -16,8 +16,6 @@ async function open(config: Config, log: Log): Promise<Database> {
  */
 export async function openDatabase(config: Config, log: Log): Promise<Database> {
   const db = await open(config, log);
-  if (config.sampleStore && db.isNew && (await fillSampleStore(db))) {
-    log.info('Filled the sample store.');
-  }
+  if (config.sampleStore && (await fillSampleStore(db))) log.info('Filled the sample store.');
   return db;
 }

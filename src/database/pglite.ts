@@ -6,7 +6,6 @@ import type { Log } from '../log.ts';
 import { createDatabase, type Database } from './database.ts';
 import { type Connection, expectMigrated, migrate } from './migrations.ts';
 import { PARSERS } from './parsers.ts';
-import { isNew } from './sample-store.ts';
 
 // One session serves all, so that a transaction may have to wait for many others.
 const TRANSACTION_LIMITS = { maxWait: 30_000, timeout: 10_000 };
@@ -37,15 +36,13 @@ export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
  * @throws MigrationError
  */
 export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
-  const connection = toConnection(pglite);
-  await expectMigrated(connection);
+  await expectMigrated(toConnection(pglite));
   return createDatabase(
     {
       adapter: new PrismaPGlite(pglite),
       run: async <Row>(text: string, values: unknown[]) =>
         (await pglite.query<Row>(text, values, { parsers: PARSERS })).rows,
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
-      isNew: await isNew(connection),
       transactionLimits: TRANSACTION_LIMITS,
       disconnect: () => pglite.close(),
     },

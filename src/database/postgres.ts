@@ -8,7 +8,6 @@ import { createDatabase, type Database } from './database.ts';
 import { isConflict } from './failure.ts';
 import { type Connection, expectMigrated, migrate } from './migrations.ts';
 import { PARSERS } from './parsers.ts';
-import { isNew } from './sample-store.ts';
 
 /** Prisma's adapter, which tries a single statement again where PostgreSQL undid it. */
 class RetryingPrismaPg extends PrismaPg {
@@ -150,10 +149,9 @@ async function adviseLimit({ query }: Connection, log: Log): Promise<void> {
  * @throws ConfigError, MigrationError
  */
 export async function openPostgres(url: string, config: Config, log: Log): Promise<Database> {
-  const isUnfilled = await onConnection(url, config, async (connection) => {
+  await onConnection(url, config, async (connection) => {
     await (config.migrate ? migrate(connection, log) : expectMigrated(connection));
     if (config.pgbouncer) await adviseLimit(connection, log);
-    return config.sampleStore ? isNew(connection) : false;
   });
   const pool = openPool(url, config, log);
   const nameOf = createStatementNames(config);
@@ -170,7 +168,6 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
           return (await pool.query(query)).rows;
         }, isConflict),
       description: `PostgreSQL at ${host}${pathname}`,
-      isNew: isUnfilled,
       transactionLimits: { maxWait, timeout },
       poolUse: () => ({
         total: pool.totalCount,

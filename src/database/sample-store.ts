@@ -1,6 +1,5 @@
-import type { Database } from './database.ts';
-import type { PetStatus } from './generated/prisma/client.ts';
-import type { Connection } from './migrations.ts';
+import type { Database, Session } from './database.ts';
+import { type PetStatus, Prisma } from './generated/prisma/client.ts';
 
 /** Ten categories, each with its description and ten pets. */
 const CATEGORIES: readonly (readonly [name: string, description: string, pets: string])[] = [
@@ -63,20 +62,23 @@ const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 
-/** Whether a database never held a category; asked without Prisma, which takes 0.2 s to load. */
-export async function isNew({ query }: Connection): Promise<boolean> {
-  const [categories] = await query('SELECT is_called FROM categories_id_seq');
-  return categories?.['is_called'] === false;
+/** Whether a database ever held a category. */
+async function isUsed({ query }: Session): Promise<boolean> {
+  const [used] = await query<{ ever: boolean }>(
+    Prisma.sql`select is_called as ever from categories_id_seq`,
+  );
+  return used?.ever === true;
 }
 
 /** Makes the sample store in a database that never held a category; false in any other. */
-export function fillSampleStore({ transaction }: Database): Promise<boolean> {
-  return transaction(async ({ prisma }) => {
+export async function fillSampleStore(db: Database): Promise<boolean> {
+  // A start on a store that is in use needn't wait until Prisma is loaded, for the transaction.
+  if (await isUsed(db)) return false;
+  return db.transaction(async (session) => {
+    const { prisma } = session;
     // Gateways that start at once wait for each other here.
     await prisma.$executeRaw`lock table categories in exclusive mode`;
-    const [used] = await prisma.$queryRaw<{ ever: boolean }[]>`
-      select is_called as ever from categories_id_seq`;
-    if (used?.ever) return false;
+    if (await isUsed(session)) return false;
     const categories = await prisma.category.createManyAndReturn({
       data: CATEGORIES.map(([name, description]) => ({ name, description })),
     });
