@@ -17,6 +17,8 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Plugin } from 'graphql-yoga';
 
+import { fragmentsOf } from './fragments.ts';
+
 // Compiling takes as long as some hundred executions.
 const SIGHTINGS = 3;
 // More would take too long to compile.
@@ -24,11 +26,7 @@ const MAX_SELECTIONS = 500;
 
 /** Counts the selections of an operation, those of a fragment as often as it is spread. */
 function countSelections(document: DocumentNode, operation: OperationDefinitionNode): number {
-  const fragments = new Map(
-    document.definitions
-      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map((node) => [node.name.value, node]),
-  );
+  const fragments = fragmentsOf(document);
   const counts = new Map<SelectionSetNode, number>();
   const count = (set?: SelectionSetNode): number => {
     if (!set) return 0;

@@ -7,12 +7,13 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   isInputObjectType,
-  Kind,
   type OperationDefinitionNode,
   TypeInfo,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+
+import { fragmentsOf } from './fragments.ts';
 
 /** What an operation uses of the schema, as schema coordinates, each once. */
 export interface Usage {
@@ -68,11 +69,7 @@ function walk(
   const typeInfo = new TypeInfo(schema);
   const root = schema.getRootType(operation.operation);
   const used = { roots: new Set<string>(), deprecated: new Set<string>() };
-  const fragments = new Map(
-    document.definitions
-      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
-      .map((node) => [node.name.value, node]),
-  );
+  const fragments = fragmentsOf(document);
   // Grows while it is gone through, by the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
   const visitor = visitWithTypeInfo(typeInfo, {
