@@ -88,7 +88,7 @@ describe('a large file', () => {
     const { port } = new URL(gateway.url);
     const readers = Array.from({ length: 100 }, () => {
       const socket = connect(Number(port), '127.0.0.1').pause();
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
       return socket;
     });
     await Promise.all(readers.map((socket) => once(socket, 'readable')));

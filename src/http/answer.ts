@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { StoreError } from '../errors.ts';
+import type { ErrorCode, StoreError } from '../errors.ts';
+
+/** The methods that a route answers. */
+export const ALLOWED = 'GET, HEAD';
 
 /** What a route is asked. */
 export interface Question {
@@ -20,6 +23,8 @@ export interface Head {
 export interface Answer extends Head {
   readonly status: number;
   readonly body: string | Buffer | AsyncIterable<string>;
+  /** Of the error that it is, for the log. */
+  readonly code?: ErrorCode;
 }
 
 /** A path that answers GET and HEAD. */
@@ -28,6 +33,8 @@ export interface Route {
   readonly path: string;
   /** What every answer has, errors too. */
   readonly head?: Head;
+  /** Whether asking it is no use of the store, which the log has at level debug alone. */
+  readonly isAside?: boolean;
   /** @throws StoreError */
   readonly get: (question: Question) => Promise<Answer>;
 }
@@ -39,12 +46,16 @@ export const withHead = (answer: Answer, { headers, links = [] }: Head = {}): An
   links: [...(answer.links ?? []), ...links],
 });
 
+/** A value as JSON. */
 export const jsonAnswer = (value: unknown): Answer => ({
   status: 200,
   body: JSON.stringify(value),
 });
 
+/** An error as the error object. */
 export const errorAnswer = (error: StoreError): Answer => ({
   status: error.status,
+  headers: error.headers,
   body: JSON.stringify(error),
+  code: error.code,
 });

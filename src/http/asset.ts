@@ -56,6 +56,7 @@ export function serveAsset(
       // Browsers ask again each time, and are told that nothing has changed.
       'Cache-Control': 'no-cache',
       Vary: 'Accept, Accept-Encoding',
+      'Cross-Origin-Resource-Policy': 'same-origin',
     };
     if (isUnchanged(asked, tag)) return { status: 304, headers: unchanged, body: '' };
     const whole = { ...unchanged, 'Content-Type': type };

@@ -32,7 +32,6 @@ export const renderGraphiql = (): Asset =>
   });
 
 // Imported when first asked for: it is 9 MB.
-// oxlint-disable-next-line typescript/explicit-function-return-type -- says itself what it has
 const load = () => import('@graphql-yoga/render-graphiql/graphiql');
 
 /** The files of GraphiQL, and of the workers of its editor by their names in Monaco. */

@@ -1,17 +1,22 @@
 import type { Asset } from '../http/asset.ts';
-import { renderPage } from './page.ts';
+import { renderPage, type Shown } from './page.ts';
+
+const GRAPHIQL =
+  '<li><a href="/graphql">GraphiQL</a> Explore the store, with examples that run.</li>';
+const SCHEMA =
+  '<li><a href="/schema.graphql">GraphQL schema</a> All of it, with a description of everything.</li>';
 
 /** What greets who opens the server's root. */
-export const renderHome = (): Asset =>
-  renderPage({
+export const renderHome = (shown: Shown): Asset =>
+  renderPage(shown, {
     title: 'Pet store',
     main: `<h1>Pet store</h1>
 <p>A GraphQL gateway over the pet store: categories, pets, stock and orders.</p>
 <ul class="doors">
-<li><a href="/graphql">GraphiQL</a> Explore the store, with examples that run.</li>
+${shown.graphiql ? GRAPHIQL : ''}
 <li><a href="/docs">REST reference</a> The two routes of the old API, as OpenAPI
 (<a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>).</li>
 <li><a href="/docs/moving">Moving to GraphQL</a> Each REST route beside the query that replaces it.</li>
-<li><a href="/schema.graphql">GraphQL schema</a> All of it, with a description of everything.</li>
+${shown.introspection ? SCHEMA : ''}
 </ul>`,
   });

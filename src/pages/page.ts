@@ -1,11 +1,21 @@
+import type { Config } from '../config.ts';
 import type { Asset } from '../http/asset.ts';
 
-const LINKS = [
-  ['/graphql', 'GraphiQL'],
+/** What is shown to people of what can be hidden from them. */
+export type Shown = Pick<Config, 'graphiql' | 'introspection'>;
+
+const LINKS: readonly (readonly [url: string, text: string, shownBy?: keyof Shown])[] = [
+  ['/graphql', 'GraphiQL', 'graphiql'],
   ['/docs', 'REST reference'],
   ['/docs/moving', 'Moving to GraphQL'],
-  ['/schema.graphql', 'GraphQL schema'],
-] as const;
+  ['/schema.graphql', 'GraphQL schema', 'introspection'],
+];
+
+/** The links to all pages that are shown. */
+const renderLinks = (shown: Shown): string =>
+  LINKS.filter(([, , shownBy]) => !shownBy || shown[shownBy])
+    .map(([url, text]) => `<a href="${url}">${text}</a>`)
+    .join('\n');
 
 // Nothing but what this server sends, and no script in a page itself.
 const POLICY = {
@@ -35,7 +45,9 @@ export const renderHtml = ({ title, body, styles, scripts, policy }: Html): Asse
     'Content-Security-Policy': Object.entries({ ...POLICY, ...policy })
       .map(([directive, sources]) => `${directive} ${sources}`)
       .join('; '),
-    'X-Content-Type-Options': 'nosniff',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    // For browsers that don't know frame-ancestors.
+    'X-Frame-Options': 'DENY',
     'Referrer-Policy': 'no-referrer',
   },
   content: `<!doctype html>
@@ -64,14 +76,14 @@ interface Page {
 }
 
 /** A page for people, with the links to all others. */
-export const renderPage = ({ title, main, styles = [], scripts = [] }: Page): Asset =>
+export const renderPage = (shown: Shown, { title, main, styles = [], scripts = [] }: Page): Asset =>
   renderHtml({
     title,
     styles: [...styles, '/assets/page.css'],
     scripts,
     body: `<header>
 <a class="name" href="/">Pet store</a>
-<nav aria-label="Pages">${LINKS.map(([url, text]) => `<a href="${url}">${text}</a>`).join('\n')}</nav>
+<nav aria-label="Pages">${renderLinks(shown)}</nav>
 </header>
 <main>
 ${main}

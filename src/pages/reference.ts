@@ -1,9 +1,9 @@
 import type { Asset } from '../http/asset.ts';
-import { renderPage } from './page.ts';
+import { renderPage, type Shown } from './page.ts';
 
 /** The reference of the REST routes: Swagger UI over /openapi.json. */
-export const renderReference = (): Asset =>
-  renderPage({
+export const renderReference = (shown: Shown): Asset =>
+  renderPage(shown, {
     title: 'REST reference · Pet store',
     styles: ['/assets/swagger-ui.css'],
     scripts: ['/assets/swagger-ui-bundle.js', '/assets/reference.js'],

@@ -1,22 +1,24 @@
 import type { Route } from '../http/answer.ts';
 import { serveAsset } from '../http/asset.ts';
-import type { Sunset } from '../rest/operation.ts';
+import type { Config } from '../config.ts';
 import { ownFile, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';
 import { renderMoving } from './moving.ts';
 import { renderReference } from './reference.ts';
 
+const createSchemaRoute = (printSchema: () => string): Route => ({
+  path: '/schema.graphql',
+  get: serveAsset(() => ({ type: 'text/plain; charset=utf-8', content: printSchema() })),
+});
+
 /** What people see in a browser; GraphiQL's own page is at /graphql. */
-export const createPages = (sunset: Sunset, printSchema: () => string): Route[] => [
-  { path: '/', get: serveAsset(renderHome) },
-  { path: '/docs', get: serveAsset(renderReference) },
-  { path: '/docs/moving', get: serveAsset(() => renderMoving(sunset)) },
-  {
-    path: '/schema.graphql',
-    get: serveAsset(() => ({ type: 'text/plain; charset=utf-8', content: printSchema() })),
-  },
-  ...createGraphiqlFiles(),
+export const createPages = (config: Config, printSchema: () => string): Route[] => [
+  { path: '/', get: serveAsset(() => renderHome(config)) },
+  { path: '/docs', get: serveAsset(() => renderReference(config)) },
+  { path: '/docs/moving', get: serveAsset(() => renderMoving(config)) },
+  ...(config.introspection ? [createSchemaRoute(printSchema)] : []),
+  ...(config.graphiql ? createGraphiqlFiles() : []),
   { path: '/assets/page.css', get: serveAsset(() => ownFile('page.css')) },
   { path: '/assets/reference.js', get: serveAsset(() => ownFile('reference.js')) },
   { path: '/assets/swagger-ui.css', get: serveAsset(() => swaggerFile('swagger-ui.css')) },

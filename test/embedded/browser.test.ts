@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
@@ -12,7 +12,8 @@ import {
   watchPage,
   type WatchedPage,
 } from '../support/browser.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 if (!hasChromium) {
   process.stdout.write('Skipped: the tests in a browser need Debian’s package chromium.\n');
@@ -115,6 +116,22 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
   });
 
+  it('GraphiQL shows the query of a link, and runs nothing until it is told to', async () => {
+    await watch(await browser.newContext());
+    const bodies: string[] = [];
+    page.on('request', (request) => void bodies.push(request.postData() ?? ''));
+    const mutation = 'mutation Linked { deletePet(id: "999") { __typename } }';
+    const loaded = page.waitForResponse(
+      (response) => response.request().postData()?.includes('IntrospectionQuery') === true,
+    );
+    await page.goto(`${gateway.url}/graphql?query=${encodeURIComponent(mutation)}`);
+    await (await loaded).finished();
+    await page.getByText('Linked').first().waitFor();
+    expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
+    expect(await execute()).toContain('"__typename":"PetNotFound"');
+    expect(bodies.filter((body) => body.includes('Linked'))).toHaveLength(1);
+  });
+
   it('GraphiQL is loaded once: the second time next to nothing is sent', async () => {
     await watch(await launchWithCache());
     const cdp = await page.context().newCDPSession(page);
@@ -193,6 +210,31 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
   });
 
+  describe('the reference of a gateway that asks who calls', () => {
+    let closed: Gateway;
+    beforeAll(async () => {
+      closed = await startGateway(AUTH_BY_SECRET, openThatOf(gateway));
+    });
+    afterAll(() => closed?.close());
+
+    it('takes a token, and tries out with it', async () => {
+      await watch(await browser.newContext(), closed.url);
+      await page.goto(`${closed.url}/docs`);
+      await page.getByRole('button', { name: 'Authorize' }).click();
+      expect(await page.getByText('Servers').isVisible()).toBe(false);
+      const dialog = page.locator('.modal-ux');
+      await dialog.locator('input').fill(await mint({ scope: 'read' }));
+      await dialog.getByRole('button', { name: 'Apply credentials' }).click();
+      await dialog.getByRole('button', { name: 'Close' }).click();
+      const pet = operation('getPet');
+      await pet.locator('.opblock-summary-control').click();
+      await pet.getByRole('button', { name: 'Try it out' }).click();
+      await pet.getByPlaceholder('petId').fill('1');
+      await pet.getByRole('button', { name: 'Execute' }).click();
+      await expectShown(pet.locator('.live-responses-table').getByText('"Biscuit"'));
+    });
+  });
+
   it('the root leads to GraphiQL', async () => {
     await open('/');
     await page.getByRole('main').getByRole('link', { name: 'GraphiQL' }).click();
@@ -235,35 +277,81 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(answer?.height).toBeGreaterThan(150);
   });
 
-  it('pages of a configured site can read what an answer says of its sunset', async () => {
-    const site = createServer((_request, response) => {
-      response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>A shop</title>');
+  describe('a page of another site', () => {
+    let site: Server;
+    let siteUrl: string;
+    beforeAll(async () => {
+      site = createServer((_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>A shop</title>');
+      });
+      await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
+      siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
     });
-    await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
-    const siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-    const shared = await startGateway({ CORS_ORIGINS: siteUrl });
-    const category = await shared.db.prisma.category.create({ data: { name: 'Dogs' } });
-    const data = { name: 'Biscuit', categoryId: category.id };
-    const { id } = await shared.db.prisma.pet.create({ data });
-    await watch(await browser.newContext(), siteUrl);
-    await page.goto(siteUrl);
-    const read = await page.evaluate(`fetch('${shared.url}/pets/${id}').then(({ headers }) =>
-      ['deprecation', 'sunset', 'link', 'etag'].map((name) => headers.get(name)))`);
-    expect(read).toEqual([
-      '@1793491200',
-      'Fri, 31 Dec 2027 00:00:00 GMT',
-      expect.stringContaining('rel="sunset"'),
-      expect.stringMatching(/^"/),
-    ]);
-    const query = JSON.stringify({ query: '{ __typename }' });
-    const answer =
-      await page.evaluate(`fetch('${shared.url}/graphql', { method: 'POST', body: '${query}',
-      headers: { 'content-type': 'application/json' } }).then((response) => response.json())`);
-    expect(answer).toEqual({ data: { __typename: 'Query' } });
-    await shared.close();
-    site.closeAllConnections();
-    site.close();
-    // That it left the site's own server, as it was to.
-    watched?.complaints.splice(0);
+    afterAll(() => {
+      site.closeAllConnections();
+      site.close();
+    });
+
+    /** Opens it, and gives what it complains of but that it left its own server, as it is to. */
+    const openSite = async (): Promise<() => string[]> => {
+      await watch(await browser.newContext(), siteUrl);
+      await page.goto(siteUrl);
+      return () => watched?.complaints.splice(0).filter((text) => !text.startsWith('left')) ?? [];
+    };
+
+    it('that is configured can read what an answer says of its sunset', async () => {
+      const shared = await startGateway({ CORS_ORIGINS: siteUrl });
+      const category = await shared.db.prisma.category.create({ data: { name: 'Dogs' } });
+      const data = { name: 'Biscuit', categoryId: category.id };
+      const { id } = await shared.db.prisma.pet.create({ data });
+      const complaints = await openSite();
+      const read = await page.evaluate(`fetch('${shared.url}/pets/${id}').then(({ headers }) =>
+        ['deprecation', 'sunset', 'link', 'etag'].map((name) => headers.get(name)))`);
+      expect(read).toEqual([
+        '@1793491200',
+        'Fri, 31 Dec 2027 00:00:00 GMT',
+        expect.stringContaining('rel="sunset"'),
+        expect.stringMatching(/^"/),
+      ]);
+      const query = JSON.stringify({ query: '{ __typename }' });
+      const answers = await page.evaluate(`Promise.all([
+        fetch('${shared.url}/graphql', { method: 'POST', body: '${query}',
+          headers: { 'content-type': 'application/json' } }),
+        fetch('${shared.url}/graphql?query={__typename}',
+          { headers: { 'Apollo-Require-Preflight': '1' } }),
+      ].map((answer) => answer.then((response) => response.json())))`);
+      const answer = { data: { __typename: 'Query' } };
+      expect(answers).toEqual([answer, answer]);
+      await shared.close();
+      expect(complaints()).toEqual([]);
+    });
+
+    it('that is not can make nobody run a query, nor have its answer', async () => {
+      const complaints = await openSite();
+      const url = `${gateway.url}/graphql?query={pets{totalCount}}`;
+      gateway.statements.length = 0;
+      const refused = page.waitForResponse((response) => response.url() === url);
+      await page.evaluate(`fetch('${url}', { mode: 'no-cors' })`);
+      expect((await refused).status()).toBe(403);
+      const asked = `fetch('${url}', { headers: { 'Apollo-Require-Preflight': '1' } })`;
+      await expect(page.evaluate(asked)).rejects.toThrow('Failed to fetch');
+      expect(gateway.statements).toEqual([]);
+      expect(complaints()).toContain(`403 ${url}`);
+    });
+
+    it('that is not can neither frame a page nor load its files', async () => {
+      const complaints = await openSite();
+      const loaded = await page.evaluate(`Promise.all([
+        ['script', 'src', '/assets/reference.js'], ['iframe', 'src', '/graphql'],
+      ].map(([name, attribute, path]) => new Promise((resolve) => {
+        const element = document.createElement(name);
+        element.onload = () => resolve(name + ' loaded');
+        element.onerror = () => resolve(name + ' failed');
+        element[attribute] = '${gateway.url}' + path;
+        document.body.append(element);
+      })))`);
+      expect(loaded).toContain('script failed');
+      expect(complaints().join(' ')).toContain('frame-ancestors');
+    });
   });
 });

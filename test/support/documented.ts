@@ -62,9 +62,9 @@ export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>
   return components[kind]?.[name] as Value;
 }
 
-// What HTTP and CORS add by themselves, which no OpenAPI document lists.
+// What HTTP, CORS and browsers are told besides, which no OpenAPI document lists.
 const GENERAL =
-  /^(date|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|vary|access-control-.+)$/;
+  /^(date|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|vary|x-content-type-options|access-control-.+)$/;
 
 /** Makes the check that answers are among those that a document declares. */
 export function createCheck(document: OpenApi): CheckOf {
