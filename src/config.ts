@@ -1,72 +1,36 @@
 import { resolve } from 'node:path';
 
-import { z } from 'zod';
+import { Environment, isLoopback } from './environment.ts';
 
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from './lifecycle.ts';
-
-const whole = (
-  least: number,
-  most: number,
-): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> => {
-  const rule = `has to be a whole number, ${least} to ${most}`;
-  return z
-    .string()
-    .regex(/^\d{1,9}$/, rule)
-    .transform(Number)
-    .refine((value) => value >= least && value <= most, rule);
-};
-const flag = z
-  .enum(['true', 'false'], 'has to be true or false')
-  .transform((text) => text === 'true');
 const HOUR_MS = 3_600_000;
-const lifecycles: RestLifecycle[] = Object.values(REST_LIFECYCLES);
-const deprecations = lifecycles.flatMap(({ deprecatedSince }) => deprecatedSince ?? []);
-const lastDeprecation = new Date(Math.max(...deprecations.map(Number)));
 
-const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
+/** What a request may have at most; the README's table says what each means. */
+export interface Limits {
+  readonly maxBodyBytes: number;
+  readonly maxHeaderBytes: number;
+  readonly maxUrlBytes: number;
+  /** In UTF-16 code units. */
+  readonly maxDocumentLength: number;
+  readonly maxTokens: number;
+  readonly maxDepth: number;
+  readonly maxAliases: number;
+  readonly maxDirectives: number;
+  readonly maxFragments: number;
+  readonly maxRootFields: number;
+  readonly maxListSize: number;
+  /** In UTF-16 code units. */
+  readonly maxTextLength: number;
+  readonly maxCost: number;
+}
 
-const Environment = z.object({
-  HOST: z.string().min(1, 'has to be a host name or an address').default('127.0.0.1'),
-  PORT: whole(0, 65_535).default(4000),
-  DATA_DIR: z.string().min(1, 'has to be a folder').default('.data'),
-  DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: 'has to be like postgresql://user@host:5432/name' })
-    .optional(),
-  PGBOUNCER: flag.default(false),
-  POOL_SIZE: whole(1, 1000).default(10),
-  CONNECT_TIMEOUT_MS: whole(100, 600_000).default(5000),
-  STATEMENT_TIMEOUT_MS: whole(100, 600_000).default(10_000),
-  MIGRATE: flag.default(true),
-  SAMPLE_STORE: flag.optional(),
-  IDEMPOTENCY_HOURS: whole(1, 8760).default(24),
-  REQUEST_TIMEOUT_MS: whole(100, 600_000).default(30_000),
-  WORKERS: whole(1, 256).default(1),
-  STOP_DELAY_MS: whole(0, 600_000).default(1000),
-  STOP_TIMEOUT_MS: whole(0, 600_000).default(30_000),
-  CORS_ORIGINS: z
-    .string()
-    .transform((text) => text.split(',').map((origin) => origin.trim()))
-    .refine(
-      (origins) => origins.every((origin) => origin === '*' || isOrigin(origin)),
-      'has to be * or origins like https://shop.example, with commas between',
-    )
-    .default([]),
-  SUNSET: z.enum(['announce', 'enforce'], 'has to be announce or enforce').default('announce'),
-  SUNSET_DATE: z.iso
-    .date('has to be a date like 2027-12-31')
-    .transform((date) => new Date(date))
-    .refine(
-      (date) => date >= lastDeprecation,
-      `can't be before the deprecation, ${toDay(lastDeprecation)}`,
-    )
-    .default(new Date('2027-12-31')),
-  LOG_LEVEL: z
-    .enum(
-      ['debug', 'info', 'warn', 'error', 'silent'],
-      'has to be debug, info, warn, error or silent',
-    )
-    .default('info'),
-});
+/** Who may call: tokens of an issuer for an audience, signed by its keys or with a shared secret. */
+export interface Auth {
+  readonly key: URL | Uint8Array;
+  readonly issuer: string;
+  readonly audience: string;
+  /** Whether reading takes no token. */
+  readonly readIsOpen: boolean;
+}
 
 /** Everything that an operator can set; the README's table says what each does. */
 export interface Config {
@@ -93,6 +57,20 @@ export interface Config {
   readonly idempotencyMs: number;
   /** How long a request may take to arrive. */
   readonly requestTimeoutMs: number;
+  /** How long an operation may take from then on. */
+  readonly answerTimeoutMs: number;
+  readonly limits: Limits;
+  /** Which documents run: any; also by their hash, once sent; those of the manifest alone. */
+  readonly documents: Environment['DOCUMENTS'];
+  /** The file of the manifest of trusted documents, absolute. */
+  readonly manifest: string | undefined;
+  /** Undefined where everybody may do everything. */
+  readonly auth: Auth | undefined;
+  /** Whether a Host is refused that another site could have lead here. */
+  readonly checksHost: boolean;
+  readonly graphiql: boolean;
+  /** Whether callers can ask for the schema. */
+  readonly introspection: boolean;
   /** Processes that share the port. */
   readonly workers: number;
   /** How long requests are still taken, with /ready at 503, when the gateway stops. */
@@ -105,11 +83,79 @@ export interface Config {
   readonly sunset: Date;
   /** Whether they do. */
   readonly enforceSunset: boolean;
-  readonly logLevel: z.infer<typeof Environment>['LOG_LEVEL'];
+  readonly logLevel: Environment['LOG_LEVEL'];
+  /** Whether NODE_ENV says so. */
+  readonly production: boolean;
 }
 
 /** The configuration is wrong: the message names each variable and what it has to be. */
 export class ConfigError extends Error {}
+
+const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
+
+/** What no variable can tell alone, in the order in which it is asked for. */
+function findContradiction(data: Environment): string | undefined {
+  const keys = [data.AUTH_JWKS_URL, data.AUTH_SECRET].filter((key) => key !== undefined);
+  const said = OF_TOKENS.filter((name) => data[name] !== undefined);
+  const rules: [boolean, string][] = [
+    [
+      data.WORKERS > 1 && !data.DATABASE_URL,
+      'WORKERS needs DATABASE_URL: the embedded database is for one process.',
+    ],
+    [
+      data.DOCUMENTS === 'trusted' && !data.DOCUMENTS_MANIFEST,
+      'DOCUMENTS=trusted needs DOCUMENTS_MANIFEST.',
+    ],
+    [
+      data.AUTH === 'none' && said.length > 0,
+      `AUTH has to be jwt for ${said.join(' and ')} to mean anything.`,
+    ],
+    [
+      data.AUTH === 'jwt' && data.AUTH_NONE_ANYWHERE,
+      'AUTH_NONE_ANYWHERE means nothing with AUTH=jwt.',
+    ],
+    [
+      data.AUTH === 'none' && !isLoopback(data.HOST) && !data.AUTH_NONE_ANYWHERE,
+      'HOST lets other machines in: set AUTH=jwt, or AUTH_NONE_ANYWHERE=true to let everybody do everything.',
+    ],
+    [
+      data.AUTH === 'jwt' && keys.length !== 1,
+      'AUTH=jwt needs either AUTH_JWKS_URL or AUTH_SECRET.',
+    ],
+    [
+      data.AUTH === 'jwt' && !(data.AUTH_ISSUER && data.AUTH_AUDIENCE),
+      'AUTH=jwt needs AUTH_ISSUER and AUTH_AUDIENCE.',
+    ],
+  ];
+  return rules.find(([broken]) => broken)?.[1];
+}
+
+function toAuth(data: Environment): Auth | undefined {
+  const key = data.AUTH_JWKS_URL ?? data.AUTH_SECRET;
+  if (data.AUTH === 'none' || !key || !data.AUTH_ISSUER || !data.AUTH_AUDIENCE) return undefined;
+  return {
+    key,
+    issuer: data.AUTH_ISSUER,
+    audience: data.AUTH_AUDIENCE,
+    readIsOpen: data.AUTH_READ === 'open',
+  };
+}
+
+const toLimits = (data: Environment): Limits => ({
+  maxBodyBytes: data.MAX_BODY_BYTES,
+  maxHeaderBytes: data.MAX_HEADER_BYTES,
+  maxUrlBytes: data.MAX_URL_BYTES,
+  maxDocumentLength: data.MAX_DOCUMENT_LENGTH,
+  maxTokens: data.MAX_TOKENS,
+  maxDepth: data.MAX_DEPTH,
+  maxAliases: data.MAX_ALIASES,
+  maxDirectives: data.MAX_DIRECTIVES,
+  maxFragments: data.MAX_FRAGMENTS,
+  maxRootFields: data.MAX_ROOT_FIELDS,
+  maxListSize: data.MAX_LIST_SIZE,
+  maxTextLength: data.MAX_TEXT_LENGTH,
+  maxCost: data.MAX_COST,
+});
 
 /**
  * Reads the configuration; an empty variable counts as unset.
@@ -123,9 +169,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`).join(' '),
     );
   }
-  if (data.WORKERS > 1 && !data.DATABASE_URL) {
-    throw new ConfigError('WORKERS needs DATABASE_URL: the embedded database is for one process.');
-  }
+  const contradiction = findContradiction(data);
+  if (contradiction) throw new ConfigError(contradiction);
+  const auth = toAuth(data);
+  const production = data.NODE_ENV === 'production';
+  const isShown = !production || !auth;
   return Object.freeze({
     host: data.HOST,
     port: data.PORT,
@@ -139,6 +187,15 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     sampleStore: data.SAMPLE_STORE ?? !data.DATABASE_URL,
     idempotencyMs: data.IDEMPOTENCY_HOURS * HOUR_MS,
     requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
+    answerTimeoutMs: data.ANSWER_TIMEOUT_MS,
+    limits: toLimits(data),
+    documents: data.DOCUMENTS,
+    manifest: data.DOCUMENTS_MANIFEST && resolve(data.DOCUMENTS_MANIFEST),
+    auth,
+    checksHost: !auth && !data.AUTH_NONE_ANYWHERE,
+    // With trusted documents alone GraphiQL could run nothing.
+    graphiql: data.GRAPHIQL ?? (isShown && data.DOCUMENTS !== 'trusted'),
+    introspection: data.INTROSPECTION ?? isShown,
     workers: data.WORKERS,
     stopDelayMs: data.STOP_DELAY_MS,
     stopTimeoutMs: data.STOP_TIMEOUT_MS,
@@ -146,5 +203,6 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     sunset: data.SUNSET_DATE,
     enforceSunset: data.SUNSET === 'enforce',
     logLevel: data.LOG_LEVEL,
+    production,
   });
 }

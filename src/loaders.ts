@@ -6,7 +6,14 @@ import { categoriesByIds, categoryListing } from './category/categories.ts';
 import type { Database } from './database/database.ts';
 import type { Category } from './database/generated/prisma/client.ts';
 import type { ListArguments, Listing, Parent } from './database/listing.ts';
-import { countRows, countRowsOf, loadPage, loadPages, type Page } from './database/pages.ts';
+import {
+  checkPage,
+  countRows,
+  countRowsOf,
+  loadPage,
+  loadPages,
+  type Page,
+} from './database/pages.ts';
 import { CategoryNotFound, PetNotFound, StoreError } from './errors.ts';
 import { inventoryByPetIds, inventoryListing } from './inventory/inventory.ts';
 import type { Metrics } from './metrics.ts';
@@ -108,11 +115,20 @@ export interface Pages<Row, Filter, Field extends string> {
   readonly counts: Loader<Filter | null | undefined, number>;
 }
 
+/** What lists are read from, and how many rows a page may have. */
+interface Source {
+  readonly db: Database;
+  readonly maxPage: number;
+}
+
 const pagesOf = <Row, Filter, Field extends string>(
-  db: Database,
+  { db, maxPage }: Source,
   listing: Listing<Row, Filter, Field>,
 ): Pages<Row, Filter, Field> => ({
-  pages: byArguments((args) => loadPage(db, listing, args)),
+  pages: byArguments(async (args) => {
+    checkPage(args, maxPage);
+    return loadPage(db, listing, args);
+  }),
   counts: byArguments((filter) => countRows(db, listing, filter)),
 });
 
@@ -123,16 +139,16 @@ export interface PagesByParent<Row, Filter, Field extends string> {
 }
 
 function pagesByParent<Row, Filter, Field extends string>(
-  db: Database,
+  { db, maxPage }: Source,
   listing: Listing<Row, Filter, Field>,
   parent: Parent<Row>,
   observeAs: (part: 'pages' | 'counts') => Observe,
 ): PagesByParent<Row, Filter, Field> {
   return {
-    pages: byParent(
-      (ids, args) => loadPages(db, listing, parent, { ids, args }),
-      observeAs('pages'),
-    ),
+    pages: byParent(async (ids, args) => {
+      checkPage(args, maxPage);
+      return loadPages(db, listing, parent, { ids, args });
+    }, observeAs('pages')),
     counts: byParent(
       (ids, filter) => countRowsOf(db, listing, parent, { ids, filter }),
       observeAs('counts'),
@@ -143,8 +159,8 @@ function pagesByParent<Row, Filter, Field extends string>(
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Every relation between the types, every look-up by id and every list. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the loaders say their types
-export function createLoaders(db: Database, { batchesOf }: Metrics) {
+export function createLoaders(db: Database, { batchesOf }: Metrics, maxPage: number) {
+  const source: Source = { db, maxPage };
   const categoryOf = byId<Category, never>(
     (ids) => categoriesByIds(db, ids),
     (category) => category.id,
@@ -174,14 +190,14 @@ export function createLoaders(db: Database, { batchesOf }: Metrics) {
       batchesOf('inventoryItem'),
       () => null,
     ),
-    categories: pagesOf(db, categoryListing),
-    pets: pagesOf(db, petListing),
-    inventory: pagesOf(db, inventoryListing),
-    orders: pagesOf(db, orderListing),
-    petsByCategory: pagesByParent(db, petListing, petsByCategory, (part) =>
+    categories: pagesOf(source, categoryListing),
+    pets: pagesOf(source, petListing),
+    inventory: pagesOf(source, inventoryListing),
+    orders: pagesOf(source, orderListing),
+    petsByCategory: pagesByParent(source, petListing, petsByCategory, (part) =>
       batchesOf(`petsByCategory.${part}`),
     ),
-    ordersByPet: pagesByParent(db, orderListing, ordersByPet, (part) =>
+    ordersByPet: pagesByParent(source, orderListing, ordersByPet, (part) =>
       batchesOf(`ordersByPet.${part}`),
     ),
   };

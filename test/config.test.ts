@@ -18,6 +18,28 @@ const DEFAULTS = {
   migrate: true,
   idempotencyMs: 86_400_000,
   requestTimeoutMs: 30_000,
+  answerTimeoutMs: 30_000,
+  limits: {
+    maxBodyBytes: 1_000_000,
+    maxHeaderBytes: 16_384,
+    maxUrlBytes: 8000,
+    maxDocumentLength: 50_000,
+    maxTokens: 5000,
+    maxDepth: 20,
+    maxAliases: 100,
+    maxDirectives: 50,
+    maxFragments: 50,
+    maxRootFields: 50,
+    maxListSize: 100,
+    maxTextLength: 10_000,
+    maxCost: 50_000,
+  },
+  documents: 'any',
+  manifest: undefined,
+  auth: undefined,
+  checksHost: true,
+  graphiql: true,
+  introspection: true,
   workers: 1,
   stopDelayMs: 1000,
   stopTimeoutMs: 30_000,
@@ -34,7 +56,7 @@ describe('the configuration', () => {
   });
 
   it('takes an empty variable for one that is not set', () => {
-    const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8');
+    const source = readFileSync(new URL('../src/environment.ts', import.meta.url), 'utf8');
     const names = [...source.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(10);
     const environment = Object.fromEntries(names.map((name) => [name, '']));
@@ -46,7 +68,8 @@ describe('the configuration', () => {
   });
 
   it.each([
-    ['HOST', '0.0.0.0', { host: '0.0.0.0' }],
+    ['HOST', 'localhost', { host: 'localhost' }],
+    ['HOST', '127.0.0.2', { host: '127.0.0.2' }],
     ['HOST', '::1', { host: '::1' }],
     ['PORT', '8080', { port: 8080 }],
     ['PORT', '0', { port: 0 }],
@@ -61,6 +84,14 @@ describe('the configuration', () => {
     ['IDEMPOTENCY_HOURS', '1', { idempotencyMs: 3_600_000 }],
     ['REQUEST_TIMEOUT_MS', '100', { requestTimeoutMs: 100 }],
     ['REQUEST_TIMEOUT_MS', '600000', { requestTimeoutMs: 600_000 }],
+    ['ANSWER_TIMEOUT_MS', '100', { answerTimeoutMs: 100 }],
+    ['MAX_DEPTH', '7', { limits: { ...DEFAULTS.limits, maxDepth: 7 } }],
+    ['MAX_ALIASES', '0', { limits: { ...DEFAULTS.limits, maxAliases: 0 } }],
+    ['DOCUMENTS', 'automatic', { documents: 'automatic' }],
+    ['DOCUMENTS_MANIFEST', 'trusted.json', { manifest: resolve('trusted.json') }],
+    ['GRAPHIQL', 'false', { graphiql: false }],
+    ['INTROSPECTION', 'false', { introspection: false }],
+    ['NODE_ENV', 'production', { graphiql: true, introspection: true }],
     ['WORKERS', '1', { workers: 1 }],
     ['STOP_DELAY_MS', '0', { stopDelayMs: 0 }],
     ['STOP_TIMEOUT_MS', '0', { stopTimeoutMs: 0 }],
@@ -115,6 +146,30 @@ describe('the configuration', () => {
     ['IDEMPOTENCY_HOURS', '0.5'],
     ['REQUEST_TIMEOUT_MS', '99'],
     ['REQUEST_TIMEOUT_MS', '600001'],
+    ['ANSWER_TIMEOUT_MS', '0'],
+    ['MAX_BODY_BYTES', '999'],
+    ['MAX_HEADER_BYTES', '1999'],
+    ['MAX_URL_BYTES', '99'],
+    ['MAX_DOCUMENT_LENGTH', 'long'],
+    ['MAX_TOKENS', '9'],
+    ['MAX_DEPTH', '0'],
+    ['MAX_ALIASES', '-1'],
+    ['MAX_DIRECTIVES', 'none'],
+    ['MAX_FRAGMENTS', 'few'],
+    ['MAX_ROOT_FIELDS', '0'],
+    ['MAX_LIST_SIZE', '19'],
+    ['MAX_LIST_SIZE', '1001'],
+    ['MAX_TEXT_LENGTH', '1999'],
+    ['MAX_COST', '0'],
+    ['DOCUMENTS', 'some'],
+    ['AUTH', 'basic'],
+    ['AUTH_NONE_ANYWHERE', 'yes'],
+    ['AUTH_JWKS_URL', 'http://login.example/keys'],
+    ['AUTH_JWKS_URL', 'file:///etc/keys'],
+    ['AUTH_SECRET', 'of less than 32 bytes'],
+    ['AUTH_READ', 'closed'],
+    ['GRAPHIQL', 'on'],
+    ['INTROSPECTION', '0'],
     ['WORKERS', '0'],
     ['WORKERS', '257'],
     ['WORKERS', 'auto'],
@@ -147,6 +202,80 @@ describe('the configuration', () => {
     expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS needs DATABASE_URL/);
     const environment = { WORKERS: '2', DATABASE_URL: 'postgresql://localhost/store' };
     expect(readConfig(environment)).toMatchObject({ workers: 2 });
+  });
+
+  const JWT = {
+    AUTH: 'jwt',
+    AUTH_SECRET: 'a secret that is long enough for HS256',
+    AUTH_ISSUER: 'https://login.example/',
+    AUTH_AUDIENCE: 'pet-store',
+  };
+
+  it.each([
+    ['0.0.0.0', {}],
+    ['::', { AUTH: 'none' }],
+    ['192.168.1.7', {}],
+    ['gateway.example', {}],
+    ['127.0.0.1.example', {}],
+  ])('refuses to let others in by HOST=%s with %j', (HOST, environment) => {
+    const read = () => readConfig({ HOST, ...environment });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(/^HOST .* AUTH=jwt, or AUTH_NONE_ANYWHERE=true/);
+  });
+
+  it('lets others in with tokens, or where it is told twice that none are needed', () => {
+    expect(readConfig({ HOST: '0.0.0.0', ...JWT })).toMatchObject({ checksHost: false });
+    const twice = { HOST: '0.0.0.0', AUTH: 'none', AUTH_NONE_ANYWHERE: 'true' };
+    expect(readConfig(twice)).toMatchObject({
+      host: '0.0.0.0',
+      auth: undefined,
+      checksHost: false,
+    });
+  });
+
+  it('takes keys from a secret or from where they are published', () => {
+    const said = { issuer: 'https://login.example/', audience: 'pet-store' };
+    expect(readConfig(JWT).auth).toEqual({
+      ...said,
+      key: new TextEncoder().encode(JWT.AUTH_SECRET),
+      readIsOpen: false,
+    });
+    for (const url of ['https://login.example/keys', 'http://127.0.0.1:8080/keys']) {
+      const published = { ...JWT, AUTH_SECRET: '', AUTH_JWKS_URL: url, AUTH_READ: 'open' };
+      expect(readConfig(published).auth).toEqual({ ...said, key: new URL(url), readIsOpen: true });
+    }
+  });
+
+  it.each([
+    [{ AUTH: 'none' }, 'AUTH has to be jwt'],
+    [{ AUTH: '' }, 'AUTH has to be jwt'],
+    [{ AUTH_SECRET: '' }, 'AUTH=jwt needs either'],
+    [{ AUTH_JWKS_URL: 'https://login.example/keys' }, 'AUTH=jwt needs either'],
+    [{ AUTH_ISSUER: '' }, 'AUTH=jwt needs AUTH_ISSUER'],
+    [{ AUTH_AUDIENCE: '' }, 'AUTH=jwt needs AUTH_ISSUER and AUTH_AUDIENCE'],
+  ])('refuses tokens that are set up by half: %j', (environment, sentence) => {
+    const read = () => readConfig({ ...JWT, ...environment });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(sentence);
+  });
+
+  it('shows the schema to nobody by default in production with tokens', () => {
+    const hidden = { graphiql: false, introspection: false };
+    expect(readConfig({ ...JWT, NODE_ENV: 'production' })).toMatchObject(hidden);
+    const shown = { graphiql: true, introspection: true };
+    expect(readConfig(JWT)).toMatchObject(shown);
+    const asked = { NODE_ENV: 'production', GRAPHIQL: 'true', INTROSPECTION: 'true' };
+    expect(readConfig({ ...JWT, ...asked })).toMatchObject(shown);
+  });
+
+  it('needs a manifest for trusted documents, and then has no use for GraphiQL', () => {
+    expect(() => readConfig({ DOCUMENTS: 'trusted' })).toThrow(/DOCUMENTS_MANIFEST/);
+    const trusted = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' };
+    expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });
+  });
+
+  it('shows no bad AUTH_SECRET', () => {
+    expect(() => readConfig({ ...JWT, AUTH_SECRET: 'hunter2' })).toThrow(/^(?!.*hunter2)/s);
   });
 
   it('names every variable that is wrong at once', () => {

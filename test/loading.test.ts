@@ -70,21 +70,3 @@ describe('a batch', () => {
     });
   });
 });
-
-describe('an operation that asks for too much', () => {
-  it.each([
-    [
-      'rows',
-      '{ pets(first: 100) { nodes { category { pets(first: 100) { nodes { category { pets(first: 100) { nodes { id } } } } } } } } }',
-    ],
-    [
-      'levels',
-      `{ pet(id: 1) { ${'category { pets(first: 1) { nodes { '.repeat(10)} id ${'} } } '.repeat(10)} } }`,
-    ],
-  ])('in %s is refused before the database is asked', async (_what, query) => {
-    gateway.statements.length = 0;
-    const { errors } = await gateway.graphql(query);
-    expect(errors?.[0]?.extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', status: 400 });
-    expect(gateway.statements).toEqual([]);
-  });
-});

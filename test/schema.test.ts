@@ -97,8 +97,11 @@ describe('the schema', () => {
   });
 });
 
+const isOptIn = (extensions: Member['extensions']): boolean =>
+  Object.hasOwn(extensions?.['directives'] ?? {}, 'requiresOptIn');
+
 const markOf = ({ deprecationReason, extensions }: Member): string =>
-  [deprecationReason, extensions?.['directives'] && 'experimental'].filter(Boolean).join();
+  [deprecationReason, isOptIn(extensions) && 'experimental'].filter(Boolean).join();
 
 describe('the registry of lifecycles', () => {
   const members = types.flatMap(membersOf);

@@ -4,9 +4,8 @@ import type { Database, Planning } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { ListArguments, Listing, PageArguments, Parent } from './listing.ts';
 
-/** Rows of a page that doesn't say how many, and of the largest. */
+/** Rows of a page that doesn't say how many. */
 export const DEFAULT_PAGE = 20;
-export const MAX_PAGE = 100;
 
 /** One page of a connection. */
 export interface Page<Row> {
@@ -29,23 +28,25 @@ interface Window {
 
 const { sql, join, empty } = Prisma;
 
-function pageSize({ first, last }: PageArguments): number {
-  if (first != null && last != null) {
+const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
+
+/** @throws InvalidInput where a page would have more than `maxPage` rows, or no one number of them. */
+export function checkPage(args: PageArguments, maxPage: number): void {
+  if (args.first != null && args.last != null) {
     throw new InvalidInput([{ path: ['last'], message: 'can not go with first.' }]);
   }
-  const name = last == null ? 'first' : 'last';
-  const size = first ?? last ?? DEFAULT_PAGE;
-  if (size < 0 || size > MAX_PAGE) {
-    throw new InvalidInput([{ path: [name], message: `has to be 0 to ${MAX_PAGE}.` }]);
+  const name = args.last == null ? 'first' : 'last';
+  const size = sizeOf(args);
+  if (size < 0 || size > maxPage) {
+    throw new InvalidInput([{ path: [name], message: `has to be 0 to ${maxPage}.` }]);
   }
-  return size;
 }
 
 function toWindow<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
   args: ListArguments<Filter, Field>,
 ): Window {
-  const size = pageSize(args);
+  const size = sizeOf(args);
   const backwards = args.last != null;
   const field = args.orderBy?.field ?? listing.defaultField;
   const descending = args.orderBy?.direction === 'DESC';

@@ -1,7 +1,7 @@
 import {
   BREAK,
   type DocumentNode,
-  execute,
+  execute as executeAny,
   type ExecutionArgs,
   type ExecutionResult,
   getOperationAST,
@@ -11,37 +11,18 @@ import {
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
-  type SelectionSetNode,
   visit,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Plugin } from 'graphql-yoga';
 
-import { fragmentsOf } from './fragments.ts';
+import { add, createFold } from './fragments.ts';
+import { MAX_ERRORS } from './limits.ts';
 
 // Compiling takes as long as some hundred executions.
 const SIGHTINGS = 3;
 // More would take too long to compile.
-const MAX_SELECTIONS = 500;
-
-/** Counts the selections of an operation, those of a fragment as often as it is spread. */
-function countSelections(document: DocumentNode, operation: OperationDefinitionNode): number {
-  const fragments = fragmentsOf(document);
-  const counts = new Map<SelectionSetNode, number>();
-  const count = (set?: SelectionSetNode): number => {
-    if (!set) return 0;
-    const known = counts.get(set);
-    if (known !== undefined) return known;
-    let sum = 0;
-    for (const node of set.selections) {
-      const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      sum += 1 + count(spread?.selectionSet);
-    }
-    counts.set(set, sum);
-    return sum;
-  };
-  return count(operation.selectionSet);
-}
+const MAX_FIELDS = 500;
 
 /**
  * Whether graphql-jit 0.8.9 answers as graphql-js: with conditions it may lose fields of fragments
@@ -72,7 +53,9 @@ function compile(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): CompiledQuery | undefined {
-  if (!isSafe(document) || countSelections(document, operation) > MAX_SELECTIONS) return undefined;
+  // Those of a fragment count as often as it is spread.
+  const countFields = createFold(document, (inside) => inside + 1, add);
+  if (!isSafe(document) || countFields(operation.selectionSet) > MAX_FIELDS) return undefined;
   const withCoerced: GraphQLSchema = Object.create(schema, {
     getType: {
       value: (name: string) => (name === Coerced.name ? Coerced : schema.getType(name)),
@@ -92,6 +75,9 @@ function compile(
   return isCompiledQuery(compiled) ? compiled : undefined;
 }
 
+const execute = (args: ExecutionArgs): ReturnType<typeof executeAny> =>
+  executeAny({ ...args, options: { maxCoercionErrors: MAX_ERRORS } });
+
 /** Executes a compiled operation; whatever goes wrong is left to graphql-js, to be told its way. */
 async function executeCompiled(
   compiled: CompiledQuery,
@@ -102,6 +88,7 @@ async function executeCompiled(
     args.schema,
     variableDefinitions,
     args.variableValues ?? {},
+    { maxErrors: 1 },
   );
   if (!coerced) return execute(args);
   const result = await compiled.query(args.rootValue, args.contextValue, coerced);

@@ -50,7 +50,10 @@ interface Marked {
 function mark<Config extends Marked>(config: Config, coordinate: string): Config {
   const lifecycle = GRAPHQL_LIFECYCLES.get(coordinate);
   if (!lifecycle) return config;
-  const directives = { requiresOptIn: { feature: config.name } };
+  const directives = {
+    ...config.extensions?.directives,
+    requiresOptIn: { feature: config.name },
+  };
   return {
     ...config,
     deprecationReason: deprecationReason(lifecycle),
@@ -79,7 +82,6 @@ class LifecyclePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
 }
 
 declare global {
-  // oxlint-disable-next-line typescript/no-namespace -- how Pothos knows its plugins
   export namespace PothosSchemaTypes {
     export interface Plugins<Types extends SchemaTypes> {
       lifecycle: LifecyclePlugin<Types>;

@@ -32,6 +32,8 @@ function isAdditive(change: Change, schema: GraphQLSchema): boolean {
       return isError(schema, change.meta.addedUnionMemberTypeName);
     case ChangeType.EnumValueAdded:
       return change.meta.enumName === 'ErrorCode';
+    case ChangeType.DirectiveUsageFieldDefinitionAdded:
+      return change.meta.addedDirectiveName !== 'requiresOptIn';
     case ChangeType.DirectiveUsageArgumentRemoved:
     case ChangeType.DirectiveUsageArgumentDefinitionRemoved:
     case ChangeType.DirectiveUsageEnumValueRemoved:

@@ -399,3 +399,13 @@ export function operationsOn(
     };
   });
 }
+
+/** For a gateway that has to take whatever is generated: no honest caller would ask as much. */
+export const UNLIMITED = {
+  MAX_DEPTH: '100',
+  MAX_ALIASES: '100000',
+  MAX_DIRECTIVES: '100000',
+  MAX_FRAGMENTS: '10000',
+  MAX_ROOT_FIELDS: '10000',
+  MAX_COST: '100000000',
+};
