@@ -21,10 +21,20 @@ export const ERRORS = {
     status: 400,
     description: 'The document does not fit the schema.',
   },
-  QUERY_TOO_COSTLY: {
+  DOCUMENT_TOO_LARGE: {
     status: 400,
-    description: 'The operation asks for more rows or deeper than is allowed.',
+    description:
+      'The document is too long, too deep, or has more of something than is allowed; the message says what.',
   },
+  QUERY_TOO_COSTLY: { status: 400, description: 'The operation costs more than is allowed.' },
+  PERSISTED_QUERY_ID_REQUIRED: {
+    status: 400,
+    description: 'Only trusted documents run here: send the id of one.',
+  },
+  PERSISTED_QUERY_NOT_SUPPORTED: { status: 400, description: 'Documents are not kept here.' },
+  UNAUTHENTICATED: { status: 401, description: 'There is no token, or it is not valid here.' },
+  FORBIDDEN: { status: 403, description: 'The caller may not do this.' },
+  PERSISTED_QUERY_NOT_FOUND: { status: 404, description: 'No document is known by this id.' },
   NOT_FOUND: { status: 404, description: 'Nothing is served at this path.' },
   CATEGORY_NOT_FOUND: { status: 404, description: 'There is no such category.' },
   PET_NOT_FOUND: { status: 404, description: 'There is no such pet.' },
@@ -51,12 +61,17 @@ export const ERRORS = {
   },
   GONE: { status: 410, description: 'The operation ended at its sunset; its links say what now.' },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The body is larger than the limit.' },
+  URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, description: 'The body has to be application/json.' },
+  MISDIRECTED_REQUEST: {
+    status: 421,
+    description: 'This gateway is for its own machine alone, as localhost.',
+  },
   HEADERS_TOO_LARGE: { status: 431, description: 'The headers are larger than the limit.' },
   INTERNAL_SERVER_ERROR: { status: 500, description: 'A bug: the log has the cause.' },
   SERVICE_UNAVAILABLE: {
     status: 503,
-    description: 'The database can not be reached, or is too busy.',
+    description: 'What the answer takes can not be had in time: try again.',
   },
 } as const satisfies Record<string, ErrorKind>;
 
@@ -77,6 +92,11 @@ export class StoreError extends Error {
     super(message, { cause });
     this.code = code;
     this.status = ERRORS[code].status;
+  }
+
+  /** What else the head of an HTTP answer says that is nothing but this error. */
+  get headers(): Readonly<Record<string, string>> {
+    return {};
   }
 
   /** The specification's error object. */
@@ -110,6 +130,38 @@ export class InvalidInput extends InputError {
 export class InvalidCursor extends InputError {
   constructor(issues: readonly Issue[]) {
     super('INVALID_CURSOR', issues);
+  }
+}
+
+/** Nobody knows who calls; `problem` is what is wrong with the token, if there is one. */
+export class Unauthenticated extends StoreError {
+  readonly #problem: string | undefined;
+
+  constructor(problem?: string) {
+    super('UNAUTHENTICATED', problem ?? 'A token is needed, as in Authorization: Bearer token.');
+    this.#problem = problem;
+  }
+
+  /** The challenge of RFC 6750 §3, without an error where there is no token. */
+  override get headers(): Readonly<Record<string, string>> {
+    const challenge = this.#problem
+      ? `Bearer error="invalid_token", error_description="${this.#problem}"`
+      : 'Bearer realm="pet store"';
+    return { 'WWW-Authenticate': challenge };
+  }
+}
+
+/** The caller's token lacks a scope. */
+export class Forbidden extends StoreError {
+  readonly scope: string;
+
+  constructor(scope: string) {
+    super('FORBIDDEN', `The token lacks the scope "${scope}".`);
+    this.scope = scope;
+  }
+
+  override get headers(): Readonly<Record<string, string>> {
+    return { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${this.scope}"` };
   }
 }
 

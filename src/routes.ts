@@ -1,3 +1,4 @@
+import { demand, type Scope } from './access.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { printedSchema } from './graphql/schema.ts';
@@ -12,6 +13,15 @@ import { createProbes } from './rest/probes.ts';
 import { createScrape } from './scrape.ts';
 import type { Stopping } from './stop.ts';
 
+/** A route for callers that have a scope. */
+const guard = ({ identify }: Context, scope: Scope, route: Route): Route => ({
+  ...route,
+  get: async (question) => {
+    demand(await identify(question.headers), scope);
+    return route.get(question);
+  },
+});
+
 /** Every path but /graphql. */
 export function createRoutes(
   context: Context,
@@ -19,11 +29,16 @@ export function createRoutes(
   stopping: Stopping,
   metrics: Metrics,
 ): Route[] {
-  return [
-    ...OPERATIONS.map((operation) => toRoute(operation, context, config, metrics)),
+  const aside = [
     ...createProbes(context.db, stopping),
     ...createOpenApiRoutes(config),
     ...createPages(config, printedSchema),
-    createMetricsRoute(createScrape(metrics)),
+    guard(context, 'metrics', createMetricsRoute(createScrape(metrics))),
+  ];
+  return [
+    ...OPERATIONS.map((operation) =>
+      guard(context, 'read', toRoute(operation, context, config, metrics)),
+    ),
+    ...aside.map((route): Route => ({ ...route, isAside: true })),
   ];
 }

@@ -39,11 +39,16 @@ export const Name = NamePart.refine(
   'has to hold more than white space.',
 ).meta({ minLength: 1, maxLength: 255 });
 
-/** A caller's name for a write: 1 to 255 characters (code points). */
-export const IdempotencyKey = Text.refine(
-  (key) => key !== '' && characters(key) <= 255,
+const Label = Text.refine(
+  (label) => label !== '' && characters(label) <= 255,
   'has to have 1 to 255 characters.',
 );
+
+/** A caller's name for a write: 1 to 255 characters (code points). */
+export const IdempotencyKey = Label;
+
+/** An issuer's name for a caller, as long as OpenID Connect lets it be: 1 to 255 characters. */
+export const Subject = Label;
 
 /** A description: at most 2,000 characters (code points). */
 export const Description = Text.refine(

@@ -70,8 +70,10 @@ type Case = readonly [status: number, code: string, ask: () => Promise<RawAnswer
 /** What any request to a path can be answered with. */
 const common = (target: string): Case[] => [
   [400, 'BAD_REQUEST', () => send(gateway, target, 'Connection: close\r\n\r\n')],
-  [400, 'BAD_REQUEST', () => send(gateway, target, 'Host: x\r\nbad header: x\r\n\r\n')],
-  [408, 'REQUEST_TIMEOUT', () => send(hasty, target, 'Host: x\r\n')],
+  [400, 'BAD_REQUEST', () => send(gateway, target, 'Host: localhost\r\nbad header: x\r\n\r\n')],
+  [408, 'REQUEST_TIMEOUT', () => send(hasty, target, 'Host: localhost\r\n')],
+  [414, 'URI_TOO_LONG', () => get(`${target}?${'x'.repeat(8000)}`)],
+  [421, 'MISDIRECTED_REQUEST', () => get(target, { Host: 'rebound.example' })],
   [431, 'HEADERS_TOO_LARGE', () => get(target, { X: 'x'.repeat(20_000) })],
   // internal_error and too_many_connections
   [500, 'INTERNAL_SERVER_ERROR', () => fail(target, 'XX000')],

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
+import { createIdentify } from '../src/access.ts';
 import { readConfig } from '../src/config.ts';
 import { REST_LIFECYCLES } from '../src/lifecycle.ts';
 import { createLoaders } from '../src/loaders.ts';
@@ -13,6 +14,7 @@ import { type Gateway, startGateway } from './support/gateway.ts';
 import { lintWithRedocly, lintWithSpectral } from './support/linters.ts';
 import { makePet } from './support/make.ts';
 import { requestRaw } from './support/raw.ts';
+import { AUTH_BY_SECRET } from './support/tokens.ts';
 
 const PET = '/pets/{petId}';
 const ORDERS = '/store/orders';
@@ -73,7 +75,11 @@ describe('the document', () => {
   it('has every route that serves data, and no other', async () => {
     const { paths } = await readDocument();
     const metrics = createMetrics();
-    const context = { db: gateway.db, loaders: createLoaders(gateway.db, metrics) };
+    const context = {
+      db: gateway.db,
+      loaders: createLoaders(gateway.db, metrics, 100),
+      identify: createIdentify(undefined),
+    };
     const routes = createRoutes(context, readConfig({}), { now: false }, metrics);
     const operations = routes.filter(({ head }) => head !== undefined);
     expect(Object.keys(paths)).toEqual(operations.map(({ path }) => path));
@@ -165,6 +171,39 @@ const PLANTED: [what: string, path: string[], value: unknown, spectral: string, 
       'no-unused-components',
     ],
   ];
+
+/** The document of a gateway that asks who calls. */
+const closedDocument = (read: string): OpenApi =>
+  openApiOf(readConfig({ ...AUTH_BY_SECRET, AUTH_READ: read }));
+
+describe('the document of a gateway that asks who calls', () => {
+  it.each([
+    ['scope', [{ bearer: [] }], ['401', '403']],
+    ['open', [{}, { bearer: [] }], ['401']],
+  ])('says what that takes: AUTH_READ=%s', (read, security, statuses) => {
+    const document = closedDocument(read);
+    expect(document.components['securitySchemes']).toMatchObject({
+      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    });
+    for (const path of [PET, ORDERS]) {
+      const { get } = document.paths[path] ?? {};
+      expect(get).toMatchObject({ security });
+      const refusals = Object.keys(get?.responses ?? {}).filter((status) =>
+        /^40[13]$/.test(status),
+      );
+      expect(refusals).toEqual(statuses);
+      for (const status of statuses) {
+        expect(get?.responses[status]).toHaveProperty(['headers', 'WWW-Authenticate']);
+      }
+    }
+  });
+
+  it.each(['scope', 'open'])('passes the linters: AUTH_READ=%s', async (read) => {
+    const text = JSON.stringify(closedDocument(read));
+    expect(await lintWithSpectral(text)).toEqual([]);
+    expect(await lintWithRedocly(text)).toEqual([]);
+  });
+});
 
 describe('the linters', () => {
   it.each([

@@ -42,16 +42,31 @@ describe('what a document uses', () => {
     ['nothing', 'mutation { buy { name } }', ['Mutation.buy'], []],
     ['introspection', '{ __typename }', ['Query.__typename'], []],
   ])('tells the roots, and what is deprecated: %s', (_what, query, roots, deprecated) => {
-    expect(usageOf(schema, parse(query))).toEqual({ roots, deprecated });
+    expect(usageOf(schema, parse(query))).toMatchObject({ roots, deprecated });
+  });
+
+  it.each([
+    ['a query', '{ pet { name } }', true],
+    ['introspection', '{ __typename __schema { types { fields { name } } } }', false],
+    ['both', '{ __typename pets { name } }', true],
+    ['a mutation', 'mutation { __typename sell { name nick } }', false],
+    ['a mutation that goes on', 'mutation { sell { name } buy { mother { name } } }', true],
+    [
+      'the same in a fragment',
+      'mutation { sell { ...A } } fragment A on Pet { mother { name } }',
+      true,
+    ],
+  ])('tells whether it reads: %s', (_what, query, reads) => {
+    expect(usageOf(schema, parse(query)).reads).toBe(reads);
   });
 
   it('is that of the chosen operation alone, and found once', () => {
     const document = parse('query A { pet { nick } } query B { pets { name } }');
     const usage = usageOf(schema, document, 'B');
-    expect(usage).toEqual({ roots: ['Query.pets'], deprecated: [] });
+    expect(usage).toMatchObject({ roots: ['Query.pets'], deprecated: [] });
     expect(usageOf(schema, document, 'B')).toBe(usage);
     expect(usageOf(schema, document, 'A').deprecated).toEqual(['Pet.nick']);
-    expect(usageOf(schema, document)).toEqual({ roots: [], deprecated: [] });
+    expect(usageOf(schema, document)).toEqual({ roots: [], deprecated: [], reads: false });
   });
 
   it('is counted by caller, what is deprecated too, each once a request', async () => {

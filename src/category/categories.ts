@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../database/failure.ts';
 import { type Category, Prisma } from '../database/generated/prisma/client.ts';
-import { writeOnce } from '../database/idempotency.ts';
+import { type NamedWrite, writeOnce } from '../database/idempotency.ts';
 import type { Listing } from '../database/listing.ts';
 import { containsText, nameKey } from '../database/text.ts';
 import { CategoryInUse, CategoryNotFound } from '../errors.ts';
@@ -42,10 +42,10 @@ export function categoriesByIds(db: Database, ids: readonly bigint[]): Promise<C
 export async function createCategory(
   db: Database,
   input: Unchecked<typeof NewCategory>,
-  key?: string | null,
+  write: NamedWrite,
 ): Promise<Category> {
   const data = parse(NewCategory, input, 'input');
-  const request = { key, operation: 'createCategory', input: data };
+  const request = { ...write, operation: 'createCategory', input: data };
   return writeOnce(db, request, ({ prisma }) => prisma.category.create({ data }));
 }
 

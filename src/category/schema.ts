@@ -82,17 +82,19 @@ builder.mutationFields((t) => ({
   createCategory: t.field({
     type: Category,
     description: 'Makes a category.',
+    authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidInput, IdempotencyConflict] },
     args: {
       input: t.arg({ type: NewCategory, required: true, description: 'What to make.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey }, { db }) =>
-      createCategory(db, input, idempotencyKey),
+    resolve: (_root, { input, idempotencyKey: key }, { db, caller }) =>
+      createCategory(db, input, { key, caller: caller.subject }),
   }),
   updateCategory: t.field({
     type: Category,
     description: 'Changes a category.',
+    authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, InvalidInput, CategoryNotFound] },
     args: {
       id: t.arg.id({ required: true, description: 'Which category.' }),
@@ -103,6 +105,7 @@ builder.mutationFields((t) => ({
   deleteCategory: t.field({
     type: Category,
     description: 'Removes a category that has no pets.',
+    authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, CategoryNotFound, CategoryInUse] },
     args: { id: t.arg.id({ required: true, description: 'Which category.' }) },
     resolve: (_root, { id }, { db }) => deleteCategory(db, id),

@@ -7,17 +7,29 @@ import { IdempotencyKey, parse } from '../values.ts';
 import type { Database, Session } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
-/** A write that a caller may send again without its being done again. */
-interface Request {
-  /** The caller's name for this write; null or undefined if it gave none. */
+/** Who writes, and its own name for this write. */
+export interface NamedWrite {
+  /** Null or undefined if it gave none. */
   readonly key: string | null | undefined;
+  /** Undefined where nobody asks who calls. */
+  readonly caller: string | undefined;
+}
+
+/** A write that a caller may send again without its being done again. */
+interface Request extends NamedWrite {
   readonly operation: string;
   /** The checked input, so that two ways to write the same value count as one. */
   readonly input: unknown;
 }
 
+const digest = (value: unknown): Buffer => createHash('sha256').update(stringify(value)).digest();
+
+/** A caller's key as it is stored: others' are never the same. */
+const toStored = (key: string, caller: string | undefined): string =>
+  caller === undefined ? key : digest([caller, key]).toString('hex');
+
 /**
- * Writes once for a key: the same request again gives what was made then, as it was.
+ * Writes once for a caller's key: the same request again gives what was made then, as it was.
  *
  * The key is taken in the transaction that writes. Whoever comes with the same key meanwhile waits
  * for that transaction to end, at whichever gateway: then either the result is there, or the write
@@ -32,14 +44,12 @@ export async function writeOnce<Result>(
 ): Promise<Result> {
   if (request.key == null) return write(db);
   const key = parse(IdempotencyKey, request.key, 'idempotencyKey');
-  const { operation, input } = request;
-  const hash = createHash('sha256')
-    .update(stringify([operation, input]))
-    .digest();
+  const stored = toStored(key, request.caller);
+  const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {
     const [entry] = await session.query<{ hash: Uint8Array; result: SuperJSONResult | null }>(
       Prisma.sql`
-        insert into idempotency_keys (key, request_hash) values (${key}, ${hash})
+        insert into idempotency_keys (key, request_hash) values (${stored}, ${hash})
         on conflict (key) do update set key = excluded.key
         returning request_hash as hash, result`,
     );
@@ -48,7 +58,7 @@ export async function writeOnce<Result>(
     const result = await write(session);
     await session.query(Prisma.sql`
       update idempotency_keys set result = ${JSON.stringify(serialize(result))}::jsonb
-      where key = ${key}`);
+      where key = ${stored}`);
     return result;
   });
 }

@@ -1,24 +1,32 @@
 import SchemaBuilder from '@pothos/core';
-import ComplexityPlugin from '@pothos/plugin-complexity';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { GraphQLError, GraphQLID, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
 import { DateTimeResolver } from 'graphql-scalars';
 
+import { demand, type Scope } from '../access.ts';
 import type PrismaTypes from '../database/generated/pothos.ts';
 import { getDatamodel } from '../database/generated/pothos.ts';
-import { DEFAULT_PAGE, MAX_PAGE } from '../database/pages.ts';
-import { StoreError } from '../errors.ts';
-import type { Context } from '../context.ts';
+import { DEFAULT_PAGE } from '../database/pages.ts';
+import { Forbidden, Unauthenticated } from '../errors.ts';
+import type { CallContext } from '../context.ts';
+import { type ListSize } from './cost-directives.ts';
 import { lifecyclePlugin } from './lifecycle.ts';
+import { mutationsPlugin } from './mutations.ts';
 
-const MAX_COST = 50_000;
-const MAX_DEPTH = 20;
+const PAGE_SIZE: ListSize = {
+  assumedSize: DEFAULT_PAGE,
+  slicingArguments: ['first', 'last'],
+  sizedFields: ['edges', 'nodes'],
+  requireOneSlicingArgument: false,
+};
 
 /** Every type of the schema is made with it. */
 export const builder = new SchemaBuilder<{
-  Context: Context;
+  Context: CallContext;
+  AuthScopes: { scope: Scope };
   PrismaTypes: PrismaTypes;
   Scalars: {
     ID: { Input: string; Output: bigint };
@@ -29,31 +37,37 @@ export const builder = new SchemaBuilder<{
   DefaultEdgesNullability: false;
   DefaultNodeNullability: false;
 }>({
-  plugins: [ComplexityPlugin, ErrorsPlugin, RelayPlugin, PrismaPlugin, lifecyclePlugin],
+  plugins: [
+    // Outermost first: errors become data, their codes are noted, scopes are asked for.
+    ErrorsPlugin,
+    mutationsPlugin,
+    ScopeAuthPlugin,
+    RelayPlugin,
+    PrismaPlugin,
+    lifecyclePlugin,
+  ],
   defaultFieldNullability: false,
   prisma: { client: ({ db }) => db.prisma, dmmf: getDatamodel() },
-  // A field costs 1, and what a page selects as often as the page has rows.
-  complexity: {
-    defaultListMultiplier: 1,
-    limit: { complexity: MAX_COST, depth: MAX_DEPTH },
-    complexityError: (_kind, { complexity, depth }) =>
-      new StoreError(
-        'QUERY_TOO_COSTLY',
-        `The operation costs ${complexity} at depth ${depth}; ${MAX_COST} at depth ${MAX_DEPTH} is allowed.`,
-      ),
-  },
   errors: {
     directResult: true,
+    defaultTypes: [Unauthenticated, Forbidden],
     defaultUnionOptions: {
       name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result`,
       description: 'What the mutation made, changed or removed, or why it changed nothing.',
     },
   },
+  scopeAuth: {
+    authScopes: ({ caller }) => ({
+      scope: (scope) => {
+        demand(caller, scope);
+        return true;
+      },
+    }),
+  },
   relay: {
     defaultConnectionFieldOptions: {
-      complexity: ({ first, last }) => ({
-        multiplier: Math.min(first ?? last ?? DEFAULT_PAGE, MAX_PAGE),
-      }),
+      // A statement for all that ask for the same page, so that an alias may be one more.
+      extensions: { directives: { cost: { weight: '5' }, listSize: PAGE_SIZE } },
     },
     edgesFieldOptions: { nullable: false, description: 'The rows of this page, with cursors.' },
     nodeFieldOptions: { nullable: false, description: 'The row.' },
@@ -65,9 +79,12 @@ export const builder = new SchemaBuilder<{
     hasPreviousPageFieldOptions: { description: 'Whether rows come before this page.' },
     startCursorFieldOptions: { description: 'The cursor of the first row of the page.' },
     endCursorFieldOptions: { description: 'The cursor of the last row of the page.' },
-    firstArgOptions: { description: 'How many rows from the start: 0 to 100, 20 by default.' },
+    firstArgOptions: {
+      description:
+        'How many rows from the start: 20 by default, 0 to 100 unless the gateway allows others.',
+    },
     afterArgOptions: { description: 'Only rows after this cursor.' },
-    lastArgOptions: { description: 'How many rows from the end, instead of `first`: 0 to 100.' },
+    lastArgOptions: { description: 'How many rows from the end, instead of `first`.' },
     beforeArgOptions: { description: 'Only rows before this cursor.' },
     defaultConnectionTypeOptions: { description: 'A page of a list.' },
     defaultEdgeTypeOptions: { description: 'A row of a page, with its cursor.' },
@@ -79,6 +96,7 @@ export const builder = new SchemaBuilder<{
 builder.globalConnectionField('totalCount', (t) =>
   t.int({
     description: 'How many rows the whole list has, counted only where asked for.',
+    extensions: { directives: { cost: { weight: '50' } } },
     resolve: ({ totalCount }) => totalCount(),
   }),
 );
@@ -114,7 +132,11 @@ builder.addScalarType('DateTime', DateTime, {
   description: 'A point in time, RFC 3339: with an offset in, in UTC with milliseconds out.',
 });
 
-builder.queryType({ description: 'Reading the store.' });
+builder.queryType({
+  description:
+    'Reading the store. Needs the scope `read` where the gateway asks who calls, unless reading is open there.',
+});
 builder.mutationType({
-  description: 'Changing the store; each mutation tells its errors as data.',
+  description:
+    'Changing the store; each mutation tells its errors as data. Who goes on from its answer to other rows is reading, and needs the scope of Query too.',
 });

@@ -2,6 +2,7 @@ import {
   CategoryInUse,
   CategoryNotFound,
   ERRORS,
+  Forbidden,
   IdempotencyConflict,
   InsufficientStock,
   InvalidId,
@@ -15,6 +16,7 @@ import {
   StaleInventory,
   StockLimitExceeded,
   type StoreError,
+  Unauthenticated,
 } from '../errors.ts';
 import { builder } from './builder.ts';
 
@@ -46,6 +48,7 @@ const IssueType = builder.objectRef<Issue>('InputIssue').implement({
 });
 
 const simpleErrors = [
+  [Unauthenticated, 'UNAUTHENTICATED'],
   [CategoryNotFound, 'CATEGORY_NOT_FOUND'],
   [PetNotFound, 'PET_NOT_FOUND'],
   [OrderNotFound, 'ORDER_NOT_FOUND'],
@@ -82,6 +85,15 @@ for (const [type, code] of [
     }),
   });
 }
+
+builder.objectType(Forbidden, {
+  name: 'Forbidden',
+  description: ERRORS.FORBIDDEN.description,
+  interfaces: [ErrorInterface],
+  fields: (t) => ({
+    scope: t.exposeString('scope', { description: 'The scope that the token lacks.' }),
+  }),
+});
 
 builder.objectType(InsufficientStock, {
   name: 'InsufficientStock',

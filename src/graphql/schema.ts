@@ -8,12 +8,13 @@ import { printSchemaWithDirectives } from '@graphql-tools/utils';
 import { defaultFieldResolver, isObjectType, specifiedDirectives } from 'graphql';
 
 import { builder } from './builder.ts';
+import { cost, listSize } from './cost-directives.ts';
 import { requiresOptIn } from './lifecycle.ts';
 
 // In the order of definition: a reader finds the id of a type first, not its description.
 export const schema = builder.toSchema({
   sortSchema: false,
-  directives: [...specifiedDirectives, requiresOptIn],
+  directives: [...specifiedDirectives, cost, listSize, requiresOptIn],
 });
 
 // graphql-jit 0.8.9 reads what has no resolver at once and never answers where that throws. A row is

@@ -4,9 +4,11 @@ import {
   type FragmentDefinitionNode,
   getNamedType,
   getOperationAST,
-  type GraphQLObjectType,
   type GraphQLSchema,
+  isCompositeType,
   isInputObjectType,
+  isIntrospectionType,
+  isObjectType,
   type OperationDefinitionNode,
   TypeInfo,
   visit,
@@ -21,6 +23,15 @@ export interface Usage {
   readonly roots: readonly string[];
   /** Every deprecated field, argument, input field and enum value. */
   readonly deprecated: readonly string[];
+  /** Whether it reads the store; of what a mutation answers, other rows than the one it is about. */
+  readonly reads: boolean;
+}
+
+/** A Usage while it is collected. */
+interface Used {
+  readonly roots: Set<string>;
+  readonly deprecated: Set<string>;
+  reads: boolean;
 }
 
 /** Anything that can be deprecated. */
@@ -28,19 +39,41 @@ interface Element {
   readonly deprecationReason?: string | null | undefined;
 }
 
+declare module 'graphql' {
+  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
+    /** Whether its value is one of another row. */
+    readonly ofOtherRow?: boolean;
+  }
+}
+
+/** Whether a field reads the store: one of Query, and one that leads from a row to others. */
+function isReading(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
+  const parent = typeInfo.getParentType();
+  const field = typeInfo.getFieldDef();
+  if (!parent || !field || field.name.startsWith('__') || isIntrospectionType(parent)) return false;
+  if (parent === schema.getQueryType() || field.extensions.ofOtherRow) return true;
+  if (parent === schema.getMutationType() || !isCompositeType(getNamedType(field.type)))
+    return false;
+  // What an error tells is its own.
+  return !isObjectType(parent) || parent.getInterfaces().every(({ name }) => name !== 'Error');
+}
+
 /** Makes what collects, at each node, the part of the schema that it names. */
 function createVisitor(
+  schema: GraphQLSchema,
   typeInfo: TypeInfo,
-  root: GraphQLObjectType | null | undefined,
-  { roots, deprecated }: Record<keyof Usage, Set<string>>,
+  operation: OperationDefinitionNode,
+  used: Used,
 ): ASTVisitor {
+  const root = schema.getRootType(operation.operation);
   const fieldAt = (): string => `${typeInfo.getParentType()?.name}.${typeInfo.getFieldDef()?.name}`;
   const see = (element: Element | null | undefined, coordinate: string): void => {
-    if (element?.deprecationReason != null) deprecated.add(coordinate);
+    if (element?.deprecationReason != null) used.deprecated.add(coordinate);
   };
   return {
     Field: () => {
-      if (typeInfo.getParentType() === root) roots.add(fieldAt());
+      if (typeInfo.getParentType() === root) used.roots.add(fieldAt());
+      used.reads ||= isReading(schema, typeInfo);
       see(typeInfo.getFieldDef(), fieldAt());
     },
     Argument: ({ name }) => {
@@ -67,23 +100,22 @@ function walk(
   operation: OperationDefinitionNode,
 ): Usage {
   const typeInfo = new TypeInfo(schema);
-  const root = schema.getRootType(operation.operation);
-  const used = { roots: new Set<string>(), deprecated: new Set<string>() };
+  const used: Used = { roots: new Set(), deprecated: new Set(), reads: false };
   const fragments = fragmentsOf(document);
   // Grows while it is gone through, by the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
   const visitor = visitWithTypeInfo(typeInfo, {
-    ...createVisitor(typeInfo, root, used),
+    ...createVisitor(schema, typeInfo, operation, used),
     FragmentSpread: ({ name }) => {
       const fragment = fragments.get(name.value);
       if (fragment) definitions.add(fragment);
     },
   });
   for (const definition of definitions) visit(definition, visitor);
-  return { roots: [...used.roots], deprecated: [...used.deprecated] };
+  return { roots: [...used.roots], deprecated: [...used.deprecated], reads: used.reads };
 }
 
-const NOTHING: Usage = { roots: [], deprecated: [] };
+const NOTHING: Usage = { roots: [], deprecated: [], reads: false };
 const known = new WeakMap<OperationDefinitionNode, Usage>();
 
 /**

@@ -18,6 +18,7 @@ const InventoryItem = builder.prismaObject('InventoryItem', {
     status: t.field({
       type: PetStatus,
       description: "The pet's own status.",
+      extensions: { ofOtherRow: true },
       resolve: async ({ petId }, _args, { loaders }) => (await loaders.petOf.load(petId)).status,
     }),
   }),
@@ -86,6 +87,7 @@ builder.mutationFields((t) => ({
   updateInventory: t.field({
     type: InventoryItem,
     description: 'Sets the units in stock of a pet; makes the entry where there is none.',
+    authScopes: { scope: 'inventory:write' },
     errors: { types: [InvalidId, InvalidInput, PetNotFound, StaleInventory] },
     args: {
       petId: t.arg.id({ required: true, description: 'Which pet.' }),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database, Session } from '../database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../database/failure.ts';
 import { type Order, type PetStatus, Prisma } from '../database/generated/prisma/client.ts';
-import { writeOnce } from '../database/idempotency.ts';
+import { type NamedWrite, writeOnce } from '../database/idempotency.ts';
 import type { Listing, Parent } from '../database/listing.ts';
 import {
   InsufficientStock,
@@ -102,10 +102,10 @@ type Placement = { status: PetStatus; stock: number | null } & {
 export async function placeOrder(
   db: Database,
   input: Unchecked<typeof NewOrder>,
-  key?: string | null,
+  write: NamedWrite,
 ): Promise<Order> {
   const order = parse(NewOrder, input, 'input');
-  const request = { key, operation: 'placeOrder', input: order };
+  const request = { ...write, operation: 'placeOrder', input: order };
   return writeOnce(db, request, (session) => takeUnits(session, order));
 }
 

@@ -105,6 +105,7 @@ builder.mutationFields((t) => ({
   placeOrder: t.field({
     type: Order,
     description: "Takes units from a pet's stock and makes an order of them, both or neither.",
+    authScopes: { scope: 'orders:write' },
     errors: {
       types: [
         InvalidId,
@@ -119,11 +120,13 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewOrder, required: true, description: 'What to order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey }, { db }) => placeOrder(db, input, idempotencyKey),
+    resolve: (_root, { input, idempotencyKey: key }, { db, caller }) =>
+      placeOrder(db, input, { key, caller: caller.subject }),
   }),
   rescheduleOrder: t.field({
     type: Order,
     description: 'Sets the date an open order ships.',
+    authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, InvalidInput, OrderNotFound, OrderComplete] },
     args: {
       id: t.arg.id({ required: true, description: 'Which order.' }),
@@ -137,6 +140,7 @@ builder.mutationFields((t) => ({
   completeOrder: t.field({
     type: Order,
     description: 'Completes an order; one that is complete stays as it is.',
+    authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound] },
     args: { id: t.arg.id({ required: true, description: 'Which order.' }) },
     resolve: (_root, { id }, { db }) => completeOrder(db, id),
@@ -144,6 +148,7 @@ builder.mutationFields((t) => ({
   cancelOrder: t.field({
     type: Order,
     description: 'Removes an open order and gives its units back to the stock.',
+    authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded] },
     args: { id: t.arg.id({ required: true, description: 'Which order.' }) },
     resolve: (_root, { id }, { db }) => cancelOrder(db, id),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database } from '../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../database/failure.ts';
 import { type Category, type Pet, PetStatus, Prisma } from '../database/generated/prisma/client.ts';
-import { writeOnce } from '../database/idempotency.ts';
+import { type NamedWrite, writeOnce } from '../database/idempotency.ts';
 import type { Listing, Parent } from '../database/listing.ts';
 import { containsText, nameKey } from '../database/text.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
@@ -87,10 +87,10 @@ export async function petsByIds(db: Database, ids: readonly bigint[]): Promise<P
 export async function createPet(
   db: Database,
   input: Unchecked<typeof NewPet>,
-  key?: string | null,
+  write: NamedWrite,
 ): Promise<Pet> {
   const data = parse(NewPet, input, 'input');
-  const request = { key, operation: 'createPet', input: data };
+  const request = { ...write, operation: 'createPet', input: data };
   try {
     return await writeOnce(db, request, ({ prisma }) => prisma.pet.create({ data }));
   } catch (error) {

@@ -125,16 +125,19 @@ builder.mutationFields((t) => ({
   createPet: t.field({
     type: Pet,
     description: 'Makes a pet.',
+    authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict] },
     args: {
       input: t.arg({ type: NewPet, required: true, description: 'What to make.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey }, { db }) => createPet(db, input, idempotencyKey),
+    resolve: (_root, { input, idempotencyKey: key }, { db, caller }) =>
+      createPet(db, input, { key, caller: caller.subject }),
   }),
   updatePet: t.field({
     type: Pet,
     description: 'Changes a pet.',
+    authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, InvalidInput, PetNotFound, CategoryNotFound] },
     args: {
       id: t.arg.id({ required: true, description: 'Which pet.' }),
@@ -145,6 +148,7 @@ builder.mutationFields((t) => ({
   deletePet: t.field({
     type: Pet,
     description: 'Removes a pet that has no orders, and its inventory entry.',
+    authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, PetNotFound, PetInUse] },
     args: { id: t.arg.id({ required: true, description: 'Which pet.' }) },
     resolve: (_root, { id }, { db }) => deletePet(db, id),

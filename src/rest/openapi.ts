@@ -10,6 +10,7 @@ import {
   type Operation,
   pathOf,
   type Sunset,
+  type Told,
 } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { toComponents, toResponses } from './responses.ts';
@@ -56,19 +57,30 @@ const describe = (operation: Operation, sunset: Sunset): string =>
     `\`\`\`graphql\n${operation.move.query}\n\`\`\``,
   ].join('\n\n');
 
-function toOpenApi(operation: Operation, sunset: Sunset): object {
+const BEARER = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'JWT',
+  description: 'A token with the scope `read`, unless reading is open.',
+};
+
+/** What a caller has to show for reading: nothing, if it likes, where that is open. */
+const toSecurity = (readIsOpen: boolean): object[] => [...(readIsOpen ? [{}] : []), { bearer: [] }];
+
+function toOpenApi(operation: Operation, config: Told): object {
   const { id, tag, summary, parameters } = operation;
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description: describe(operation, sunset),
-    ...markers(operation, sunset),
+    description: describe(operation, config),
+    ...markers(operation, config),
+    ...(config.auth && { security: toSecurity(config.auth.readIsOpen) }),
     parameters: [
       ...toParameters('path', parameters.path),
       ...toParameters('query', parameters.query),
     ],
-    responses: toResponses(operation, sunset),
+    responses: toResponses(operation, config),
   };
 }
 
@@ -77,7 +89,7 @@ const VERSION = '1.0.0';
 const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
 
 /** The OpenAPI document of all operations. */
-export const createOpenApi = (sunset: Sunset): object => ({
+export const createOpenApi = (config: Told): object => ({
   openapi: '3.0.3',
   info: {
     title: 'Pet store',
@@ -95,27 +107,31 @@ export const createOpenApi = (sunset: Sunset): object => ({
   ],
   security: [],
   paths: Object.fromEntries(
-    OPERATIONS.map((operation) => [pathOf(operation), { get: toOpenApi(operation, sunset) }]),
+    OPERATIONS.map((operation) => [pathOf(operation), { get: toOpenApi(operation, config) }]),
   ),
-  components: { schemas: SCHEMAS, ...toComponents(OPERATIONS, sunset) },
+  components: {
+    schemas: SCHEMAS,
+    ...toComponents(OPERATIONS, config),
+    ...(config.auth && { securitySchemes: { bearer: BEARER } }),
+  },
   // The resources of the specification, of which GraphQL reads and writes what no path does.
   'x-resources': Object.keys(SCHEMAS).map((name) => ({ $ref: `#/components/schemas/${name}` })),
 });
 
 /** GET /openapi.json and GET /openapi.yaml */
-export const createOpenApiRoutes = (sunset: Sunset): Route[] => [
+export const createOpenApiRoutes = (config: Told): Route[] => [
   {
     path: '/openapi.json',
     get: serveAsset(() => ({
       type: 'application/json; charset=utf-8',
-      content: JSON.stringify(createOpenApi(sunset)),
+      content: JSON.stringify(createOpenApi(config)),
     })),
   },
   {
     path: '/openapi.yaml',
     get: serveAsset(async () => {
       const { stringify } = await import('yaml');
-      return { type: 'application/yaml', content: stringify(createOpenApi(sunset), YAML) };
+      return { type: 'application/yaml', content: stringify(createOpenApi(config), YAML) };
     }),
   },
 ];

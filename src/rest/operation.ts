@@ -49,6 +49,9 @@ export interface Operation {
 /** When what is deprecated ends, and whether it does. */
 export type Sunset = Pick<Config, 'sunset' | 'enforceSunset'>;
 
+/** What of the configuration the OpenAPI document tells. */
+export type Told = Sunset & Pick<Config, 'auth' | 'checksHost'>;
+
 export const pathOf = ({ name }: Operation): string => name.replace('GET ', '');
 
 export const lifecycleOf = ({ name }: Operation): RestLifecycle => REST_LIFECYCLES[name];
@@ -88,7 +91,7 @@ export function lifecycleHead(operation: Operation, { sunset }: Sunset): Head {
 
 /**
  * The route of an operation, which tells its life on every answer and ends at its sunset; its calls
- * are counted whatever they are answered.
+ * are counted whatever they are answered, once the caller may make them.
  */
 export function toRoute(
   operation: Operation,

@@ -1,4 +1,4 @@
-import { type ErrorCode, ERRORS, StoreError } from '../errors.ts';
+import { type ErrorCode, ERRORS, StoreError, Unauthenticated } from '../errors.ts';
 import {
   type HeaderField,
   type HeaderFields,
@@ -6,6 +6,7 @@ import {
   lifecycleOf,
   type Operation,
   type Sunset,
+  type Told,
 } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -16,14 +17,30 @@ const REFUSALS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'];
 const COMMON_ERRORS: readonly ErrorCode[] = [
   'BAD_REQUEST',
   ...REFUSALS,
+  'URI_TOO_LONG',
   'INTERNAL_SERVER_ERROR',
   'SERVICE_UNAVAILABLE',
 ];
 
-const errorsOf = (operation: Operation): ErrorCode[] => [
+/** What is asked of a caller; `headers` has the challenge that any such answer has. */
+function accessOf({ auth }: Told): { errors: ErrorCode[]; headers: HeaderFields } {
+  if (!auth) return { errors: [], headers: {} };
+  const { headers } = new Unauthenticated();
+  return {
+    errors: auth.readIsOpen ? ['UNAUTHENTICATED'] : ['UNAUTHENTICATED', 'FORBIDDEN'],
+    headers: mapValues(headers, (example, name) => ({
+      description: DESCRIPTIONS[name] ?? name,
+      example,
+    })),
+  };
+}
+
+const errorsOf = (operation: Operation, config: Told): ErrorCode[] => [
   ...operation.errors,
+  ...accessOf(config).errors,
   ...(lifecycleOf(operation).deprecatedSince ? (['GONE'] as const) : []),
   ...COMMON_ERRORS,
+  ...(config.checksHost ? (['MISDIRECTED_REQUEST'] as const) : []),
 ];
 
 const mapValues = <Value, Result>(
@@ -36,9 +53,18 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   Link: 'Where this API is described, and what comes next (RFC 8288).',
   Deprecation: 'Since when it is deprecated, in seconds since 1970 (RFC 9745).',
   Sunset: 'When it may stop working (RFC 8594).',
+  'WWW-Authenticate': 'What the token lacks (RFC 6750).',
 };
 
-/** The headers that every answer of an operation has, as it sends them. */
+/** The headers that every answer has, refusals too. */
+const COMMON_FIELDS: HeaderFields = {
+  'X-Request-Id': {
+    description: 'Names the request in the log: the id that it came with, or a new one.',
+    example: '4bf92f3577b34da6a3ce929d0e0e4736',
+  },
+};
+
+/** The headers that tell the life of an operation, as it sends them. */
 function lifecycleFields(operation: Operation, sunset: Sunset): HeaderFields {
   const { headers, links = [] } = lifecycleHead(operation, sunset);
   return mapValues({ Link: links.join(', '), ...headers }, (example, name) => ({
@@ -57,9 +83,9 @@ const referTo = (fields: HeaderFields): object =>
   mapValues(fields, (_field, name) => ({ $ref: `#/components/headers/${name}` }));
 
 /** One answer for all codes of a status: a caller tells them apart by their code. */
-const toErrorResponse = (codes: readonly ErrorCode[], headers?: object): object => ({
+const toErrorResponse = (codes: readonly ErrorCode[], headers: object = {}): object => ({
   description: codes.map((code) => ERRORS[code].description).join(' '),
-  ...(headers && { headers }),
+  headers: { ...referTo(COMMON_FIELDS), ...headers },
   content: {
     'application/json': {
       schema: { $ref: '#/components/schemas/Error' },
@@ -70,25 +96,30 @@ const toErrorResponse = (codes: readonly ErrorCode[], headers?: object): object 
   },
 });
 
-function toErrorResponses(operation: Operation, fields: HeaderFields): Record<string, object> {
-  const codes = errorsOf(operation);
+function toErrorResponses(
+  operation: Operation,
+  fields: HeaderFields,
+  config: Told,
+): Record<string, object> {
+  const codes = errorsOf(operation, config);
+  const access = accessOf(config);
   const responses = codes.map((code) => {
     const { status } = ERRORS[code];
     const group = codes.filter((other) => ERRORS[other].status === status);
     if (REFUSALS.includes(code)) return [status, { $ref: `#/components/responses/${code}` }];
     const headers = group.includes('BAD_REQUEST')
       ? mapValues(fields, (field) => toHeader(field, false))
-      : referTo(fields);
+      : referTo({ ...fields, ...(access.errors.includes(code) && access.headers) });
     return [status, toErrorResponse(group, headers)];
   });
   return Object.fromEntries(responses);
 }
 
 /** Every answer of an operation. */
-export function toResponses(operation: Operation, sunset: Sunset): Record<string, object> {
+export function toResponses(operation: Operation, config: Told): Record<string, object> {
   const { result } = operation;
-  const fields = lifecycleFields(operation, sunset);
-  const headers = referTo({ ...fields, ...result.headers });
+  const fields = lifecycleFields(operation, config);
+  const headers = referTo({ ...COMMON_FIELDS, ...fields, ...result.headers });
   return {
     200: {
       description: result.description,
@@ -103,21 +134,22 @@ export function toResponses(operation: Operation, sunset: Sunset): Record<string
     ...('ETag' in result.headers && {
       304: { description: 'The caller has it already.', headers },
     }),
-    ...toErrorResponses(operation, fields),
+    ...toErrorResponses(operation, fields, config),
   };
 }
 
 /** What the answers of the operations have in common. */
-export function toComponents(operations: readonly Operation[], sunset: Sunset): object {
+export function toComponents(operations: readonly Operation[], config: Told): object {
   // Of a header that several have, the example is that of the first.
   const fields = operations
     .toReversed()
     .flatMap((operation) =>
-      Object.entries({ ...lifecycleFields(operation, sunset), ...operation.result.headers }),
+      Object.entries({ ...lifecycleFields(operation, config), ...operation.result.headers }),
     );
-  const codes = operations.flatMap(errorsOf);
+  const codes = operations.flatMap((operation) => errorsOf(operation, config));
+  const headers = { ...Object.fromEntries(fields), ...accessOf(config).headers };
   return {
-    headers: mapValues(Object.fromEntries(fields), (field) => toHeader(field, true)),
+    headers: mapValues({ ...COMMON_FIELDS, ...headers }, (field) => toHeader(field, true)),
     examples: Object.fromEntries(
       codes.map((code) => [code, { value: new StoreError(code).toJSON() }]),
     ),

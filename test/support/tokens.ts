@@ -1,0 +1,105 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import {
+  type CryptoKey,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWK,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+} from 'jose';
+
+const SECRET = 'the-secret-of-the-tests-0123456789';
+const ISSUER = 'https://login.example/';
+const AUDIENCE = 'pet-store';
+
+const AUTH = { AUTH: 'jwt', AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE };
+
+/** The environment of a gateway that trusts tokens signed with the secret of the tests. */
+export const AUTH_BY_SECRET = { ...AUTH, AUTH_SECRET: SECRET };
+
+/** The environment of a gateway that trusts the keys at a URL. */
+export const authByKeys = (url: string): Record<string, string> => ({
+  ...AUTH,
+  AUTH_JWKS_URL: url,
+});
+
+interface Signing {
+  header?: Partial<JWTHeaderParameters>;
+  key?: CryptoKey | Uint8Array;
+}
+
+/** What a token says; `exp` and `nbf` in seconds from now. */
+type Claims = Readonly<Record<string, unknown>>;
+
+const fromNow = (claim: unknown): unknown =>
+  typeof claim === 'number' ? Math.floor(Date.now() / 1000) + claim : claim;
+
+/** Makes a token that is valid for a minute, but for what is given. */
+export function mint(given: Claims = {}, { header, key }: Signing = {}): Promise<string> {
+  const claims: Claims = { sub: 'ann', iss: ISSUER, aud: AUDIENCE, exp: 60, ...given };
+  const { exp, nbf } = claims;
+  return new SignJWT({ ...claims, exp: fromNow(exp), nbf: fromNow(nbf) } as JWTPayload)
+    .setProtectedHeader({ alg: 'HS256', ...header })
+    .sign(key ?? new TextEncoder().encode(SECRET));
+}
+
+export const bearing = (token: string): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+});
+
+/** The header of a caller with these scopes. */
+export const withScopes = async (...scopes: string[]): Promise<Record<string, string>> =>
+  bearing(await mint({ scope: scopes.join(' ') }));
+
+/** A key of an issuer. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly publicJwk: JWK;
+  /** The public key as a file that anybody may have. */
+  readonly publicPem: string;
+  /** Makes a token signed with it. */
+  readonly mint: (claims?: Claims) => Promise<string>;
+}
+
+export async function createKey(kid: string, alg = 'ES256'): Promise<SigningKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  return {
+    kid,
+    publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' },
+    publicPem: await exportSPKI(publicKey),
+    mint: (claims) => mint(claims, { header: { alg, kid }, key: privateKey }),
+  };
+}
+
+/** A server with the public keys of an issuer. */
+export interface KeyServer {
+  readonly url: string;
+  /** How often it was asked. */
+  asked: number;
+  /** What it answers from now on; nothing where it is down. */
+  keys: readonly SigningKey[] | undefined;
+  close(): Promise<void>;
+}
+
+export async function startKeyServer(...keys: SigningKey[]): Promise<KeyServer> {
+  const server = createServer((_request, response) => {
+    keyServer.asked += 1;
+    response.statusCode = keyServer.keys ? 200 : 500;
+    response.end(JSON.stringify({ keys: keyServer.keys?.map(({ publicJwk }) => publicJwk) }));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const keyServer: KeyServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`,
+    asked: 0,
+    keys,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+  return keyServer;
+}
