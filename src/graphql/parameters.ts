@@ -3,28 +3,25 @@ import type { IncomingMessage } from 'node:http';
 
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 
+import type { Limits } from '../config.ts';
 import { StoreError } from '../errors.ts';
+import { documentIdOf, type DocumentParams } from './documents.ts';
 
-const MAX_BYTES = 1_000_000;
-// Documents are kept, parsed, for the next time. Values belong into variables, which are not.
-const MAX_DOCUMENT = 50_000;
-// Five times what introspection takes, and few enough to be parsed and validated at once.
-const MAX_TOKENS = 5000;
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** Reads a body of at most MAX_BYTES; the rest of a larger one is thrown away as it comes. */
-function readBody(request: IncomingMessage): Promise<Buffer> {
+/** Reads a body; the rest of one that is too large is thrown away as it comes. */
+function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes <= MAX_BYTES) {
+      if (bytes <= maxBodyBytes) {
         chunks.push(chunk);
       } else {
         chunks.length = 0;
         reject(
-          new StoreError('PAYLOAD_TOO_LARGE', `The body can have at most ${MAX_BYTES} bytes.`),
+          new StoreError('PAYLOAD_TOO_LARGE', `The body can have at most ${maxBodyBytes} bytes.`),
         );
       }
     });
@@ -41,35 +38,39 @@ function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** The parameters of GraphQL over HTTP; others are ignored, as it asks. */
-function pick({ query, variables, operationName, extensions }: GraphQLParams): GraphQLParams {
-  if (typeof query !== 'string' || query === '') {
+/** The parameters of GraphQL over HTTP and the document's id; others are ignored, as it asks. */
+function pick(given: GraphQLParams, { maxDocumentLength }: Limits): DocumentParams {
+  const { query, variables, operationName, extensions } = given;
+  if (query != null && typeof query !== 'string') {
     throw new StoreError('BAD_REQUEST', 'query has to be a string with a GraphQL document.');
   }
-  if (query.length > MAX_DOCUMENT) {
+  // Documents are kept, parsed, for the next time. Values belong into variables, which are not.
+  if (query && query.length > maxDocumentLength) {
     throw new StoreError(
-      'BAD_REQUEST',
-      `The document can have at most ${MAX_DOCUMENT} characters; values can go into variables.`,
+      'DOCUMENT_TOO_LARGE',
+      `The document can have at most ${maxDocumentLength} characters; values can go into variables.`,
     );
   }
   if (operationName != null && typeof operationName !== 'string') {
     throw new StoreError('BAD_REQUEST', 'operationName has to be a string.');
   }
+  const documentId = documentIdOf(given);
   return {
-    query,
+    ...(query && { query }),
+    ...(documentId && { documentId }),
     ...(variables != null && { variables }),
     ...(operationName && { operationName }),
     ...(extensions != null && { extensions }),
   };
 }
 
-function fromBody(body: Buffer): GraphQLParams {
+function fromBody(body: Buffer, limits: Limits): DocumentParams {
   if (!isUtf8(body)) throw new StoreError('BAD_REQUEST', 'The body is not UTF-8.');
   const json = parseJson(body.toString(), 'The body');
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new StoreError('BAD_REQUEST', 'The body has to be one JSON object.');
   }
-  return pick(json);
+  return pick(json, limits);
 }
 
 /**
@@ -77,32 +78,45 @@ function fromBody(body: Buffer): GraphQLParams {
  * can post here.
  * @throws StoreError
  */
-export async function readPost(request: IncomingMessage): Promise<GraphQLParams> {
+export async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
   if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
     throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
   }
-  return fromBody(await readBody(request));
+  return fromBody(await readBody(request, limits), limits);
 }
 
-function fromUrl(url: string): GraphQLParams {
-  const { searchParams } = new URL(url, 'http://localhost');
+const PREFLIGHTED = 'apollo-require-preflight';
+
+/**
+ * Refuses what a page of another site makes a browser ask, which takes no preflight: the page would
+ * not see the answer, but could make visitors run costly queries (https://www.w3.org/TR/fetch-metadata/).
+ */
+function refuseOtherSites({ headers }: IncomingMessage): void {
+  const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = headers;
+  if (site === 'none' || site === 'same-origin' || preflighted) return;
+  throw new StoreError(
+    'FORBIDDEN',
+    'A GET of a page of another site needs the header Apollo-Require-Preflight, with any value.',
+  );
+}
+
+function readGet(request: IncomingMessage, limits: Limits): DocumentParams {
+  refuseOtherSites(request);
+  const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
   const json = Object.entries(Object.fromEntries(searchParams)).map(([name, text]) =>
     name === 'variables' || name === 'extensions'
       ? [name, text === '' ? null : parseJson(text, name)]
       : [name, text === '' ? null : text],
   );
-  return pick(Object.fromEntries(json));
+  return pick(Object.fromEntries(json), limits);
 }
 
 /** Takes the place of Yoga's own parsers; its limit costs neither a stream nor a second Request. */
-export function useParameters(): Plugin<object, { req: IncomingMessage }> {
+export function useParameters(limits: Limits): Plugin<object, { req: IncomingMessage }> {
   return {
-    onParse: ({ parseFn, setParseFn }) => {
-      setParseFn((source, options) => parseFn(source, { ...options, maxTokens: MAX_TOKENS }));
-    },
     onRequestParse: ({ request, serverContext: { req }, setRequestParser }) => {
-      if (request.method === 'GET') setRequestParser(() => fromUrl(req.url ?? '/'));
-      if (request.method === 'POST') setRequestParser(() => readPost(req));
+      if (request.method === 'GET') setRequestParser(() => readGet(req, limits));
+      if (request.method === 'POST') setRequestParser(() => readPost(req, limits));
     },
   };
 }

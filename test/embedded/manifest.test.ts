@@ -1,0 +1,138 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+import { describe, expect, it } from 'vitest';
+
+import { startGateway } from '../support/gateway.ts';
+import { hashOf, withFolder } from '../support/manifest.ts';
+
+interface End {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+const run = promisify(execFile);
+
+/** Runs what `npm run manifest` runs. */
+async function runManifest(...args: string[]): Promise<End> {
+  try {
+    const script = ['--import', 'tsx', 'src/graphql/make-manifest.ts'];
+    return { code: 0, ...(await run(process.execPath, [...script, ...args])) };
+  } catch (error) {
+    return error as End;
+  }
+}
+
+/** Makes the manifest of some files, and gives its text with what was said. */
+const make = (files: Record<string, string>): Promise<{ end: End; made: string | undefined }> =>
+  withFolder(async (folder) => {
+    for (const [name, text] of Object.entries(files)) {
+      const file = join(folder, 'app', name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    const target = join(folder, 'made.json');
+    const { code, stdout, stderr } = await runManifest(join(folder, 'app'), target);
+    const end = { code, stdout, stderr: stderr.replaceAll(`${join(folder, 'app')}/`, '') };
+    return { end, made: code === 0 ? readFileSync(target, 'utf8') : undefined };
+  });
+
+const PETS = 'query Pets { pets(first: 1) { nodes { ...Shown } } }';
+const SHOWN = 'fragment Shown on Pet { id ...Named }';
+const NAMED = 'fragment Named on Pet { name }\nfragment Unused on Pet { status }';
+const TEXT = `query Pets {
+  pets(first: 1) {
+    nodes {
+      ...Shown
+    }
+  }
+}
+
+fragment Named on Pet {
+  name
+}
+
+fragment Shown on Pet {
+  id
+  ...Named
+}`;
+const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
+
+describe('npm run manifest', () => {
+  it('writes each operation with the fragments it uses, in whichever files they are', async () => {
+    const [{ made }, elsewhere] = await Promise.all([
+      make({
+        'pets.graphql': `${PETS} ${COUNT}`,
+        'shared/shown.graphql': SHOWN,
+        'shared/named.graphql': NAMED,
+        'shared/other.txt': 'not GraphQL',
+      }),
+      make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS }),
+    ]);
+    expect(Object.entries(JSON.parse(made ?? ''))).toEqual([
+      [hashOf(COUNT), COUNT],
+      [hashOf(TEXT), TEXT],
+    ]);
+    expect(elsewhere.made).toBe(made);
+  });
+
+  it('writes what a gateway takes', () =>
+    withFolder(async (folder) => {
+      writeFileSync(join(folder, 'count.graphql'), COUNT);
+      const file = join(folder, 'made.json');
+      const { stdout } = await run('npm', ['run', '--silent', 'manifest', '--', folder, file]);
+      expect(stdout).toBe(`Trusted documents in ${file}: 1\n`);
+      const gateway = await startGateway({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: file });
+      const response = await fetch(`${gateway.url}/graphql?documentId=sha256:${hashOf(COUNT)}`);
+      expect(await response.json()).toEqual({ data: { pets: { totalCount: 0 } } });
+      await gateway.close();
+    }));
+
+  it('tells file and line of everything that is wrong', async () => {
+    const { end } = await make({
+      'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
+      'b.graphql': '# twice\nquery Same { ...Missing }\ntype A { b: Int }',
+    });
+    expect(end.code).toBe(1);
+    expect(end.stdout).toBe('');
+    expect(end.stderr.trimEnd().split('\n').toSorted()).toEqual([
+      'a.graphql:1, b.graphql:2: There can be only one operation named "Same".',
+      'a.graphql:3: The operation has no name.',
+      expect.stringMatching(/^a\.graphql:4: Cannot query field "x" on type /),
+      'b.graphql:2: Unknown fragment "Missing".',
+      'b.graphql:3: The "A" definition is not executable.',
+    ]);
+  });
+
+  it('tells file and line of what is not GraphQL', async () => {
+    const { end } = await make({ 'a.graphql': '\nquery {', 'b.graphql': 'what' });
+    expect(end).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: [
+        'a.graphql:2: Syntax Error: Expected Name, found <EOF>.\n',
+        'b.graphql:1: Syntax Error: Unexpected Name "what".\n',
+      ].join(''),
+    });
+  });
+
+  it('says what it needs', async () => {
+    const [nothing, nowhere, missing] = await Promise.all([
+      make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' }),
+      runManifest(),
+      runManifest('no/such/folder'),
+    ]);
+    expect(nothing.end).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/has no operation in any \.graphql file\.\n$/),
+    });
+    expect(nowhere).toMatchObject({
+      code: 1,
+      stderr: 'Say where: npm run manifest -- <folder> [file]\n',
+    });
+    expect(missing).toMatchObject({ code: 1, stderr: 'no/such/folder is not a folder.\n' });
+  });
+});

@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The id of a document that everybody can compute. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** A manifest as Relay's compiler and GraphQL Code Generator write it. */
+export const toManifest = (...texts: string[]): Record<string, string> =>
+  Object.fromEntries(texts.map((text) => [hashOf(text), text]));
+
+/** Gives a folder that is there while it is used. */
+export async function withFolder<Result>(
+  use: (folder: string) => Promise<Result> | Result,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'documents-'));
+  try {
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Gives a manifest's file that is there while it is used: the start of a gateway is long enough. */
+export const withManifest = <Result>(
+  content: unknown,
+  use: (file: string) => Promise<Result> | Result,
+): Promise<Result> =>
+  withFolder((folder) => {
+    const file = join(folder, 'trusted.json');
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+    return use(file);
+  });
