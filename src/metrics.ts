@@ -17,12 +17,20 @@ export interface PoolUse {
   readonly waiting: number;
 }
 
+/** How a request ended. */
+interface Ending {
+  readonly method: string | undefined;
+  /** The template of its path. */
+  readonly route: string;
+  readonly status: number | 'aborted';
+}
+
 /** What one gateway counts. */
 export interface Metrics {
   /** Counts one call of each operation: method and path template, or a schema coordinate. */
   readonly countCalls: (operations: Iterable<string>, headers: IncomingHttpHeaders) => void;
-  /** Starts the clock of a request; what it gives is called when the answer has ended. */
-  readonly startRequest: (method?: string) => (route: string, status: number | 'aborted') => void;
+  /** Takes how a request ended, and how many milliseconds that took. */
+  readonly observeRequest: (ending: Ending, ms: number) => void;
   /** Gives what takes the size of each batch of a loader. */
   readonly batchesOf: (loader: string) => (size: number) => void;
   /** Everything to show: this gateway's registry and that of the process. */
@@ -114,12 +122,9 @@ export function createMetrics(poolUse?: () => PoolUse): Metrics {
       const caller = callerOf(headers);
       for (const operation of operations) calls.inc({ operation, caller });
     },
-    startRequest: (given = '') => {
-      const start = performance.now();
-      const method = METHODS.has(given) ? given : 'other';
-      return (route, status) => {
-        requests.observe({ method, route, status }, (performance.now() - start) / 1000);
-      };
+    observeRequest: ({ method = '', route, status }, ms) => {
+      const known = METHODS.has(method) ? method : 'other';
+      requests.observe({ method: known, route, status }, ms / 1000);
     },
     batchesOf: (loader) => (size) => batches.observe({ loader }, size),
     registries: [registry, processMetrics()],

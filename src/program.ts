@@ -13,7 +13,7 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
   let log = createLog('error');
   try {
     const config = readConfig();
-    log = createLog(config.logLevel);
+    log = createLog(config.logLevel, config.production);
     // graphql-js forgets a promise of a list in which an item before it failed: no reason to end.
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'A promise failed unseen.'),

@@ -5,11 +5,11 @@ import { forgetOldKeys } from './database/idempotency.ts';
 import { openDatabase } from './database/open.ts';
 import type { Log } from './log.ts';
 
-/** Says where the gateway can be reached. */
-export function announce(address: string, port: number, log: Log): void {
+/** Says where the gateway can be reached, with the sentence that others wait for at the end. */
+export function announce(address: string, port: number, config: Config, log: Log): void {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
   log.info(`Listening on ${url}`);
-  log.info(`GraphiQL: ${url}/graphql`);
 }
 
 const FORGET_EVERY_MS = 600_000;
@@ -36,7 +36,7 @@ export async function serve(config: Config, log: Log): Promise<() => Promise<voi
   const bound = server.address();
   if (cluster.isPrimary && bound !== null && typeof bound === 'object') {
     log.info(`Database: ${db.description}`);
-    announce(bound.address, bound.port, log);
+    announce(bound.address, bound.port, config, log);
   }
   // Prisma's query compiler takes 0.2 s to load: the first caller needn't wait. Opens no connection.
   db.prisma.$connect().catch((error: unknown) => {

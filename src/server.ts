@@ -1,43 +1,41 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
-import { type Duplex, Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 import Negotiator from 'negotiator';
 
+import { createIdentify } from './access.ts';
 import type { Config } from './config.ts';
-import type { Context } from './context.ts';
+import type { Context, Exchange } from './context.ts';
 import type { Database } from './database/database.ts';
 import { toStoreError } from './database/failure.ts';
-import { type ErrorCode, StoreError } from './errors.ts';
-import { answerPost, plainTypeOf } from './graphql/post.ts';
+import { StoreError } from './errors.ts';
+import { createPostHandler, plainTypeOf } from './graphql/post.ts';
 import { createGraphqlHandler, type GraphqlHandler } from './graphql/yoga.ts';
-import { type Answer, errorAnswer, type Question, withHead } from './http/answer.ts';
+import { ALLOWED, type Answer, errorAnswer, type Question, withHead } from './http/answer.ts';
 import { serveAsset } from './http/asset.ts';
 import { createCors } from './http/cors.ts';
+import { canBeRebound } from './http/host.ts';
+import { createRefuser } from './http/refusal.ts';
 import { createRouter, type Match } from './http/router.ts';
+import { NO_SNIFFING, send } from './http/send.ts';
 import { createLoaders } from './loaders.ts';
 import type { Log } from './log.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { renderGraphiql } from './pages/graphiql.ts';
+import { logRequest, noteCode, type RequestRecord, requestIdOf } from './request-record.ts';
 import { createRoutes } from './routes.ts';
 import { type Stopping, stopServer } from './stop.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers keep a connection for a minute: one that we end first may be in use by then.
 const KEEP_ALIVE_MS = 65_000;
-const JSON_TYPE = 'application/json; charset=utf-8';
-const ALLOWED = 'GET, HEAD';
 
 interface Parts {
+  readonly config: Config;
   readonly graphql: GraphqlHandler;
+  readonly post: ReturnType<typeof createPostHandler>;
   readonly graphiql: (question: Pick<Question, 'headers'>) => Promise<Answer>;
   readonly findRoute: ReturnType<typeof createRouter>;
+  readonly metrics: Metrics;
   readonly log: Log;
 }
 
@@ -60,7 +58,7 @@ const isReading = ({ method }: IncomingMessage): boolean => method === 'GET' || 
 /** Asks the route of a path; an error of it is an answer too. */
 async function ask(
   { log }: Parts,
-  request: IncomingMessage,
+  { req: request, record }: Exchange,
   { match, search }: Target,
 ): Promise<Answer> {
   if (!match) return errorAnswer(new StoreError('NOT_FOUND'));
@@ -75,7 +73,7 @@ async function ask(
   } catch (error) {
     const storeError = toStoreError(error);
     const { status, message, cause } = storeError;
-    if (status >= 500) log.error({ err: cause ?? storeError, url: request.url }, message);
+    if (status >= 500) log.error({ err: cause ?? storeError, requestId: record.id }, message);
     return withHead(errorAnswer(storeError), route.head);
   }
 }
@@ -84,85 +82,67 @@ async function ask(
 const routeOf = ({ path, match }: Target): string =>
   path === '/graphql' ? path : (match?.route.path ?? 'other');
 
-async function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers, links = [], body }: Answer,
-): Promise<void> {
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers ?? {})) response.appendHeader(name, value);
-  if (status !== 304 && !response.hasHeader('Content-Type')) {
-    response.setHeader('Content-Type', JSON_TYPE);
-  }
-  if (links.length > 0) response.setHeader('Link', links.join(', '));
-  if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    if (status !== 304) response.setHeader('Content-Length', Buffer.byteLength(body));
-    response.end(body);
-  } else if (request.method === 'HEAD') {
-    response.end();
-  } else {
-    // Waits for a slow reader, and stops the query when the reader leaves.
-    await pipeline(Readable.from(body, { objectMode: false }), response);
-  }
-}
-
 const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
 
 /** Whether a person looks at /graphql: who would rather have HTML than any answer of GraphQL. */
 const isGraphiqlRequest = (request: IncomingMessage): boolean =>
   isReading(request) && new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
 
-async function respond(
-  parts: Parts,
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: Target,
-): Promise<void> {
-  if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-    const error = new StoreError('BAD_REQUEST', 'A Host header is needed (RFC 9112 §3.2).');
-    return send(request, response, withHead(errorAnswer(error), target.match?.route.head));
+/** Why a request is refused whatever it asks for. */
+function findRefusal(
+  { config }: Parts,
+  { httpVersion, headers, url = '/' }: IncomingMessage,
+): StoreError | undefined {
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    return new StoreError('BAD_REQUEST', 'A Host header is needed (RFC 9112 §3.2).');
   }
-  if (target.path !== '/graphql') {
-    return send(request, response, await ask(parts, request, target));
+  if (config.checksHost && headers.host !== undefined && canBeRebound(headers.host)) {
+    return new StoreError('MISDIRECTED_REQUEST');
   }
-  if (isGraphiqlRequest(request)) {
+  const { maxUrlBytes } = config.limits;
+  if (url.length <= maxUrlBytes) return undefined;
+  return new StoreError('URI_TOO_LONG', `The URL can have at most ${maxUrlBytes} bytes.`);
+}
+
+async function respond(parts: Parts, exchange: Exchange, target: Target): Promise<void> {
+  const { req: request, res: response, record } = exchange;
+  const refusal = findRefusal(parts, request);
+  if (refusal || target.path !== '/graphql') {
+    const answer = refusal
+      ? withHead(errorAnswer(refusal), target.match?.route.head)
+      : await ask(parts, exchange, target);
+    if (answer.code) noteCode(record, answer.code);
+    return send(request, response, answer);
+  }
+  if (parts.config.graphiql && isGraphiqlRequest(request)) {
     return send(request, response, await parts.graphiql(request));
   }
   const type = plainTypeOf(request);
-  if (type) return answerPost(parts.graphql, parts.log, { req: request, res: response, type });
+  if (type) return parts.post(exchange, type);
+  // A document that is not found by its hash may be found the next time.
+  response.setHeader('Cache-Control', 'no-store');
   // node:http leaves the body out of an answer to HEAD by itself.
   if (request.method === 'HEAD') request.method = 'GET';
   // Yoga builds a URL of both, and shows its stack to the caller where that fails.
   request.url = target.path + target.search;
   request.headers.host = 'localhost';
-  await parts.graphql(request, response);
+  await parts.graphql(request, response, { record });
 }
 
-const REFUSALS: Record<string, ErrorCode> = {
-  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
-  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
-};
-
-/** Answers what node:http makes no request of. */
-function refuse(code: ErrorCode, socket: Duplex): void {
-  if (!socket.writable) return void socket.destroy();
-  const refusal = new StoreError(code);
-  const body = JSON.stringify(refusal);
-  const allow = code === 'METHOD_NOT_ALLOWED' ? `Allow: ${ALLOWED}\r\n` : '';
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${allow}Content-Type: ${JSON_TYPE}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    // Nobody else closes what the caller keeps, and a stop would wait for it.
-    () => socket.destroy(),
-  );
+/** Counts a request and writes its line when it has ended. */
+function watchEnd({ log, metrics }: Parts, { req, res, record }: Exchange, target: Target): void {
+  const start = performance.now();
+  // A HEAD becomes a GET on its way.
+  const { method } = req;
+  res.once('close', () => {
+    const ms = performance.now() - start;
+    const route = routeOf(target);
+    const status = res.writableFinished ? res.statusCode : 'aborted';
+    metrics.observeRequest({ method, route, status }, ms);
+    const level = target.match?.route.isAside ? 'debug' : 'info';
+    logRequest(log, record, { level, method, route, status, ms });
+  });
 }
-
-/**
- * Whether a refusal would be taken for what it is, given the last answer of the connection: in its
- * middle it would be a part of it, and after it a second one.
- */
-const canRefuse = (last?: ServerResponse): boolean =>
-  !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
 /** A gateway that can listen. */
 export interface Gateway {
@@ -175,33 +155,40 @@ export interface Gateway {
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const stopping: Stopping = { now: false };
   const metrics = createMetrics(db.poolUse);
-  const context: Context = { db, loaders: createLoaders(db, metrics) };
+  const context: Context = {
+    db,
+    loaders: createLoaders(db, metrics, config.limits.maxListSize),
+    identify: createIdentify(config.auth),
+  };
+  const graphql = createGraphqlHandler(context, config, log, metrics);
   const parts: Parts = {
-    graphql: createGraphqlHandler(context, log, metrics),
+    config,
+    graphql,
+    post: createPostHandler(graphql, config, log),
     graphiql: serveAsset(renderGraphiql),
     findRoute: createRouter(createRoutes(context, config, stopping, metrics)),
+    metrics,
     log,
   };
   const share = createCors(config);
-  const lastAnswers = new WeakMap<Duplex, ServerResponse>();
+  const { watch, refuse, refuseFor } = createRefuser(log);
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     if (stopping.now) response.shouldKeepAlive = false;
-    lastAnswers.set(request.socket, response);
+    response.setHeader(...NO_SNIFFING);
+    watch(request, response);
     const target = toTarget(parts, request);
-    const observe = metrics.startRequest(request.method);
-    response.once('close', () => {
-      observe(routeOf(target), response.writableFinished ? response.statusCode : 'aborted');
-    });
+    const record: RequestRecord = { id: requestIdOf(request.headers) };
+    response.setHeader('X-Request-Id', record.id);
+    const exchange = { req: request, res: response, record };
+    watchEnd(parts, exchange, target);
     const cutOff = (error: unknown): void => {
       // Nothing can be said any more: the answer has begun, or its reader is gone.
-      if (!request.destroyed) log.error({ err: error, url: request.url }, 'An answer was cut off.');
+      if (!request.destroyed) {
+        log.error({ err: error, requestId: record.id }, 'An answer was cut off.');
+      }
       response.destroy();
     };
-    share(request, response, () => void respond(parts, request, response, target).catch(cutOff));
-  };
-  const refuseOn = (code: ErrorCode, socket: Duplex): void => {
-    if (canRefuse(lastAnswers.get(socket))) refuse(code, socket);
-    else socket.destroy();
+    share(request, response, () => void respond(parts, exchange, target).catch(cutOff));
   };
   // Without these node:http would refuse in its own words, not with the error object.
   const options = {
@@ -209,14 +196,17 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     // Requests that take too long are looked for so often, every 30 seconds by default.
     connectionsCheckingInterval: Math.min(config.requestTimeoutMs, TIMEOUT_CHECK_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: config.limits.maxHeaderBytes,
     requireHostHeader: false,
   };
   const server = createServer(options, listener)
     .on('checkExpectation', listener)
-    .on('connect', (_request, socket) => refuseOn('METHOD_NOT_ALLOWED', socket))
-    .on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      if (error.code === 'ECONNRESET') socket.destroy();
-      else refuseOn(REFUSALS[error.code ?? ''] ?? 'BAD_REQUEST', socket);
-    });
+    .on('connect', (_request, socket) => refuse('METHOD_NOT_ALLOWED', socket))
+    .on('clientError', refuseFor);
+  // Of an answer that nobody reads there is as much in memory as the network hasn't taken. Whoever
+  // waits for any other limit is told so first.
+  const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
+  const statementMs = connectTimeoutMs + statementTimeoutMs;
+  server.timeout = 2 * Math.max(requestTimeoutMs, answerTimeoutMs, statementMs);
   return { server, stop: () => stopServer(server, stopping, config, log) };
 }

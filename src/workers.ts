@@ -44,7 +44,7 @@ export async function startWorkers(config: Config, log: Log): Promise<() => Prom
   };
   cluster.on('exit', (worker) => void replace(worker));
   cluster.on('listening', (_worker, { address, port }) => {
-    if (!announced) announce(address, port, log);
+    if (!announced) announce(address, port, config, log);
     announced = true;
   });
   answerScrapes();

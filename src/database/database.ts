@@ -62,7 +62,12 @@ const logged =
 /** Makes a Database of a driver; at log level debug every statement is logged. */
 export function createDatabase(driver: Driver, log: Log): Database {
   const { adapter, description, transactionLimits, poolUse, disconnect } = driver;
-  const prisma = new PrismaClient({ adapter, log: [{ emit: 'event', level: 'query' }] });
+  const prisma = new PrismaClient({
+    adapter,
+    log: [{ emit: 'event', level: 'query' }],
+    // Its messages would have the values that a call was given.
+    errorFormat: 'minimal',
+  });
   const debugging = log.isLevelEnabled('debug');
   if (debugging) {
     prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));

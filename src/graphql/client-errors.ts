@@ -1,9 +1,14 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
+import type { Config } from '../config.ts';
 import { toStoreError } from '../database/failure.ts';
 import { type ErrorCode, ERRORS, InputError, StoreError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { noteCode, type RequestRecord } from '../request-record.ts';
+
+/** Whether callers may know the schema. */
+type Shown = Pick<Config, 'introspection'>;
 
 const isCode = (code: unknown): code is ErrorCode => typeof code === 'string' && code in ERRORS;
 
@@ -23,7 +28,10 @@ function isAboutRequest(error: GraphQLError): boolean {
 
 // graphql-js tells the place of a bad variable in its message alone: … at "input.items[0].name"; …
 const VARIABLE = /^Variable "\$(\w+)"/;
-const PLACE = /.* at "([^"]+)"; /s;
+// Anchored: from every place of a long message it would search the whole rest.
+const PLACE = /^.* at "([^"]+)"; /s;
+// Messages quote what callers sent, each of many the whole of it.
+const MAX_MESSAGE = 1000;
 
 function variablePath(message: string): string[] | undefined {
   const variable = VARIABLE.exec(message)?.[1];
@@ -35,6 +43,12 @@ function variablePath(message: string): string[] | undefined {
   );
 }
 
+/** Leaves out the middle of a long message: where it is from and why are at its ends. */
+const shorten = (message: string): string =>
+  message.length > MAX_MESSAGE
+    ? `${message.slice(0, MAX_MESSAGE / 2)} … ${message.slice(-MAX_MESSAGE / 2)}`.toWellFormed()
+    : message;
+
 function codeOf(error: GraphQLError): ErrorCode {
   const { code, http } = error.extensions;
   if (http?.status === 405) return 'METHOD_NOT_ALLOWED';
@@ -42,13 +56,19 @@ function codeOf(error: GraphQLError): ErrorCode {
   return VARIABLE.test(error.message) || error.path ? 'INVALID_INPUT' : 'BAD_REQUEST';
 }
 
+// graphql-js 16 has no option to leave out what it guesses was meant.
+const SUGGESTION =
+  / Did you mean (?:the enum value |to use an inline fragment on )?"[^"]+"(?:,? (?:or )?"[^"]+")*\?$/;
+
 /** An error about the request, with its code, status and the place of a bad variable. */
-function toRequestError(error: GraphQLError): GraphQLError {
+function toRequestError(error: GraphQLError, { introspection }: Shown): GraphQLError {
+  const told = introspection ? error.message : error.message.replace(SUGGESTION, '');
+  const message = shorten(told);
   const code = codeOf(error);
   const { status } = ERRORS[code];
   const isValue = code === 'INVALID_INPUT' || code === 'INVALID_ID';
   const path = isValue && !error.path ? variablePath(error.message) : undefined;
-  return new GraphQLError(error.message, {
+  return new GraphQLError(message, {
     nodes: error.nodes ?? null,
     source: error.source ?? null,
     positions: error.positions ?? null,
@@ -56,21 +76,19 @@ function toRequestError(error: GraphQLError): GraphQLError {
     extensions: {
       code,
       status,
-      ...(path && { issues: [{ path, message: error.message }] }),
+      ...(path && { issues: [{ path, message }] }),
       ...(!error.path && { http: error.extensions.http ?? { status } }),
     },
   });
 }
 
-const TOO_DEEP = 'The document is nested too deep.';
-
-/** graphql-js reads documents by recursion, so that a deep one runs out of stack. */
-const isTooDeep = (error: unknown): boolean =>
-  error instanceof RangeError && error.message.includes('call stack');
+/** An error as GraphQL passes it on until it is told to the caller. */
+export const toFailure = (originalError: Error): GraphQLError =>
+  new GraphQLError(originalError.message, { originalError });
 
 /** An error of the store, with what it tells besides code and status. */
 function toGraphqlError(error: StoreError, { nodes, path }: Place): GraphQLError {
-  const { code, status, message } = error;
+  const { code, status, message, headers } = error;
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     path: path ?? null,
@@ -78,7 +96,7 @@ function toGraphqlError(error: StoreError, { nodes, path }: Place): GraphQLError
       code,
       status,
       ...(error instanceof InputError && { issues: error.issues }),
-      ...(!path && { http: { status } }),
+      ...(!path && { http: { status, headers } }),
     },
   });
 }
@@ -87,34 +105,51 @@ function toGraphqlError(error: StoreError, { nodes, path }: Place): GraphQLError
  * The error a caller gets for anything that went wrong: an error of the store or about the request
  * as it is, anything else as INTERNAL_SERVER_ERROR or SERVICE_UNAVAILABLE, its cause logged.
  */
-function toClientError(error: GraphQLError, log: Log): GraphQLError {
-  if (isAboutRequest(error)) return toRequestError(error);
-  const cause = error.originalError;
-  const storeError = isTooDeep(cause)
-    ? new StoreError('BAD_REQUEST', TOO_DEEP)
-    : toStoreError(cause);
+function toClientError(
+  error: GraphQLError,
+  { introspection }: Shown,
+  log: Log,
+  { id }: RequestRecord,
+): GraphQLError {
+  if (isAboutRequest(error)) return toRequestError(error, { introspection });
+  const storeError = toStoreError(error.originalError);
   if (storeError.status >= 500) {
-    log.error({ err: storeError.cause ?? storeError, path: error.path }, storeError.message);
+    log.error(
+      { err: storeError.cause ?? storeError, requestId: id, path: error.path },
+      storeError.message,
+    );
   }
   return toGraphqlError(storeError, error);
 }
 
 /** The only place where errors leave GraphQL: whatever was thrown, it goes by toClientError. */
-export function toClientResult(result: ExecutionResult, log: Log): ExecutionResult {
+export function toClientResult(
+  result: ExecutionResult,
+  shown: Shown,
+  log: Log,
+  record: RequestRecord,
+): ExecutionResult {
   if (!result.errors) return result;
-  return { ...result, errors: result.errors.map((error) => toClientError(error, log)) };
+  const errors = result.errors.map((error) => toClientError(error, shown, log, record));
+  for (const { extensions } of errors) {
+    if (isCode(extensions.code)) noteCode(record, extensions.code);
+  }
+  return { ...result, errors };
 }
 
 /** Answers errors as callers are to see them. */
-export function useClientErrors(log: Log): Plugin {
+export function useClientErrors(shown: Shown, log: Log): Plugin<object, { record: RequestRecord }> {
   return {
     onResultProcess: (event) => {
-      if ('errors' in event.result) event.setResult(toClientResult(event.result, log));
+      const { result, serverContext } = event;
+      if (!('errors' in result)) return;
+      event.setResult(toClientResult(result, shown, log, serverContext.record));
     },
     onResponse: (event) => {
       const { status, headers } = event.response;
       if (status !== 406) return;
       headers.set('content-type', 'application/json; charset=utf-8');
+      noteCode(event.serverContext.record, 'NOT_ACCEPTABLE');
       const body = JSON.stringify(new StoreError('NOT_ACCEPTABLE'));
       event.setResponse(new event.fetchAPI.Response(body, { status, headers }));
     },

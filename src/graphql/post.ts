@@ -1,15 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
 import type { ExecutionResult } from 'graphql';
-import {
-  createGraphQLError,
-  type FetchAPI,
-  isAsyncIterable,
-  processRegularResult,
-} from 'graphql-yoga';
+import { type FetchAPI, isAsyncIterable, processRegularResult } from 'graphql-yoga';
 
+import type { Config, Limits } from '../config.ts';
+import type { Exchange } from '../context.ts';
 import type { Log } from '../log.ts';
-import { toClientResult } from './client-errors.ts';
+import { toClientResult, toFailure } from './client-errors.ts';
 import { readPost } from './parameters.ts';
 import type { GraphqlHandler } from './yoga.ts';
 
@@ -49,32 +46,36 @@ const PLAIN = { Response: PlainResponse } as unknown as FetchAPI;
 /** Executes the operation of a POST as Yoga does: whatever goes wrong is a result too. */
 async function execute(
   yoga: GraphqlHandler,
-  req: IncomingMessage,
-  res: ServerResponse,
+  limits: Limits,
+  { req, res, record }: Exchange,
 ): Promise<ExecutionResult> {
   try {
-    const params = await readPost(req);
-    const result = await yoga.getResultForParams({ params, request: POST }, { req, res });
+    const params = await readPost(req, limits);
+    // Yoga adds to the context that it gets. A spread would make an object that V8 is slow with.
+    const result = await yoga.getResultForParams({ params, request: POST }, { req, res, record });
     if (!result || isAsyncIterable(result)) throw new Error('The schema has no subscriptions.');
     return result;
   } catch (error) {
-    const originalError = error instanceof Error ? error : new Error(String(error));
-    return { errors: [createGraphQLError(originalError.message, { originalError })] };
+    return { errors: [toFailure(error instanceof Error ? error : new Error(String(error)))] };
   }
 }
 
 /**
- * Answers a POST from node:http to node:http, past Yoga's Request and Response, which take longer
- * than a small operation. Yoga's plugins, its executor and its rules for the answer stay.
+ * Makes what answers a POST from node:http to node:http, past Yoga's Request and Response, which take
+ * longer than a small operation. Yoga's plugins, its executor and its rules for the answer stay.
  */
-export async function answerPost(
+export function createPostHandler(
   yoga: GraphqlHandler,
+  config: Config,
   log: Log,
-  { req, res, type }: { req: IncomingMessage; res: ServerResponse; type: string },
-): Promise<void> {
-  const result = toClientResult(await execute(yoga, req, res), log);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const { body, init } = processRegularResult(result, PLAIN, type) as unknown as PlainResponse;
-  res.writeHead(init.status, { ...init.headers, 'Content-Length': Buffer.byteLength(body) });
-  res.end(body);
+): (exchange: Exchange, type: string) => Promise<void> {
+  return async (exchange, type) => {
+    const { res, record } = exchange;
+    const executed = await execute(yoga, config.limits, exchange);
+    const result = toClientResult(executed, config, log, record);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const { body, init } = processRegularResult(result, PLAIN, type) as unknown as PlainResponse;
+    res.writeHead(init.status, { ...init.headers, 'Content-Length': Buffer.byteLength(body) });
+    res.end(body);
+  };
 }

@@ -1,46 +1,77 @@
+import type { DocumentNode } from 'graphql';
 import { createYoga, type YogaServerInstance } from 'graphql-yoga';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { LRUCache } from 'lru-cache';
 
+import type { Config } from '../config.ts';
+import type { Context, Exchange } from '../context.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { useAccess } from './access.ts';
 import { useClientErrors } from './client-errors.ts';
-import type { Context } from '../context.ts';
+import { useCost } from './cost.ts';
+import { useDeadline } from './deadline.ts';
 import { useDeprecations } from './deprecations.ts';
+import { useDocuments } from './documents.ts';
 import { useJit } from './jit.ts';
+import { useLimits } from './limits.ts';
+import { readManifest, withTrusted } from './manifest.ts';
 import { useMetrics } from './metrics.ts';
+import { useNoIntrospection } from './no-introspection.ts';
 import { useParameters } from './parameters.ts';
+import { useRequestRecord } from './request-record.ts';
 import { schema } from './schema.ts';
+import { useTracing } from './tracing.ts';
 
-// How many documents, at most 50 kB each, are kept parsed.
-const MAX_DOCUMENTS = 200;
+// Documents are kept parsed, in some 200 bytes for each character: 100 MB at most.
+const KEPT_DOCUMENTS = {
+  max: 200,
+  maxSize: 500_000,
+  sizeCalculation: (_parsed: unknown, source: string) => source.length,
+};
 
-interface NodeContext {
-  req: IncomingMessage;
-  res: ServerResponse;
-}
+/** What the plugins know of a request. */
+/** Answers a request by Yoga. */
+export type GraphqlHandler = YogaServerInstance<Exchange, Context>;
 
-export type GraphqlHandler = YogaServerInstance<NodeContext, Context>;
-
-/** GraphQL over HTTP at /graphql. */
-export function createGraphqlHandler(context: Context, log: Log, metrics: Metrics): GraphqlHandler {
-  return createYoga<NodeContext, Context>({
+/**
+ * GraphQL over HTTP at /graphql.
+ * @throws ConfigError if the manifest of the trusted documents is no good.
+ */
+export function createGraphqlHandler(
+  context: Context,
+  config: Config,
+  log: Log,
+  metrics: Metrics,
+): GraphqlHandler {
+  const { limits } = config;
+  const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
+  return createYoga<Exchange, Context>({
     schema,
     context,
     plugins: [
-      useParameters(),
+      // First: nothing is parsed for who may not have it, nor counted.
+      useAccess(context.identify),
+      useParameters(limits),
+      log.isLevelEnabled('info') && useRequestRecord(),
+      useDocuments(config.documents, manifest),
+      useLimits(limits),
+      useCost(limits),
       useJit(),
+      useDeadline(config.answerTimeoutMs),
+      // After what chooses how an operation is executed.
+      useTracing(),
       useDeprecations(),
       useMetrics(metrics),
-      useClientErrors(log),
+      !config.introspection && useNoIntrospection(),
+      useClientErrors(config, log),
     ],
     logging: false,
     // useClientErrors masks every error, those of parsing and validation too.
     maskedErrors: false,
     parserAndValidationCache: {
-      documentCache: new LRUCache({ max: MAX_DOCUMENTS }),
-      errorCache: new LRUCache({ max: MAX_DOCUMENTS }),
+      documentCache: withTrusted(manifest, new LRUCache<string, DocumentNode>(KEPT_DOCUMENTS)),
+      errorCache: new LRUCache<string, Error>(KEPT_DOCUMENTS),
     },
     maxRequestBodySize: false,
     multipart: false,

@@ -1,8 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
+import { post } from './post.ts';
+
+/** A line of the log. */
+export type LogEntry = Record<string, unknown> & { readonly msg: string };
+
 export interface Program {
   /** What it logged so far. */
   readonly messages: string[];
+  /** The lines of its log, those of JSON, with all that is in them. */
+  readonly entries: LogEntry[];
   readonly url: string;
   readonly process: ChildProcess;
   /** The exit code, or the signal that ended it, once it has ended. */
@@ -28,12 +35,15 @@ export function spawnProgram(
   });
   running.add(child);
   const messages: string[] = [];
+  const entries: LogEntry[] = [];
   let unread = '';
   const read = (chunk: Buffer): void => {
     const lines = (unread + chunk.toString()).split('\n');
     unread = lines.pop() ?? '';
     for (const line of lines) {
-      messages.push(line.startsWith('{') ? (JSON.parse(line) as { msg: string }).msg : line);
+      const entry = line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
+      if (entry) entries.push(entry);
+      messages.push(entry?.msg ?? line);
     }
   };
   child.stdout.on('data', read);
@@ -46,6 +56,7 @@ export function spawnProgram(
   });
   return {
     messages,
+    entries,
     get url() {
       return /^Listening on (\S+)$/m.exec(messages.join('\n'))?.[1] ?? '';
     },
@@ -58,14 +69,14 @@ export function spawnProgram(
   };
 }
 
-/** Starts the gateway and waits until it says where GraphiQL is. */
+/** Starts the gateway and waits until it says where it listens. */
 export async function startProgram(environment: Record<string, string>): Promise<Program> {
   const program = spawnProgram('main', environment);
   let ended = false;
   program.process.once('close', () => {
     ended = true;
   });
-  while (!program.messages.some((message) => message.startsWith('GraphiQL:'))) {
+  while (program.url === '') {
     if (ended) throw new Error(`It ended:\n${program.messages.join('\n')}`);
     await new Promise((resolve) => void setTimeout(resolve, 20));
   }
@@ -73,12 +84,8 @@ export async function startProgram(environment: Record<string, string>): Promise
 }
 
 /** Posts an operation and gives its data. */
-export async function ask<Data = unknown>({ url }: { url: string }, query: string): Promise<Data> {
-  const response = await fetch(`${url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query }),
-  });
+export async function ask<Data = unknown>(to: { url: string }, query: string): Promise<Data> {
+  const response = await post(to, { query });
   const { data } = (await response.json()) as { data: Data };
   return data;
 }
