@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { fillSampleStore } from '../src/database/sample-store.ts';
 import { EXAMPLES } from '../src/pages/examples.ts';
-import { type ClientError, type Gateway, openThatOf, startGateway } from './support/gateway.ts';
+import { type ClientError, type Gateway, startGateway } from './support/gateway.ts';
 import { makePet } from './support/make.ts';
 import { fetchByYoga } from './support/by-yoga.ts';
 import { requestRaw, sendRaw } from './support/raw.ts';
@@ -203,13 +203,13 @@ describe('a document', () => {
   it('can have 50,000 characters, and its variables more', async () => {
     const fits = JSON.stringify({
       query: documentOf(50_000),
-      variables: { x: 'y'.repeat(60_000) },
+      variables: { x: Array(10).fill('y'.repeat(10_000)) },
     });
     expect((await post(fits)).status).toBe(200);
     await expectRefusal(
       await post(JSON.stringify({ query: documentOf(50_001) })),
       400,
-      'BAD_REQUEST',
+      'DOCUMENT_TOO_LARGE',
     );
   });
 
@@ -224,7 +224,7 @@ describe('a body that is cut off', () => {
   it('is not taken for a bug, and the server goes on', async () => {
     const { status } = await sendRaw(
       gateway,
-      'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+      'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
         'Content-Length: 500000000\r\n\r\n{"query"',
     );
     expect([0, 400]).toContain(status);
@@ -235,7 +235,7 @@ describe('a body that is cut off', () => {
 
 describe('a body that takes too long', () => {
   const SLOW =
-    'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+    'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
     'Content-Length: 99\r\n\r\n{';
   let hasty: Gateway;
   beforeAll(async () => {
@@ -313,86 +313,12 @@ describe('another method', () => {
 
 describe('CONNECT', () => {
   it('is refused, and told what is not', async () => {
-    const answer = await sendRaw(gateway, 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', {
+    const answer = await sendRaw(gateway, 'CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n', {
       wait: true,
     });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
     expect(answer.body).toContain('"METHOD_NOT_ALLOWED"');
-  });
-});
-
-describe('other origins', () => {
-  it('are let in nowhere', async () => {
-    const headers = { Origin: 'https://elsewhere.example' };
-    const preflight = { ...headers, 'Access-Control-Request-Method': 'POST' };
-    const answers = await Promise.all([
-      requestRaw(gateway, 'GET', '/graphql?query=%7B__typename%7D', headers),
-      requestRaw(gateway, 'OPTIONS', '/graphql', preflight),
-      requestRaw(gateway, 'GET', '/store/orders', headers),
-      requestRaw(gateway, 'OPTIONS', '/pets/1', preflight),
-    ]);
-    for (const answer of answers) {
-      const names = [...answer.headers.keys()].filter((name) => name.startsWith('access-control'));
-      expect(names).toEqual([]);
-    }
-  });
-});
-
-const allowed = ({ headers }: { headers: Headers }): (string | null)[] =>
-  ['access-control-allow-origin', 'access-control-allow-credentials'].map((name) =>
-    headers.get(name),
-  );
-
-describe('the sites of CORS_ORIGINS', () => {
-  const SITE = 'https://shop.example';
-  let shared: Gateway;
-  beforeAll(async () => {
-    const origins = `${SITE}, http://localhost:3000`;
-    shared = await startGateway({ CORS_ORIGINS: origins }, openThatOf(gateway));
-  });
-  afterAll(() => shared.close());
-
-  it.each(['/graphql?query=%7B__typename%7D', '/pets/1', '/store/orders', '/nothing'])(
-    'may read what %s answers, and no other site',
-    async (path) => {
-      const answer = await requestRaw(shared, 'GET', path, { Origin: SITE });
-      expect(allowed(answer)).toEqual([SITE, null]);
-      expect(answer.headers.get('vary')).toContain('Origin');
-      const other = await requestRaw(shared, 'GET', path, { Origin: 'https://elsewhere.example' });
-      expect(allowed(other)).toEqual([null, null]);
-    },
-  );
-
-  it('may read when what they use ends', async () => {
-    const { headers } = await requestRaw(shared, 'GET', '/pets/1', { Origin: SITE });
-    const exposed = headers.get('access-control-expose-headers')?.split(',');
-    expect(exposed).toEqual(expect.arrayContaining(['Deprecation', 'Sunset', 'Link']));
-  });
-
-  it('may post operations', async () => {
-    const answer = await requestRaw(shared, 'OPTIONS', '/graphql', {
-      Origin: SITE,
-      'Access-Control-Request-Method': 'POST',
-      'Access-Control-Request-Headers': 'content-type',
-    });
-    expect(answer.status).toBe(204);
-    expect(allowed(answer)).toEqual([SITE, null]);
-    expect(answer.headers.get('access-control-allow-methods')).toContain('POST');
-    expect(answer.headers.get('access-control-allow-headers')).toBe('content-type');
-  });
-
-  it('are answered OPTIONS that is no preflight as anybody is', async () => {
-    const answer = await requestRaw(shared, 'OPTIONS', '/pets/1', { Origin: SITE });
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')).toBe('GET, HEAD');
-  });
-
-  it('are all there are with a star, still without credentials', async () => {
-    const open = await startGateway({ CORS_ORIGINS: '*' }, openThatOf(gateway));
-    const answer = await requestRaw(open, 'GET', '/pets/1', { Origin: 'https://any.example' });
-    expect(allowed(answer)).toEqual(['*', null]);
-    await open.close();
   });
 });
 

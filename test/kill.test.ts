@@ -1,31 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-
-import { copyOnPostgres } from './support/databases.ts';
+import { makeProgramStore, type ProgramStore } from './support/databases.ts';
 import { ask, killPrograms, type Program, startProgram } from './support/program.ts';
 
 const KILLS = 2;
 const STOCK = 1_000_000;
 
-const environment: Record<string, string> = { SAMPLE_STORE: 'false' };
-let remove: () => Promise<void>;
+let store: ProgramStore;
 beforeAll(async () => {
-  if ('url' in inject('emptyDatabase')) {
-    const { url, drop } = await copyOnPostgres();
-    environment['DATABASE_URL'] = url;
-    remove = drop;
-  } else {
-    const folder = await mkdtemp(join(tmpdir(), 'store-'));
-    environment['DATA_DIR'] = folder;
-    remove = () => rm(folder, { recursive: true, force: true });
-  }
+  store = await makeProgramStore();
 });
 afterAll(async () => {
   killPrograms();
-  await remove();
+  await store.remove();
 });
 
 /** Places orders one after the other until the gateway is gone, noting those acknowledged. */
@@ -47,7 +34,7 @@ describe('a gateway that is killed', { timeout: 90_000 }, () => {
   it('has lost no order it acknowledged, and starts again at once', async () => {
     const acknowledged: string[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const program = await startProgram(environment);
+      const program = await startProgram({ SAMPLE_STORE: 'false', ...store.environment });
       if (kill === 0) {
         await ask(
           program,
@@ -63,7 +50,7 @@ describe('a gateway that is killed', { timeout: 90_000 }, () => {
       expect(await program.stop('SIGKILL')).toBe('SIGKILL');
       await Promise.all(placers);
     }
-    const program = await startProgram(environment);
+    const program = await startProgram({ SAMPLE_STORE: 'false', ...store.environment });
     const orders = (await (await fetch(`${program.url}/store/orders`)).json()) as { id: number }[];
     const ids = new Set(orders.map(({ id }) => String(id)));
     expect(acknowledged.length).toBeGreaterThan(0);

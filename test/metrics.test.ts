@@ -217,7 +217,7 @@ describe('the time of requests', () => {
     const { port } = new URL(gateway.url);
     const socket = connect(Number(port), '127.0.0.1', () =>
       socket.write(
-        'POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
+        'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
       ),
     );
     setTimeout(() => socket.destroy(), 100);
@@ -252,7 +252,7 @@ describe('batch sizes', () => {
   });
 
   it('grow with requests that come together', async () => {
-    const request = 'GET /graphql?query={pet(id:1){id}} HTTP/1.1\r\nHost: a\r\n';
+    const request = 'GET /graphql?query={pet(id:1){id}} HTTP/1.1\r\nHost: localhost\r\n';
     const last = `${request}Connection: close\r\n\r\n`;
     await sendRaw(gateway, `${request}\r\n`.repeat(19) + last, { wait: true });
     const samples = await readMetrics(gateway);

@@ -40,8 +40,8 @@ describe('the samples of the README', () => {
   });
 
   it.each(samples)('answer as shown: $request.text', async ({ request, answer }) => {
-    const { data, extensions } = await gateway.graphql(operationOf(request));
-    expect({ data, extensions }).toEqual(JSON.parse(answer.text));
+    const { data, errors, extensions } = await gateway.graphql(operationOf(request));
+    expect({ data, errors, extensions }).toEqual(JSON.parse(answer.text));
   });
 
   const consoles = blocks.filter(({ language }) => language === 'console');
@@ -60,11 +60,25 @@ describe('the samples of the README', () => {
   });
 });
 
+/** The anchor that GitHub gives a heading. */
+const toAnchor = (heading: string): string => `#${heading.toLowerCase().replaceAll(' ', '-')}`;
+
 describe('the README', () => {
+  it('leads to headings that it has', () => {
+    const anchors = [...readme.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      toAnchor(heading),
+    );
+    const links = [...readme.matchAll(/\]\((#[^)]+)\)/g)].map(([, link]) => link);
+    expect(links.length).toBeGreaterThan(8);
+    expect(anchors).toEqual(expect.arrayContaining(links));
+  });
+
   it('names each environment variable that the configuration reads, and no other', () => {
-    const documented = [...readme.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name]) => name);
-    const known = [...read('src/config.ts').matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name);
-    expect(documented).toEqual(known);
+    const documented = [...readme.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name = '']) => name);
+    const known = [...read('src/environment.ts').matchAll(/^ {2}([A-Z_]+):/gm)].map(
+      ([, name = '']) => name,
+    );
+    expect(documented.toSorted()).toEqual(known.toSorted());
   });
 
   it('names only scripts that exist', () => {

@@ -146,7 +146,7 @@ describe('a gateway that stops', () => {
   it('waits for nobody whom it refused, though they keep the connection', async () => {
     const { port } = new URL(gateway.url);
     const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
-    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n');
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const [answer] = (await once(socket, 'data')) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1.1 405 /);
     const stopped = gateway.stop().then(() => true);

@@ -66,8 +66,9 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
     expect(made).toEqual({ createPet: { id: '101' } });
     expect(await first.stop()).toBe(0);
 
-    const second = await start();
+    const second = await startProgram({ DATA_DIR: folder, GRAPHIQL: 'false' });
     expect(second.messages).not.toContain('Filled the sample store.');
+    expect(second.messages.join('\n')).not.toContain('GraphiQL');
     expect(second.messages.join('\n')).not.toContain('Applied migration');
     expect(await ask(second, '{ pet(id: "101") { name } pets { totalCount } }')).toEqual({
       pet: { name: 'Pixel' },

@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { inject } from 'vitest';
 
 import { type Config, readConfig } from '../../src/config.ts';
@@ -66,5 +70,32 @@ export async function openRaw(): Promise<RawDatabase> {
     run: (sql) => runSql(url, sql),
     migrate: (log) => migratePostgres(url, readConfig({}), log),
     close: drop,
+  };
+}
+
+/** A store of its own for a program that a test starts. */
+export interface ProgramStore {
+  /** What tells the program where its store is. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Runs SQL while no program does. */
+  run(sql: string): Promise<unknown>;
+  remove(): Promise<void>;
+}
+
+/** Makes a folder for a program, or a copy of the empty database on PostgreSQL. */
+export async function makeProgramStore(): Promise<ProgramStore> {
+  if ('url' in inject('emptyDatabase')) {
+    const { url, drop } = await copyOnPostgres();
+    return { environment: { DATABASE_URL: url }, run: (sql) => runSql(url, sql), remove: drop };
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'store-'));
+  return {
+    environment: { DATA_DIR: folder },
+    run: async (sql) => {
+      const pglite = await createPglite({ dataDir: join(folder, 'pglite') });
+      await pglite.exec(sql);
+      await pglite.close();
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

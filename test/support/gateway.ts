@@ -8,6 +8,7 @@ import type { Log } from '../../src/log.ts';
 import { createGateway } from '../../src/server.ts';
 import { openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
+import { post } from './post.ts';
 
 /** One GraphQL error as a caller sees it. */
 export interface ClientError {
@@ -84,11 +85,7 @@ export async function startGateway(
   const checkOf = createCheck(openApiOf(config));
 
   const graphql: Gateway['graphql'] = async (query, variables) => {
-    const response = await fetch(`${url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables }),
-    });
+    const response = await post({ url }, { query, variables });
     const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
     return { status: response.status, data, errors, extensions };
   };

@@ -27,10 +27,13 @@ function toAnswer(text: string): RawAnswer {
   };
 }
 
+const isWhole = ({ headers, body }: RawAnswer): boolean =>
+  Number(headers.get('content-length') ?? NaN) === Buffer.byteLength(body);
+
 /**
  * Sends bytes as they are and gives what came back until the server closed. It closes its own side
- * at once unless it is told to wait, as node:http answers nothing more to who has closed; and it
- * waits no longer than a pause in the answer.
+ * at once unless it is told to wait for one answer, as node:http answers nothing more to who has
+ * closed; and it waits no longer than a pause in the answer.
  */
 export function sendRaw(
   { url }: Gateway,
@@ -46,7 +49,8 @@ export function sendRaw(
     socket.setTimeout(MAX_WAIT_MS, () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
-      socket.setTimeout(MAX_PAUSE_MS);
+      if (wait && isWhole(toAnswer(Buffer.concat(chunks).toString()))) socket.destroy();
+      else socket.setTimeout(MAX_PAUSE_MS);
     });
     socket.on('error', () => {});
     socket.on('close', () => resolve(toAnswer(Buffer.concat(chunks).toString())));

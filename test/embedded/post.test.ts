@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { plainTypeOf } from '../src/graphql/post.ts';
-import { byYoga } from './support/by-yoga.ts';
-import { type Gateway, startGateway } from './support/gateway.ts';
-import { makePet } from './support/make.ts';
+import { plainTypeOf } from '../../src/graphql/post.ts';
+import { byYoga } from '../support/by-yoga.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { makePet } from '../support/make.ts';
 
 let gateway: Gateway;
 let petId: string;
