@@ -4,14 +4,15 @@ import {
   type GraphQLError,
   type GraphQLSchema,
   Kind,
+  NoSchemaIntrospectionCustomRule,
   type SelectionSetNode,
+  specifiedRules,
   validate,
-  type ValidationRule,
   visit,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
-import type { Limits } from '../config.ts';
+import type { Config, Limits } from '../config.ts';
 import { InvalidInput, type Issue, StoreError } from '../errors.ts';
 import { toFailure } from './client-errors.ts';
 import { add, createFold } from './fragments.ts';
@@ -110,18 +111,22 @@ function findExcess(document: DocumentNode, limits: Limits): StoreError | undefi
   return excess && tooLarge(excess[1], excess[2]);
 }
 
+/** What decides which documents run. */
+export type Bounds = Pick<Config, 'limits' | 'introspection'>;
+
+const WITHOUT_INTROSPECTION = [...specifiedRules, NoSchemaIntrospectionCustomRule];
+
 /** Validates a document that is not too large: to find that out takes less. */
 export function validateWithin(
-  limits: Limits,
+  { limits, introspection }: Bounds,
   schema: GraphQLSchema,
   document: DocumentNode,
-  rules: readonly ValidationRule[],
 ): readonly GraphQLError[] {
   return descend(() => {
     const excess = findExcess(document, limits);
-    return excess
-      ? [toFailure(excess)]
-      : validate(schema, document, rules, { maxErrors: MAX_ERRORS });
+    if (excess) return [toFailure(excess)];
+    const rules = introspection ? specifiedRules : WITHOUT_INTROSPECTION;
+    return validate(schema, document, rules, { maxErrors: MAX_ERRORS });
   });
 }
 
@@ -151,7 +156,8 @@ function findLargeValue(value: unknown, path: string[], limits: Limits): Issue |
 }
 
 /** Refuses documents that are too large, before they are validated, and variables that are. */
-export function useLimits(limits: Limits): Plugin {
+export function useLimits(bounds: Bounds): Plugin {
+  const { limits } = bounds;
   return {
     onParse: ({ parseFn, setParseFn }) => {
       setParseFn((source, options) => {
@@ -165,7 +171,7 @@ export function useLimits(limits: Limits): Plugin {
       });
     },
     onValidate: ({ setValidationFn }) => {
-      setValidationFn((schema, document, rules) => validateWithin(limits, schema, document, rules));
+      setValidationFn((schema, document) => validateWithin(bounds, schema, document));
     },
     onExecute: ({ args: { variableValues } }) => {
       const issue = variableValues && findLargeValue(variableValues, [], limits);

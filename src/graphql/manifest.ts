@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-import { type DocumentNode, NoSchemaIntrospectionCustomRule, parse, specifiedRules } from 'graphql';
+import { type DocumentNode, parse } from 'graphql';
 import { z } from 'zod';
 
-import { type Config, ConfigError } from '../config.ts';
-import { validateWithin } from './limits.ts';
+import { ConfigError } from '../config.ts';
+import { type Bounds, validateWithin } from './limits.ts';
 import { schema } from './schema.ts';
 
 /** A document that operators trust, with what came out when it was checked. */
@@ -18,6 +19,9 @@ export type Manifest = ReadonlyMap<string, TrustedDocument>;
 
 /** What stands before an id that is the SHA-256 of the document (GraphQL over HTTP, appendix A). */
 export const HASH_PREFIX = 'sha256:';
+
+/** The SHA-256 of a document, as callers and manifests write it. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** An id as the manifest has it, whether or not it was given as a hash. */
 export const withoutPrefix = (id: string): string =>
@@ -46,17 +50,14 @@ function readJson(file: string): unknown {
   }
 }
 
-/** What decides which documents run. */
-type Executed = Pick<Config, 'limits' | 'introspection'>;
-
 /** Parses a document that has to run here: who asks for it can do nothing about it. */
-function check(text: string, { limits, introspection }: Executed): DocumentNode {
+function check(text: string, bounds: Bounds): DocumentNode {
+  const { limits } = bounds;
   const parsed = parse(text, {
     maxSourceLength: limits.maxDocumentLength,
     maxLexicalTokens: limits.maxTokens,
   });
-  const rules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
-  const [error] = validateWithin(limits, schema, parsed, [...specifiedRules, ...rules]);
+  const [error] = validateWithin(bounds, schema, parsed);
   if (error) throw error;
   return parsed;
 }
@@ -65,7 +66,7 @@ function check(text: string, { limits, introspection }: Executed): DocumentNode 
  * Reads the file of the trusted documents.
  * @throws ConfigError if there is none, or one of its documents can't run here.
  */
-export function readManifest(file: string, config: Executed): Manifest {
+export function readManifest(file: string, bounds: Bounds): Manifest {
   const { data: texts } = Texts.safeParse(readJson(file));
   if (!texts) {
     throw new ConfigError(
@@ -75,7 +76,7 @@ export function readManifest(file: string, config: Executed): Manifest {
   return new Map(
     texts.map(([id, text]) => {
       try {
-        return [withoutPrefix(id), { text, parsed: check(text, config) }];
+        return [withoutPrefix(id), { text, parsed: check(text, bounds) }];
       } catch (error) {
         throw new ConfigError(
           `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${messageOf(error)}`,

@@ -17,7 +17,6 @@ import { useJit } from './jit.ts';
 import { useLimits } from './limits.ts';
 import { readManifest, withTrusted } from './manifest.ts';
 import { useMetrics } from './metrics.ts';
-import { useNoIntrospection } from './no-introspection.ts';
 import { useParameters } from './parameters.ts';
 import { useRequestRecord } from './request-record.ts';
 import { schema } from './schema.ts';
@@ -55,7 +54,7 @@ export function createGraphqlHandler(
       useParameters(limits),
       log.isLevelEnabled('info') && useRequestRecord(),
       useDocuments(config.documents, manifest),
-      useLimits(limits),
+      useLimits(config),
       useCost(limits),
       useJit(),
       useDeadline(config.answerTimeoutMs),
@@ -63,7 +62,6 @@ export function createGraphqlHandler(
       useTracing(),
       useDeprecations(),
       useMetrics(metrics),
-      !config.introspection && useNoIntrospection(),
       useClientErrors(config, log),
     ],
     logging: false,
