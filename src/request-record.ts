@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { trace } from '@opentelemetry/api';
 
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode, StoreError } from './errors.ts';
 import type { Log } from './log.ts';
 
 /** What is known of a request, for its line in the log; each part is set by who learns it. */
@@ -44,6 +44,17 @@ export function requestIdOf({ 'x-request-id': given, traceparent }: IncomingHttp
 /** Takes note of the code of an error that a caller is told. */
 export function noteCode(record: RequestRecord, code: ErrorCode): void {
   (record.codes ??= new Set()).add(code);
+}
+
+/** Logs the cause of an error that is no fault of the caller's; `path` is its place in the answer. */
+export function logCause(
+  log: Log,
+  { id }: RequestRecord,
+  error: StoreError,
+  path?: readonly (string | number)[],
+): void {
+  if (error.status < 500) return;
+  log.error({ err: error.cause ?? error, requestId: id, path }, error.message);
 }
 
 /** Writes the line of a request that has ended. Nothing in it is a value of the caller's or the store's. */

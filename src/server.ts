@@ -21,7 +21,13 @@ import { createLoaders } from './loaders.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { renderGraphiql } from './pages/graphiql.ts';
-import { logRequest, noteCode, type RequestRecord, requestIdOf } from './request-record.ts';
+import {
+  logCause,
+  logRequest,
+  noteCode,
+  type RequestRecord,
+  requestIdOf,
+} from './request-record.ts';
 import { createRoutes } from './routes.ts';
 import { type Stopping, stopServer } from './stop.ts';
 
@@ -72,8 +78,7 @@ async function ask(
     return withHead(await route.get({ parameters, query, headers: request.headers }), route.head);
   } catch (error) {
     const storeError = toStoreError(error);
-    const { status, message, cause } = storeError;
-    if (status >= 500) log.error({ err: cause ?? storeError, requestId: record.id }, message);
+    logCause(log, record, storeError);
     return withHead(errorAnswer(storeError), route.head);
   }
 }

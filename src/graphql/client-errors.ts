@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { toStoreError } from '../database/failure.ts';
 import { type ErrorCode, ERRORS, InputError, StoreError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { noteCode, type RequestRecord } from '../request-record.ts';
+import { logCause, noteCode, type RequestRecord } from '../request-record.ts';
 
 /** Whether callers may know the schema. */
 type Shown = Pick<Config, 'introspection'>;
@@ -107,18 +107,13 @@ function toGraphqlError(error: StoreError, { nodes, path }: Place): GraphQLError
  */
 function toClientError(
   error: GraphQLError,
-  { introspection }: Shown,
+  shown: Shown,
   log: Log,
-  { id }: RequestRecord,
+  record: RequestRecord,
 ): GraphQLError {
-  if (isAboutRequest(error)) return toRequestError(error, { introspection });
+  if (isAboutRequest(error)) return toRequestError(error, shown);
   const storeError = toStoreError(error.originalError);
-  if (storeError.status >= 500) {
-    log.error(
-      { err: storeError.cause ?? storeError, requestId: id, path: error.path },
-      storeError.message,
-    );
-  }
+  logCause(log, record, storeError, error.path);
   return toGraphqlError(storeError, error);
 }
 

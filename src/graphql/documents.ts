@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
-
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
 import type { Config } from '../config.ts';
 import { StoreError } from '../errors.ts';
-import { HASH_PREFIX, type Manifest, withoutPrefix } from './manifest.ts';
+import { HASH_PREFIX, hashOf, type Manifest, withoutPrefix } from './manifest.ts';
 
 // Of what callers sent with its hash so much is kept; what was not asked for longest goes first.
 const MAX_KEPT = 10_000;
@@ -32,8 +30,6 @@ export function documentIdOf({ documentId, extensions, doc_id, id }: Given): str
   return [documentId, isId(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(isId);
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
-
 /**
  * Finds the document of a request, by its id or as its text. An id of the manifest goes before any
  * text; in mode `automatic` a text that comes with its hash is kept for whoever sends the hash alone.
@@ -52,7 +48,7 @@ export function useDocuments(mode: Config['documents'], manifest: Manifest | und
 
   const checkHash = (hash: string, text: string, context: object): void => {
     if (kept?.get(hash) === text) return;
-    if (digest(text) !== hash) {
+    if (hashOf(text) !== hash) {
       throw new StoreError('BAD_REQUEST', 'The hash is not the SHA-256 of the document.');
     }
     if (kept) toKeep.set(context, { hash, text });

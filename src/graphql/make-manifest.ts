@@ -1,5 +1,4 @@
 // Makes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -18,6 +17,7 @@ import {
   validate,
 } from 'graphql';
 
+import { hashOf } from './manifest.ts';
 import { schema } from './schema.ts';
 
 /** Something is wrong with what was given; the message has a line for each. */
@@ -88,9 +88,7 @@ function toManifest(definitions: readonly DefinitionNode[]): Record<string, stri
   };
   check(document);
   const texts = Object.values(separateOperations(document)).map(print);
-  return Object.fromEntries(
-    texts.map((text) => [createHash('sha256').update(text).digest('hex'), text]),
-  );
+  return Object.fromEntries(texts.map((text) => [hashOf(text), text]));
 }
 
 const [folder, file = 'trusted-documents.json'] = process.argv.slice(2);

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 
 import type { Route } from '../http/answer.ts';
 import { serveAsset } from '../http/asset.ts';
+import { JSON_TYPE } from '../http/send.ts';
 import { type Stability, toDay } from '../lifecycle.ts';
 import {
   guideOf,
@@ -123,7 +124,7 @@ export const createOpenApiRoutes = (config: Told): Route[] => [
   {
     path: '/openapi.json',
     get: serveAsset(() => ({
-      type: 'application/json; charset=utf-8',
+      type: JSON_TYPE,
       content: JSON.stringify(createOpenApi(config)),
     })),
   },

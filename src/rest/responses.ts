@@ -28,10 +28,7 @@ function accessOf({ auth }: Told): { errors: ErrorCode[]; headers: HeaderFields 
   const { headers } = new Unauthenticated();
   return {
     errors: auth.readIsOpen ? ['UNAUTHENTICATED'] : ['UNAUTHENTICATED', 'FORBIDDEN'],
-    headers: mapValues(headers, (example, name) => ({
-      description: DESCRIPTIONS[name] ?? name,
-      example,
-    })),
+    headers: toFields(headers),
   };
 }
 
@@ -56,6 +53,10 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'What the token lacks (RFC 6750).',
 };
 
+/** Headers as they are sent, with what each says. */
+const toFields = (headers: Readonly<Record<string, string>>): HeaderFields =>
+  mapValues(headers, (example, name) => ({ description: DESCRIPTIONS[name] ?? name, example }));
+
 /** The headers that every answer has, refusals too. */
 const COMMON_FIELDS: HeaderFields = {
   'X-Request-Id': {
@@ -67,10 +68,7 @@ const COMMON_FIELDS: HeaderFields = {
 /** The headers that tell the life of an operation, as it sends them. */
 function lifecycleFields(operation: Operation, sunset: Sunset): HeaderFields {
   const { headers, links = [] } = lifecycleHead(operation, sunset);
-  return mapValues({ Link: links.join(', '), ...headers }, (example, name) => ({
-    description: DESCRIPTIONS[name] ?? name,
-    example,
-  }));
+  return toFields({ Link: links.join(', '), ...headers });
 }
 
 const toHeader = (field: HeaderField, required: boolean): object => ({
