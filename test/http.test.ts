@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { fillSampleStore } from '../src/database/sample-store.ts';
 import { EXAMPLES } from '../src/pages/examples.ts';
+import { BROWSER } from './support/browsing.ts';
 import { type ClientError, type Gateway, startGateway } from './support/gateway.ts';
 import { makePet } from './support/make.ts';
 import { fetchByYoga } from './support/by-yoga.ts';
@@ -323,8 +324,6 @@ describe('CONNECT', () => {
 });
 
 describe('GraphiQL', () => {
-  const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
-
   it('is a page that needs nothing from elsewhere', async () => {
     const response = await gateway.rest('/graphql', { headers: BROWSER });
     expect(response.status).toBe(200);

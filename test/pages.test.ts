@@ -10,6 +10,7 @@ import { lifecycleOf } from '../src/rest/operation.ts';
 import { OPERATIONS } from '../src/rest/operations.ts';
 import { listOrders } from '../src/rest/orders.ts';
 import { getPet } from '../src/rest/pets.ts';
+import { BROWSER } from './support/browsing.ts';
 import { type Gateway, startGateway } from './support/gateway.ts';
 import { requestRaw } from './support/raw.ts';
 
@@ -21,8 +22,6 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const PAGES = ['/', '/docs', '/docs/moving', '/graphql'];
-const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
-
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
 
 /** What a page links to or loads. */
@@ -55,7 +54,7 @@ describe.each(PAGES)('the page at %s', (path) => {
   it('and all that it loads are sent zipped, and once', async () => {
     const html = await (await read(path)).text();
     for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {
-      const headers = { Accept: BROWSER.accept, 'Accept-Encoding': 'gzip, br' };
+      const headers = { Accept: BROWSER.Accept, 'Accept-Encoding': 'gzip, br' };
       const first = await requestRaw(gateway, 'HEAD', url, headers);
       expect(first.headers.get('content-encoding')).toBe('gzip');
       const tag = first.headers.get('etag') ?? '';

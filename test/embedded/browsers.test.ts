@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { BROWSER, GRAPHIQL_FILES, QUERY } from '../support/browsing.ts';
 import { byYoga, fetchByYoga } from '../support/by-yoga.ts';
 import { type ClientError, type Gateway, startGateway } from '../support/gateway.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
@@ -10,19 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
-const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 const PAGES = ['/', '/docs', '/docs/moving', '/graphql'];
 const FILES = [
-  '/assets/graphiql/graphiql.css',
-  '/assets/graphiql/graphiql.js',
-  '/assets/graphiql/editorWorkerService.js',
-  '/assets/graphiql/json.js',
-  '/assets/graphiql/graphql.js',
-  '/assets/graphiql-page.css',
-  '/assets/graphiql-page.js',
+  ...GRAPHIQL_FILES,
   '/assets/page.css',
   '/assets/reference.js',
   '/assets/swagger-ui.css',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { BROWSER, GRAPHIQL_FILES, QUERY } from '../support/browsing.ts';
 import { fetchByYoga } from '../support/by-yoga.ts';
 import { type ClientError, type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
@@ -16,19 +17,6 @@ afterAll(async () => {
   await hidden.close();
   await gateway.close();
 });
-
-const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
-const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
-
-const FILES = [
-  '/assets/graphiql/graphiql.css',
-  '/assets/graphiql/graphiql.js',
-  '/assets/graphiql/editorWorkerService.js',
-  '/assets/graphiql/json.js',
-  '/assets/graphiql/graphql.js',
-  '/assets/graphiql-page.css',
-  '/assets/graphiql-page.js',
-];
 
 describe('GRAPHIQL=false', () => {
   it('answers browsers at /graphql as GraphQL over HTTP', async () => {
@@ -48,7 +36,7 @@ describe('GRAPHIQL=false', () => {
     expect((await hidden.rest(QUERY, { headers })).status).toBe(403);
   });
 
-  it.each(FILES)('serves no %s', async (path) => {
+  it.each(GRAPHIQL_FILES)('serves no %s', async (path) => {
     expect((await hidden.rest(path)).status).toBe(404);
   });
 

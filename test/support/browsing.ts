@@ -1,0 +1,18 @@
+/** What a browser sends when a person opens a page. */
+export const BROWSER = {
+  Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+};
+
+/** The target of a query by GET. */
+export const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
+
+/** The files of GraphiQL. */
+export const GRAPHIQL_FILES = [
+  '/assets/graphiql/graphiql.css',
+  '/assets/graphiql/graphiql.js',
+  '/assets/graphiql/editorWorkerService.js',
+  '/assets/graphiql/json.js',
+  '/assets/graphiql/graphql.js',
+  '/assets/graphiql-page.css',
+  '/assets/graphiql-page.js',
+];
