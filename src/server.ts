@@ -14,7 +14,7 @@ import { ALLOWED, type Answer, errorAnswer, type Question, withHead } from './ht
 import { serveAsset } from './http/asset.ts';
 import { createCors } from './http/cors.ts';
 import { canBeRebound } from './http/host.ts';
-import { createRefuser } from './http/refusal.ts';
+import { createRefuser, type Refuser } from './http/refusal.ts';
 import { createRouter, type Match } from './http/router.ts';
 import { NO_SNIFFING, send } from './http/send.ts';
 import { createLoaders } from './loaders.ts';
@@ -156,6 +156,35 @@ export interface Gateway {
   readonly stop: () => Promise<void>;
 }
 
+/** Creates the server of node:http, which rejects nothing in its own words. */
+function createHttpServer(
+  config: Config,
+  listener: (request: IncomingMessage, response: ServerResponse) => void,
+  { refuse, refuseFor }: Refuser,
+): Server {
+  const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
+  const options = {
+    requestTimeout: requestTimeoutMs,
+    // Requests that take too long are looked for so often, every 30 seconds by default.
+    connectionsCheckingInterval: Math.min(requestTimeoutMs, TIMEOUT_CHECK_MS),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: config.limits.maxHeaderBytes,
+    requireHostHeader: false,
+  };
+  const server = createServer(options, listener)
+    // node:http removes its error listener from a socket before it emits `connect`, and an error
+    // without a listener ends the process. Nothing is left to do for a caller whose connection broke.
+    .on('connection', (socket) => socket.on('error', () => {}))
+    .on('checkExpectation', listener)
+    .on('connect', (_request, socket) => refuse('METHOD_NOT_ALLOWED', socket))
+    .on('clientError', refuseFor);
+  // Drops clients that stop reading, as unsent data is held in memory. Longer than every other
+  // timeout, so that those fire first.
+  server.timeout =
+    2 * Math.max(requestTimeoutMs, answerTimeoutMs, connectTimeoutMs + statementTimeoutMs);
+  return server;
+}
+
 /** Makes the HTTP server: GraphQL and GraphiQL at /graphql, routes.ts everywhere else. */
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const stopping: Stopping = { now: false };
@@ -176,11 +205,11 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     log,
   };
   const share = createCors(config);
-  const { watch, refuse, refuseFor } = createRefuser(log);
+  const refuser = createRefuser(log);
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     if (stopping.now) response.shouldKeepAlive = false;
     response.setHeader(...NO_SNIFFING);
-    watch(request, response);
+    refuser.watch(request, response);
     const target = toTarget(parts, request);
     const record: RequestRecord = { id: requestIdOf(request.headers) };
     response.setHeader('X-Request-Id', record.id);
@@ -195,23 +224,6 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     };
     share(request, response, () => void respond(parts, exchange, target).catch(cutOff));
   };
-  // Without these node:http would refuse in its own words, not with the error object.
-  const options = {
-    requestTimeout: config.requestTimeoutMs,
-    // Requests that take too long are looked for so often, every 30 seconds by default.
-    connectionsCheckingInterval: Math.min(config.requestTimeoutMs, TIMEOUT_CHECK_MS),
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: config.limits.maxHeaderBytes,
-    requireHostHeader: false,
-  };
-  const server = createServer(options, listener)
-    .on('checkExpectation', listener)
-    .on('connect', (_request, socket) => refuse('METHOD_NOT_ALLOWED', socket))
-    .on('clientError', refuseFor);
-  // Of an answer that nobody reads there is as much in memory as the network hasn't taken. Whoever
-  // waits for any other limit is told so first.
-  const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
-  const statementMs = connectTimeoutMs + statementTimeoutMs;
-  server.timeout = 2 * Math.max(requestTimeoutMs, answerTimeoutMs, statementMs);
+  const server = createHttpServer(config, listener, refuser);
   return { server, stop: () => stopServer(server, stopping, config, log) };
 }

@@ -37,7 +37,7 @@ const canRefuse = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
 /** Refuses what node:http makes no request of, or cuts off who would misunderstand that. */
-interface Refuser {
+export interface Refuser {
   /** Takes note of an answer that is being made. */
   readonly watch: (request: IncomingMessage, response: ServerResponse) => void;
   readonly refuse: (code: ErrorCode, socket: Duplex) => void;
