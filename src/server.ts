@@ -156,7 +156,7 @@ export interface Gateway {
   readonly stop: () => Promise<void>;
 }
 
-/** Creates the server of node:http, which rejects nothing in its own words. */
+/** Creates the HTTP server; errors that node:http would answer itself get the error object too. */
 function createHttpServer(
   config: Config,
   listener: (request: IncomingMessage, response: ServerResponse) => void,
@@ -165,7 +165,7 @@ function createHttpServer(
   const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const options = {
     requestTimeout: requestTimeoutMs,
-    // Requests that take too long are looked for so often, every 30 seconds by default.
+    // How often node:http looks for requests that take too long; every 30 seconds by default.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, TIMEOUT_CHECK_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: config.limits.maxHeaderBytes,
@@ -185,7 +185,7 @@ function createHttpServer(
   return server;
 }
 
-/** Makes the HTTP server: GraphQL and GraphiQL at /graphql, routes.ts everywhere else. */
+/** Creates the gateway: GraphQL and GraphiQL at /graphql, routes.ts everywhere else. */
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const stopping: Stopping = { now: false };
   const metrics = createMetrics(db.poolUse);

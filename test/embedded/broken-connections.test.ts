@@ -30,7 +30,7 @@ const LENGTH = `Content-Length: ${BODY.length}`;
 const request = (line: string, headers: string[], body = ''): string =>
   `${[`${line} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n${body}`;
 
-/** Everything that node:http does with a request: serve, hand over, continue, reject. */
+/** A request for each way through node:http: serve, hand over, continue, reject. */
 const requestsOf = (method: string): string[] => [
   request(`${method} a:1`, []),
   request(`${method} /pets/1`, [HOST]),
@@ -42,7 +42,7 @@ const requestsOf = (method: string): string[] => [
   request(
     `${method} /graphql`,
     [HOST, TYPE, 'Transfer-Encoding: chunked'],
-    `1a\r\n${BODY}\r\n0\r\n`,
+    `1a\r\n${BODY}\r\n0\r\n\r\n`,
   ),
   request(`${method} /`, [HOST, `X: ${'x'.repeat(20_000)}`]),
   request('GET /pets/1', [HOST]) + request(`${method} a:1`, [HOST], '\0'),
