@@ -217,6 +217,20 @@ describe('an operation', () => {
       'query ($v: PetSort) { pets(orderBy: $v) { totalCount } }',
       { v: { field: 'NAME' } },
     ],
+    [
+      'null for a variable whose default may stand where null may not',
+      'query ($v: PetSortField = ID) { pets(orderBy: { field: $v }) { totalCount } }',
+      { v: null },
+    ],
+    [
+      'null for a variable where only a default of the field may take its place',
+      'query ($v: SortDirection) { pets(orderBy: { field: ID, direction: $v }) { totalCount } }',
+      { v: null },
+    ],
+    [
+      'no value for a variable where a default of the field takes its place',
+      'query ($v: SortDirection) { pets(orderBy: { field: ID, direction: $v }) { totalCount } }',
+    ],
     ['a number for an id', 'query ($v: ID!) { pet(id: $v) { id } }', { v: 9 }],
     ['an id that is none', 'query ($v: ID!) { pet(id: $v) { id } }', { v: {} }],
     [

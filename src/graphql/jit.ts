@@ -8,10 +8,13 @@ import {
   getVariableValues,
   GraphQLScalarType,
   type GraphQLSchema,
+  isNonNullType,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
+  TypeInfo,
   visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Plugin } from 'graphql-yoga';
@@ -26,18 +29,34 @@ const MAX_FIELDS = 500;
 
 /**
  * Whether graphql-jit 0.8.9 answers as graphql-js: with conditions it may lose fields of fragments
- * that are spread more than once, and a key `__proto__` it loses always.
+ * that are spread more than once, a key `__proto__` it loses always, and it takes null from a
+ * variable where null is not allowed, as only a default lets such a variable stand there.
  */
-function isSafe(document: DocumentNode): boolean {
+function isSafe(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+): boolean {
+  const required = new Set(
+    variableDefinitions
+      .filter(({ type }) => type.kind === Kind.NON_NULL_TYPE)
+      .map(({ variable }) => variable.name.value),
+  );
+  const types = new TypeInfo(schema);
   let safe = true;
-  const refuse = (): typeof BREAK => {
+  const reject = (): typeof BREAK => {
     safe = false;
     return BREAK;
   };
-  visit(document, {
-    Directive: refuse,
-    Field: ({ alias }) => (alias?.value === '__proto__' ? refuse() : undefined),
-  });
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Directive: reject,
+      Field: ({ alias }) => (alias?.value === '__proto__' ? reject() : undefined),
+      Variable: ({ name }) =>
+        isNonNullType(types.getInputType()) && !required.has(name.value) ? reject() : undefined,
+    }),
+  );
   return safe;
 }
 
@@ -54,8 +73,13 @@ function compile(
   operation: OperationDefinitionNode,
 ): CompiledQuery | undefined {
   // Those of a fragment count as often as it is spread.
-  const countFields = createFold(document, (inside) => inside + 1, add);
-  if (!isSafe(document) || countFields(operation.selectionSet) > MAX_FIELDS) return undefined;
+  const countFields = createFold(
+    document,
+    ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),
+    add,
+  );
+  if (!isSafe(schema, document, operation) || countFields(operation.selectionSet) > MAX_FIELDS)
+    return undefined;
   const withCoerced: GraphQLSchema = Object.create(schema, {
     getType: {
       value: (name: string) => (name === Coerced.name ? Coerced : schema.getType(name)),
