@@ -27,6 +27,7 @@ export const ERRORS = {
       'The document is too long, too deep, or has more of something than is allowed; the message says what.',
   },
   QUERY_TOO_COSTLY: { status: 400, description: 'The operation costs more than is allowed.' },
+  ANSWER_TOO_LARGE: { status: 400, description: 'The answer would be larger than is allowed.' },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,
     description: 'Only trusted documents run here: send the id of one.',

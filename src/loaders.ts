@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import DataLoader from 'dataloader';
+import type { LimitFunction } from 'p-limit';
 
 import { categoriesByIds, categoryListing } from './category/categories.ts';
 import type { Database } from './database/database.ts';
@@ -61,6 +62,11 @@ const orNull = <Row>(loader: Loader<bigint, Row>): Loader<bigint, Row | null> =>
     }),
 });
 
+/** Loads a list or a count. A statement that callers share waits in the limit of the first of them. */
+interface ListLoader<Key, Value> {
+  readonly load: (key: Key, limit: LimitFunction) => Promise<Value>;
+}
+
 /** What a field with arguments asks of one parent. */
 interface OfParent<Args> {
   readonly parent: bigint;
@@ -71,38 +77,42 @@ interface OfParent<Args> {
 function byParent<Args, Value>(
   load: (ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
   observe: Observe,
-): Loader<OfParent<Args>, Value> {
+): ListLoader<OfParent<Args>, Value> {
   const batches = new Map<string, DataLoader<bigint, Value>>();
-  const startBatch = (signature: string, args: Args): DataLoader<bigint, Value> => {
+  const startBatch = (
+    signature: string,
+    args: Args,
+    limit: LimitFunction,
+  ): DataLoader<bigint, Value> => {
     const batch = new DataLoader<bigint, Value>(async (ids) => {
       batches.delete(signature);
       observe(ids.length);
-      const valueOf = await load([...new Set(ids)], args);
+      const valueOf = await limit(load, [...new Set(ids)], args);
       return ids.map((id) => valueOf.get(id) ?? new Error(`Nothing was loaded for ${id}.`));
     }, SHARED);
     batches.set(signature, batch);
     return batch;
   };
   return {
-    load: ({ parent, args }) => {
+    load: ({ parent, args }, limit) => {
       const signature = JSON.stringify([args]);
-      return (batches.get(signature) ?? startBatch(signature, args)).load(parent);
+      return (batches.get(signature) ?? startBatch(signature, args, limit)).load(parent);
     },
   };
 }
 
 /** Loads something once for all that ask with the same arguments. */
-function byArguments<Args, Value>(load: (args: Args) => Promise<Value>): Loader<Args, Value> {
+function byArguments<Args, Value>(load: (args: Args) => Promise<Value>): ListLoader<Args, Value> {
   const asked = new Map<string, Promise<Value>>();
-  const ask = async (signature: string, args: Args): Promise<Value> => {
+  const ask = async (signature: string, args: Args, limit: LimitFunction): Promise<Value> => {
     await nextTurn();
     asked.delete(signature);
-    return load(args);
+    return limit(load, args);
   };
   return {
-    load: (args) => {
+    load: (args, limit) => {
       const signature = JSON.stringify([args]);
-      const answer = asked.get(signature) ?? ask(signature, args);
+      const answer = asked.get(signature) ?? ask(signature, args, limit);
       asked.set(signature, answer);
       return answer;
     },
@@ -111,8 +121,8 @@ function byArguments<Args, Value>(load: (args: Args) => Promise<Value>): Loader<
 
 /** Loads pages, and counts, of a list. */
 export interface Pages<Row, Filter, Field extends string> {
-  readonly pages: Loader<ListArguments<Filter, Field>, Page<Row>>;
-  readonly counts: Loader<Filter | null | undefined, number>;
+  readonly pages: ListLoader<ListArguments<Filter, Field>, Page<Row>>;
+  readonly counts: ListLoader<Filter | null | undefined, number>;
 }
 
 /** What lists are read from, and how many rows a page may have. */
@@ -134,8 +144,8 @@ const pagesOf = <Row, Filter, Field extends string>(
 
 /** Loads pages, and counts, of the rows that belong to a parent. */
 export interface PagesByParent<Row, Filter, Field extends string> {
-  readonly pages: Loader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
-  readonly counts: Loader<OfParent<Filter | null | undefined>, number>;
+  readonly pages: ListLoader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
+  readonly counts: ListLoader<OfParent<Filter | null | undefined>, number>;
 }
 
 function pagesByParent<Row, Filter, Field extends string>(

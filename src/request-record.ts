@@ -46,15 +46,21 @@ export function noteCode(record: RequestRecord, code: ErrorCode): void {
   (record.codes ??= new Set()).add(code);
 }
 
-/** Logs the cause of an error that is no fault of the caller's; `path` is its place in the answer. */
+/** Where an error is in an answer of GraphQL, and how many fields failed with it. */
+interface FailedFields {
+  readonly path: readonly (string | number)[] | undefined;
+  readonly fields: number;
+}
+
+/** Logs the cause of an error that is not the caller's fault. */
 export function logCause(
   log: Log,
   { id }: RequestRecord,
   error: StoreError,
-  path?: readonly (string | number)[],
+  failed?: FailedFields,
 ): void {
   if (error.status < 500) return;
-  log.error({ err: error.cause ?? error, requestId: id, path }, error.message);
+  log.error({ err: error.cause ?? error, requestId: id, ...failed }, error.message);
 }
 
 /** Writes the line of a request that has ended. Nothing in it is a value of the caller's or the store's. */

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Gateway, type GraphqlAnswer, startGateway } from './support/gateway.ts';
+import { UNTIL_COMPILED } from './support/by-yoga.ts';
 import { makeCategory, makePet } from './support/make.ts';
 import { post } from './support/post.ts';
+import { repeat } from './support/repeat.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -248,6 +250,28 @@ describe('a bug', () => {
     });
     expect(text).not.toMatch(INSIDE);
     expectCauseInLog();
+  });
+
+  it('that fails many fields is logged once, with their number, and told a hundred times', async () => {
+    await broken.db.prisma.$executeRawUnsafe('drop table if exists inventory_items');
+    const categoryId = await makeCategory(broken);
+    await broken.db.prisma.$executeRaw`insert into pets (name, category_id)
+      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 40)`;
+    const aliases = repeat(99, (index) => `a${index}: inventory { quantity }`);
+    const query = `{ pets(last: 40) { nodes { ${aliases} } } }`;
+    for (const send of UNTIL_COMPILED) {
+      const response = await post(broken, { query }, { send });
+      const text = await response.text();
+      const { data, errors, extensions } = JSON.parse(text) as GraphqlAnswer;
+      expect(data.pets.nodes).toHaveLength(40);
+      expect(errors).toHaveLength(100);
+      expect(errors?.every((error) => error.extensions.status === 500)).toBe(true);
+      expect(extensions).toEqual({ omittedErrors: 40 * 99 - 100 });
+      expect(text.length).toBeLessThan(250_000);
+      expect(broken.loggedErrors.splice(0)).toMatchObject([
+        { path: ['pets', 'nodes', 0, 'a0'], fields: 40 * 99 },
+      ]);
+    }
   });
 
   it('leaves the rest of the gateway as it is', async () => {

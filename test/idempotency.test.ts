@@ -37,6 +37,13 @@ describe('placing an order with an idempotency key', () => {
     expect(await place(same, 'words')).toMatchObject({ id });
   });
 
+  it('knows that no date and null are the same', async () => {
+    const petId = await makePet(gateway, { stock: 10 });
+    const without = await place({ petId, quantity: 1 }, 'no date');
+    expect(await place({ petId, quantity: 1, shipDate: null }, 'no date')).toEqual(without);
+    expect(await stockOf(gateway, petId)).toBe(9);
+  });
+
   it.each([
     ['quantity', { quantity: 2 }],
     ['date', { shipDate: '2027-01-01T00:00:00Z' }],
@@ -176,5 +183,18 @@ describe('an idempotency key', () => {
     await forgetOldKeys(gateway.db, 60_000);
     expect((await place(input, 'old')).id).not.toBe(first.id);
     expect(await stockOf(gateway, petId)).toBe(8);
+  });
+
+  it('is forgotten with a thousand others at a time', async () => {
+    await gateway.db.prisma.$executeRaw`
+      insert into idempotency_keys (key, request_hash, created_at)
+      select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 2500) as number`;
+    gateway.statements.length = 0;
+    await forgetOldKeys(gateway.db, 60_000);
+    expect(gateway.statements).toHaveLength(3);
+    const left = await gateway.db.prisma.idempotencyKey.count({
+      where: { key: { startsWith: 'old ' } },
+    });
+    expect(left).toBe(0);
   });
 });

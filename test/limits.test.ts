@@ -89,10 +89,26 @@ describe('a document', () => {
       '101 aliases in a fragment',
       `{ pet(id: 1) { ...F } } fragment F on Pet { ${repeat(101, (index) => `a${index}: id`)} }`,
     ],
+    [
+      '21 levels of inline fragments',
+      `{ pet(id: 1) { ${'... { '.repeat(20)} id ${' }'.repeat(20)} } }`,
+    ],
+    [
+      '21 levels of inline fragments in a fragment that is not spread',
+      `{ __typename } fragment F on Pet { ${'... { '.repeat(20)} id ${' }'.repeat(20)} }`,
+    ],
     ['101 repeated fields', `{ pet(id: 1) { ${repeat(102, () => 'id')} } }`],
     [
       '101 repeated fields in inline fragments',
       `{ pet(id: 1) { ${repeat(102, () => '...{ ... on Pet { category { id } } }')} } }`,
+    ],
+    [
+      '101 repeated fields at the bottom of inline fragments, each level of which has them',
+      `{ pet(id: 1) { ${'... { '.repeat(17)} ${repeat(7, () => 'id')} ${' }'.repeat(17)} } }`,
+    ],
+    [
+      '101 repeated spreads',
+      `{ pet(id: 1) { ...F } } fragment F on Pet { ${repeat(102, () => '...G')} } fragment G on Pet { id }`,
     ],
     [
       '51 fragments',
@@ -118,6 +134,24 @@ describe('a document', () => {
     ],
   ])('can not have %s', async (_what, query) => {
     await expectRefused({ query }, 'DOCUMENT_TOO_LARGE');
+  });
+
+  it('is looked at in a time that grows as it does, however its fragments are nested', async () => {
+    const limits = { MAX_DOCUMENT_LENGTH: '1000000', MAX_TOKENS: '1000000', MAX_ALIASES: '100000' };
+    const large = await startGateway(limits, openThatOf(gateway));
+    const fields = repeat(20_000, () => 'x: id');
+    for (const [open, close] of [
+      ['... { '.repeat(3000), ' }'.repeat(3000)],
+      ['... { id '.repeat(3000), ' }'.repeat(3000)],
+    ]) {
+      const query = `{ pet(id: 1) { ${open} ${fields} ${close} } }`;
+      const start = performance.now();
+      const { errors } = await large.graphql(query);
+      expect(errors).toMatchObject([{ extensions: { code: 'DOCUMENT_TOO_LARGE' } }]);
+      // Sixty million steps, one for each field at each level, would take many seconds.
+      expect(performance.now() - start).toBeLessThan(5000);
+    }
+    await large.close();
   });
 
   it('that spreads a fragment in itself is invalid, however deep that is', async () => {
@@ -199,7 +233,12 @@ describe('variables', () => {
 });
 
 describe('the cost of an operation', () => {
-  const [LIST, COUNT, WRITE] = [5, 50, 100];
+  const [LIST, COUNT, WRITE, SEARCH] = [5, 50, 100, 50];
+  // A list of Query goes through the whole store.
+  const WHOLE = 20;
+  // No index finds less than three letters or digits in a row.
+  const SHORT = 5;
+  const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';
 
   it.each<[string, number, Record<string, unknown>?]>([
@@ -207,7 +246,57 @@ describe('the cost of an operation', () => {
     ['{ pet(id: 1) { name } }', 2],
     ['{ pets(first: 3) { nodes { id } } }', LIST + 3 * 2],
     ['{ pets(last: 3) { edges { node { id } } } }', LIST + 3 * 3],
-    ['{ pets { nodes { id } pageInfo { hasNextPage } totalCount } }', LIST + 20 * 2 + 2 + COUNT],
+    [
+      '{ pets { nodes { id } pageInfo { hasNextPage } totalCount } }',
+      LIST + 20 * 2 + 2 + COUNT * WHOLE,
+    ],
+    [
+      '{ pets(first: 0) { ...F } } fragment F on PetConnection { totalCount }',
+      LIST + COUNT * WHOLE,
+    ],
+    ['{ category(id: 1) { pets(first: 0) { totalCount } } }', 1 + LIST + COUNT],
+    [
+      '{ pets(first: 0) { ...F } category(id: 1) { pets(first: 0) { ...F } } } fragment F on PetConnection { totalCount }',
+      LIST + COUNT * WHOLE + 1 + LIST + COUNT,
+    ],
+    ['{ categories(first: 3) { nodes { description } } }', LIST + 3 * (1 + 8)],
+    ['{ pets(first: 0, filter: { name: "cat" }) { nodes { id } } }', LIST + SEARCH * WHOLE],
+    ['{ pets(first: 0, filter: { name: "été" }) { nodes { id } } }', LIST + SEARCH * WHOLE],
+    ['{ pets(first: 0, filter: { name: "zg" }) { nodes { id } } }', LIST + SEARCH * WHOLE * SHORT],
+    [
+      '{ pets(first: 0, filter: { name: "a b c" }) { nodes { id } } }',
+      LIST + SEARCH * WHOLE * SHORT,
+    ],
+    ['{ pets(first: 0, filter: { name: "" }) { nodes { id } } }', LIST + SEARCH * WHOLE * SHORT],
+    ['{ pets(first: 0, filter: { status: [SOLD] }) { nodes { id } } }', LIST],
+    [
+      '{ inventory(first: 0, filter: { status: [SOLD] }) { nodes { id: petId } } }',
+      LIST + SEARCH * WHOLE,
+    ],
+    ['{ categories(first: 0, filter: { name: "cat" }) { nodes { id } } }', LIST + SEARCH * WHOLE],
+    [
+      '{ categories(first: 3) { nodes { pets(first: 0, filter: { name: "cat" }) { nodes { id } } } } }',
+      LIST + 3 * (1 + LIST + SEARCH),
+    ],
+    [search, LIST],
+    [search, LIST, { filter: null }],
+    [search, LIST, { filter: { status: ['SOLD'] } }],
+    [search, LIST + SEARCH * WHOLE, { filter: { name: 'cat' } }],
+    [search, LIST + SEARCH * WHOLE * SHORT, { filter: { name: 'zg' } }],
+    [
+      'query ($filter: PetFilter = { name: "zg" }) { pets(first: 0, filter: $filter) { nodes { id } } }',
+      LIST + SEARCH * WHOLE * SHORT,
+    ],
+    [
+      'query ($name: String = "cat") { pets(first: 0, filter: { name: $name }) { nodes { id } } }',
+      LIST + SEARCH * WHOLE * SHORT,
+      { name: 'zg' },
+    ],
+    [
+      'query ($name: String) { a: pets(first: 0, filter: { name: $name }) { nodes { id } } b: pets(first: 0, filter: { name: $name }) { nodes { id } } }',
+      2 * (LIST + SEARCH * WHOLE),
+      { name: 'cat' },
+    ],
     ['{ pets(first: 0) { nodes { id } } }', LIST],
     ['{ pets(first: 101) { nodes { id } } }', LIST + 100 * 2],
     ['{ pets(first: -1) { nodes { id } } }', LIST],
@@ -235,7 +324,32 @@ describe('the cost of an operation', () => {
       'mutation { completeOrder(id: 1) { ... on Order { id pet { name } } ... on Error { code } } }',
       WRITE + 4,
     ],
-    ['{ __schema { types { name } } }', 161],
+    ['{ __schema { types { name } } }', 2 + Object.keys(schema.getTypeMap()).length],
+    ['{ __type(name: "PetStatus") { enumValues { name description } } }', 2 + 3 * 2],
+    ['{ __type(name: "Nothing") { enumValues { name } } }', 1],
+    [
+      'query ($name: String = "PetStatus") { __type(name: $name) { ...F ...F } } fragment F on __Type { enumValues { name } }',
+      1 + 2 * (1 + 3),
+    ],
+    [
+      'query ($name: String!) { __type(name: $name) { enumValues { name } } }',
+      2 + 3,
+      { name: 'PetStatus' },
+    ],
+    [
+      'query ($name: String!) { __type(name: $name) { enumValues { name } } }',
+      2 + 2,
+      { name: 'SortDirection' },
+    ],
+    [
+      'query ($name: String = "zg") { pets(first: 0, filter: { name: $name }) { nodes { id } } }',
+      LIST + SEARCH * WHOLE * SHORT,
+    ],
+    [
+      'query ($constructor: PetFilter = { name: "zg" }) { pets(first: 0, filter: $constructor) { nodes { id } } }',
+      LIST + SEARCH * WHOLE * SHORT,
+    ],
+    ['query ($toString: Int = 7) { pets(first: $toString) { nodes { id } } }', LIST + 7 * 2],
   ])('of %s is %d with %j', async (query, requested, variables) => {
     for (const send of UNTIL_COMPILED) {
       const { cost } = await askCost({ query, ...(variables && { variables }) }, gateway, send);
@@ -246,16 +360,34 @@ describe('the cost of an operation', () => {
   it('is no less than what is answered, of any query', async () => {
     const store = await startGateway(UNLIMITED);
     await fillSampleStore(store.db);
-    // What introspection costs is an average.
-    const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME).filter(
-      ({ query }) => !query.includes('__type('),
-    );
+    const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
     const check = async (operation: Body): Promise<void> => {
       const { data, cost } = await askCost(operation, store);
       expect(countValues(data)).toBeLessThanOrEqual(cost.requested);
     };
     await assert(asyncProperty(queries, check), { numRuns: 30 });
     await store.close();
+  });
+
+  it('depends on the variables alone, in whatever order requests come', async () => {
+    const query = `query ($n: Int, $a: PetFilter, $b: PetFilter) {
+      x: categories(first: $n) { ...F } y: categories(first: 2) { ...F } }
+      fragment F on CategoryConnection { nodes { pets(first: 0, filter: $a) { nodes { id } } p: pets(first: 1, filter: $b) { nodes { id } } } }`;
+    const few = { n: 2, a: { name: 'cat' } };
+    const many = { n: 9, b: { name: 'zg' } };
+    const costs = async (asked: readonly object[]): Promise<number[]> => {
+      const all = [];
+      for (const variables of asked) {
+        // A document of its own, of which nothing is known yet.
+        const body = { query: `${query} # ${asked.length}`, variables: { ...variables } };
+        all.push((await askCost(body)).cost.requested);
+      }
+      return all;
+    };
+    const [onlyFew] = await costs([few]);
+    const [, onlyMany] = await costs([few, many]);
+    expect(await costs([many, few, many])).toEqual([onlyMany, onlyFew, onlyMany]);
+    expect(onlyMany).toBeGreaterThan(onlyFew ?? 0);
   });
 
   it('is told to who asks for it alone', async () => {
@@ -273,7 +405,10 @@ describe('the cost of an operation', () => {
     '{ pets(first: 100) { nodes { category { pets(first: 100) { nodes { category { pets(first: 100) { nodes { id } } } } } } } } }',
     '{ pets(first: 100) { edges { node { orders(last: 100) { edges { node { pet { orders { nodes { id } } } } } } } } } }',
     `{ categories(first: 100) { nodes { ${repeat(90, (index) => `a${index}: pets(first: 10) { nodes { id } }`)} } } }`,
-    `{ __schema { types { ${repeat(90, (index) => `a${index}: fields { type { fields { name } } }`)} } } }`,
+    `{ ${repeat(50, (index) => `a${index}: pets(first: 1, filter: { name: "zg", status: [AVAILABLE] }) { nodes { id } }`)} }`,
+    `{ ${repeat(50, (index) => `a${index}: pets(first: 0, filter: { categoryId: ${index} }) { totalCount }`)} }`,
+    `{ __type(name: "Error") { ${repeat(20, (i) => `a${i}: possibleTypes { fields { type { ofType { ${repeat(4, (j) => `b${j}: enumValues { name description }`)} } } } }`)} } }`,
+    `{ __schema { types { ${repeat(90, (index) => `a${index}: fields { type { ofType { fields { name } } } }`)} } } }`,
   ])('that is too high is refused, and told to everybody: %s', async (query) => {
     await expectRefused({ query }, 'QUERY_TOO_COSTLY');
     const { errors, extensions = {} } = await gateway.graphql(query);
@@ -294,7 +429,7 @@ describe('the cost of an operation', () => {
 
   it('is too much where it is more than any number, in a page without rows too', async () => {
     const lavish = await startGateway(
-      { MAX_TOKENS: '20000', MAX_FRAGMENTS: '1000' },
+      { MAX_TOKENS: '20000', MAX_FRAGMENTS: '1000', MAX_ALIASES: '5000' },
       openThatOf(gateway),
     );
     const query = `{ pets(first: 0) { nodes { ...F0 } } ...G } fragment G on Query { pet(id: 1) { id } }
@@ -358,14 +493,14 @@ describe('limits of an operator', () => {
   });
 
   it('hold for pages and texts', async () => {
-    const { errors } = await strict.graphql('{ pets(first: 21) { totalCount } }');
+    const { errors } = await strict.graphql('{ pets(first: 21) { nodes { id } } }');
     expect(errors?.[0]?.extensions).toMatchObject({
       code: 'INVALID_INPUT',
       issues: [{ path: ['first'], message: 'has to be 0 to 20.' }],
     });
     const variables = { after: 'x'.repeat(2001) };
     await expectRefused(
-      { query: 'query ($after: String) { pets(after: $after) { totalCount } }', variables },
+      { query: 'query ($after: String) { pets(after: $after) { nodes { id } } }', variables },
       'INVALID_INPUT',
       strict,
     );

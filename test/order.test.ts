@@ -231,3 +231,30 @@ describe('many at once', () => {
     expect(await stockOf(gateway, petId)).toBe(cancelled);
   });
 });
+
+describe('a ship date that only SQL can write', () => {
+  it.each(['infinity', '-infinity', '12026-12-03 09:00:00+00', '0044-03-15 12:00:00+00 BC'])(
+    'fails its own field, and is no other day: %s',
+    async (date) => {
+      const petId = await makePet(gateway, { stock: 2 });
+      const strange = await makeOrder(gateway, petId);
+      const plain = await makeOrder(gateway, petId, { shipDate: '2026-12-03T09:00:00Z' });
+      await gateway.db.prisma.$executeRawUnsafe(
+        `update orders set ship_date = '${date}' where id = ${strange}`,
+      );
+      const { data, errors } = await gateway.graphql(
+        '{ orders(first: 100) { nodes { id shipDate } } }',
+      );
+      const dates = new Map<string, unknown>(
+        data.orders.nodes.map((order: { id: string; shipDate: unknown }) => [
+          order.id,
+          order.shipDate,
+        ]),
+      );
+      expect([dates.get(strange), dates.get(plain)]).toEqual([null, '2026-12-03T09:00:00.000Z']);
+      expect(errors?.map(({ path }) => path?.at(-1))).toEqual(['shipDate']);
+      gateway.loggedErrors.length = 0;
+      await gateway.db.prisma.$executeRawUnsafe(`delete from orders where id = ${strange}`);
+    },
+  );
+});

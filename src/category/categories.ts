@@ -32,6 +32,7 @@ export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>
     const { name } = parse(CategoryFilter, filter, 'filter');
     return name == null ? [] : [containsText(Prisma.sql`name`, name)];
   },
+  isSearch: ({ name }) => name != null,
 };
 
 export function categoriesByIds(db: Database, ids: readonly bigint[]): Promise<Category[]> {

@@ -5,7 +5,7 @@ import {
   InvalidId,
   InvalidInput,
 } from '../errors.ts';
-import { builder } from '../graphql/builder.ts';
+import { builder, SEARCH_COST } from '../graphql/builder.ts';
 import { rootConnection, sortInput } from '../graphql/connection.ts';
 import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
@@ -19,6 +19,8 @@ export const Category = builder.prismaObject('Category', {
     description: t.exposeString('description', {
       nullable: true,
       description: 'What it is about: at most 2,000 characters.',
+      // As much as eight names.
+      extensions: { directives: { cost: { weight: '8' } } },
     }),
   }),
 });
@@ -42,7 +44,10 @@ const CategoryUpdate = builder.inputType('CategoryUpdate', {
 const CategoryFilter = builder.inputType('CategoryFilter', {
   description: 'Which categories to list.',
   fields: (t) => ({
-    name: t.string({ description: 'Those with this in their name, in upper or lower case.' }),
+    name: t.string({
+      description: 'Those with this in their name, in upper or lower case.',
+      extensions: SEARCH_COST,
+    }),
   }),
 });
 
@@ -72,7 +77,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: CategoryFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: CategorySort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { loaders }) => rootConnection(loaders.categories, args),
+      resolve: (_root, args, context) => rootConnection(context, context.loaders.categories, args),
     },
     CategoryConnection,
   ),

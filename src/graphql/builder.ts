@@ -23,6 +23,9 @@ const PAGE_SIZE: ListSize = {
   requireOneSlicingArgument: false,
 };
 
+/** What an input field costs that may go through many rows to find few. */
+export const SEARCH_COST = { directives: { cost: { weight: '50' } } };
+
 /** Every type of the schema is made with it. */
 export const builder = new SchemaBuilder<{
   Context: CallContext;
@@ -96,7 +99,7 @@ export const builder = new SchemaBuilder<{
 builder.globalConnectionField('totalCount', (t) =>
   t.int({
     description: 'How many rows the whole list has, counted only where asked for.',
-    extensions: { directives: { cost: { weight: '50' } } },
+    extensions: { directives: { cost: { weight: '50' } }, readsEveryRow: true },
     resolve: ({ totalCount }) => totalCount(),
   }),
 );

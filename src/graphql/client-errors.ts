@@ -101,23 +101,52 @@ function toGraphqlError(error: StoreError, { nodes, path }: Place): GraphQLError
   });
 }
 
-/**
- * The error a caller gets for anything that went wrong: an error of the store or about the request
- * as it is, anything else as INTERNAL_SERVER_ERROR or SERVICE_UNAVAILABLE, its cause logged.
- */
-function toClientError(
-  error: GraphQLError,
-  shown: Shown,
-  log: Log,
-  record: RequestRecord,
-): GraphQLError {
-  if (isAboutRequest(error)) return toRequestError(error, shown);
-  const storeError = toStoreError(error.originalError);
-  logCause(log, record, storeError, error.path);
-  return toGraphqlError(storeError, error);
+// One failed statement can fail ten thousand fields: a caller and a log need no more than these.
+const MAX_ERRORS = 100;
+const MAX_CAUSES = 10;
+
+/** Something that failed, and the fields that failed with it. */
+interface Cause {
+  readonly error: StoreError;
+  /** The path of the first field. */
+  readonly path: GraphQLError['path'];
+  fields: number;
 }
 
-/** The only place where errors leave GraphQL: whatever was thrown, it goes by toClientError. */
+/** What was thrown, which one statement throws to many fields. */
+const thrownAs = (error: GraphQLError): Error => error.originalError ?? error;
+
+/** Finds what made the fields of a result fail, each once, by what was thrown. */
+function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
+  const causes = new Map<Error, Cause>();
+  for (const error of errors) {
+    if (isAboutRequest(error)) continue;
+    const thrown = thrownAs(error);
+    const cause = causes.get(thrown) ?? {
+      error: toStoreError(error.originalError),
+      path: error.path,
+      fields: 0,
+    };
+    cause.fields += 1;
+    causes.set(thrown, cause);
+  }
+  return causes;
+}
+
+function logCauses(log: Log, record: RequestRecord, causes: Iterable<Cause>): void {
+  const logged = [...causes].filter(({ error }) => error.status >= 500);
+  for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
+    logCause(log, record, error, { path, fields });
+  }
+  if (logged.length <= MAX_CAUSES) return;
+  const more = logged.length - MAX_CAUSES;
+  log.error({ requestId: record.id }, `The request met ${more} more errors that are not logged.`);
+}
+
+/**
+ * Turns a result into what its caller may see; errors leave GraphQL in no other way. Of more than 100
+ * errors the first 100 are in the answer, and `extensions.omittedErrors` counts the others.
+ */
 export function toClientResult(
   result: ExecutionResult,
   shown: Shown,
@@ -125,11 +154,19 @@ export function toClientResult(
   record: RequestRecord,
 ): ExecutionResult {
   if (!result.errors) return result;
-  const errors = result.errors.map((error) => toClientError(error, shown, log, record));
-  for (const { extensions } of errors) {
-    if (isCode(extensions.code)) noteCode(record, extensions.code);
-  }
-  return { ...result, errors };
+  const causes = findCauses(result.errors);
+  logCauses(log, record, causes.values());
+  const codes = result.errors.map(
+    (error) => causes.get(thrownAs(error))?.error.code ?? codeOf(error),
+  );
+  for (const code of new Set(codes)) noteCode(record, code);
+  const errors = result.errors.slice(0, MAX_ERRORS).map((error) => {
+    const cause = causes.get(thrownAs(error));
+    return cause ? toGraphqlError(cause.error, error) : toRequestError(error, shown);
+  });
+  const omittedErrors = result.errors.length - errors.length;
+  if (omittedErrors === 0) return { ...result, errors };
+  return { ...result, errors, extensions: { ...result.extensions, omittedErrors } };
 }
 
 /** Answers errors as callers are to see them. */

@@ -1,3 +1,6 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+
+import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
 import type { Page } from '../database/pages.ts';
 import type { Pages, PagesByParent } from '../loaders.ts';
@@ -37,21 +40,37 @@ export function sortInput<Field extends string>(
 /** A page, and how many rows the whole list has if that is asked for. */
 type ListConnection<Row> = Promise<Page<Row> & { totalCount: () => Promise<number> }>;
 
+// Statements for lists and counts that one request may have running: others need connections too.
+const MAX_STATEMENTS = 4;
+
+const limits = new WeakMap<CallContext, LimitFunction>();
+
+/** The limit of a request. */
+function limitOf(context: CallContext): LimitFunction {
+  const limit = limits.get(context) ?? pLimit(MAX_STATEMENTS);
+  limits.set(context, limit);
+  return limit;
+}
+
 /** A page of a list. */
 export async function rootConnection<Row, Filter, Field extends string>(
+  context: CallContext,
   { pages, counts }: Pages<Row, Filter, Field>,
   args: ListArguments<Filter, Field>,
 ): ListConnection<Row> {
-  const page = await pages.load(args);
-  return { ...page, totalCount: () => counts.load(args.filter) };
+  const limit = limitOf(context);
+  const page = await pages.load(args, limit);
+  return { ...page, totalCount: () => counts.load(args.filter, limit) };
 }
 
 /** A page of the rows that belong to a parent. */
 export async function nestedConnection<Row, Filter, Field extends string>(
+  context: CallContext,
   { pages, counts }: PagesByParent<Row, Filter, Field>,
   parent: bigint,
   args: ListArguments<Filter, Field>,
 ): ListConnection<Row> {
-  const page = await pages.load({ parent, args });
-  return { ...page, totalCount: () => counts.load({ parent, args: args.filter }) };
+  const limit = limitOf(context);
+  const page = await pages.load({ parent, args }, limit);
+  return { ...page, totalCount: () => counts.load({ parent, args: args.filter }, limit) };
 }

@@ -2,6 +2,7 @@ import {
   type DocumentNode,
   type FragmentDefinitionNode,
   Kind,
+  type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
 
@@ -14,13 +15,14 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, Fragment
   );
 
 /**
- * Makes what adds up the selections of a set: what `ofField` makes of what is inside a field, joined
- * to the rest. A fragment is added up once, however often it is spread: documents can spread them so
- * that going through each spread would never end. One inside itself counts nothing there.
+ * Creates a function that measures a selection set: `ofSelection` measures one selection, given what
+ * is inside it, and `join` combines the selections of a set. Each fragment is measured once, however
+ * often it is spread, because documents can nest spreads so that following each would never end. A
+ * fragment counts as nothing inside itself.
  */
 export function createFold(
   document: DocumentNode,
-  ofField: (inside: number) => number,
+  ofSelection: (selection: SelectionNode, inside: number) => number,
   join: (sum: number, next: number) => number,
 ): (set?: SelectionSetNode) => number {
   const fragments = fragmentsOf(document);
@@ -33,8 +35,7 @@ export function createFold(
     let sum = 0;
     for (const node of set.selections) {
       const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      const inside = fold(spread?.selectionSet);
-      sum = join(sum, node.kind === Kind.FIELD ? ofField(inside) : inside);
+      sum = join(sum, ofSelection(node, fold(spread?.selectionSet)));
     }
     known.set(set, sum);
     return sum;

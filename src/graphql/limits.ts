@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type FieldNode,
+  type FragmentSpreadNode,
   type GraphQLError,
   type GraphQLSchema,
   Kind,
@@ -37,7 +38,7 @@ function descend<Result>(into: () => Result): Result {
 
 /** What a document has of what takes long to validate, or is used many times. */
 interface Counts {
-  /** Aliases, and names that a selection has again: validation compares each with each. */
+  /** Aliases, and selections that a set has again: validation compares each with each. */
   names: number;
   directives: number;
   fragments: number;
@@ -47,36 +48,40 @@ interface Counts {
   characters: number;
 }
 
-/** The fields of a selection, those in inline fragments too. */
-const fieldsOf = (set: SelectionSetNode | undefined): FieldNode[] =>
-  (set?.selections ?? []).flatMap((node) => {
-    if (node.kind === Kind.FIELD) return node;
-    return node.kind === Kind.INLINE_FRAGMENT ? fieldsOf(node.selectionSet) : [];
-  });
+/** What a selection is called in its set: the key of a field, or the fragment that is spread. */
+const keyOf = (node: FieldNode | FragmentSpreadNode): string =>
+  node.kind === Kind.FIELD ? (node.alias ?? node.name).value : `...${node.name.value}`;
 
-/** How many names a selection has that are aliases or that it has had before. */
-function countNames(set: SelectionSetNode | undefined): number {
+/** Counts the selections of a set, those in its inline fragments too, that it has already. */
+function countRepeats(set: SelectionSetNode): number {
   const seen = new Set<string>();
-  return fieldsOf(set).filter(({ alias, name }) => {
-    const key = alias?.value ?? name.value;
-    const isAgain = seen.has(key);
-    seen.add(key);
-    return alias || isAgain;
-  }).length;
+  let repeats = 0;
+  const countIn = ({ selections }: SelectionSetNode): void => {
+    for (const node of selections) {
+      if (node.kind === Kind.INLINE_FRAGMENT) {
+        countIn(node.selectionSet);
+        continue;
+      }
+      const key = keyOf(node);
+      if (seen.has(key)) repeats += 1;
+      seen.add(key);
+    }
+  };
+  countIn(set);
+  return repeats;
 }
 
 function countNodes(document: DocumentNode): Counts {
   const counts = { names: 0, directives: 0, fragments: 0, values: 0, characters: 0 };
   visit(document, {
-    OperationDefinition: ({ selectionSet }) => {
-      counts.names += countNames(selectionSet);
+    SelectionSet: (set) => {
+      counts.names += countRepeats(set);
     },
-    FragmentDefinition: ({ selectionSet }) => {
+    Field: ({ alias }) => {
+      if (alias) counts.names += 1;
+    },
+    FragmentDefinition: () => {
       counts.fragments += 1;
-      counts.names += countNames(selectionSet);
-    },
-    Field: ({ selectionSet }) => {
-      counts.names += countNames(selectionSet);
     },
     Directive: () => {
       counts.directives += 1;
@@ -91,24 +96,50 @@ function countNodes(document: DocumentNode): Counts {
   return counts;
 }
 
-function findExcess(document: DocumentNode, limits: Limits): StoreError | undefined {
-  const { names, directives, fragments, values, characters } = countNodes(document);
-  const depthOf = createFold(document, (inside) => inside + 1, Math.max);
-  const rootFieldsOf = createFold(document, () => 1, add);
+type Check = readonly [count: number, most: number, what: string];
+
+/** Checks the depth of a document and its root fields. Inline fragments are levels as fields are. */
+function checkShape(document: DocumentNode, { maxDepth, maxRootFields }: Limits): Check[] {
+  const depthOf = createFold(
+    document,
+    ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
+    Math.max,
+  );
+  const rootFieldsOf = createFold(
+    document,
+    ({ kind }, inside) => (kind === Kind.FIELD ? 1 : inside),
+    add,
+  );
+  const sets = document.definitions.flatMap((node) =>
+    'selectionSet' in node ? node.selectionSet : [],
+  );
   const operations = document.definitions.flatMap((node) =>
     node.kind === Kind.OPERATION_DEFINITION ? node.selectionSet : [],
   );
-  const checks: [number, number, string][] = [
-    [names, limits.maxAliases, 'aliases and repeated fields'],
+  return [
+    [Math.max(0, ...sets.map(depthOf)), maxDepth, 'levels of fields and inline fragments'],
+    [Math.max(0, ...operations.map(rootFieldsOf)), maxRootFields, 'root fields'],
+  ];
+}
+
+function checkCounts(document: DocumentNode, limits: Limits): Check[] {
+  const { names, directives, fragments, values, characters } = countNodes(document);
+  return [
+    [names, limits.maxAliases, 'aliases and repeated selections'],
     [directives, limits.maxDirectives, 'directives'],
     [fragments, limits.maxFragments, 'fragments'],
     [values, limits.maxListSize, 'values in a list'],
     [characters, limits.maxTextLength, 'characters in a text'],
-    [Math.max(0, ...operations.map(depthOf)), limits.maxDepth, 'levels of fields'],
-    [Math.max(0, ...operations.map(rootFieldsOf)), limits.maxRootFields, 'root fields'],
   ];
-  const excess = checks.find(([count, most]) => count > most);
-  return excess && tooLarge(excess[1], excess[2]);
+}
+
+function findExcess(document: DocumentNode, limits: Limits): StoreError | undefined {
+  // The shape first: what follows goes through the fields of a set again at each level of fragments.
+  for (const check of [checkShape, checkCounts]) {
+    const excess = check(document, limits).find(([count, most]) => count > most);
+    if (excess) return tooLarge(excess[1], excess[2]);
+  }
+  return undefined;
 }
 
 /** What decides which documents run. */

@@ -73,15 +73,27 @@ function fromBody(body: Buffer, limits: Limits): DocumentParams {
   return pick(json, limits);
 }
 
+/** A body was compressed. */
+class UnsupportedEncoding extends StoreError {
+  constructor() {
+    super('UNSUPPORTED_MEDIA_TYPE', 'The body has to be sent as it is, without Content-Encoding.');
+  }
+
+  /** Which encodings would do (RFC 9110 §15.5.16). */
+  override get headers(): Readonly<Record<string, string>> {
+    return { 'Accept-Encoding': 'identity' };
+  }
+}
+
 /**
  * Reads the parameters of a POST, which has to be application/json, so that no form of another site
  * can post here.
  * @throws StoreError
  */
 export async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
-  if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
-    throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
-  }
+  const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
+  if (!JSON_TYPE.test(type)) throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
+  if (!/^(identity)?$/i.test(encoding.trim())) throw new UnsupportedEncoding();
   return fromBody(await readBody(request, limits), limits);
 }
 

@@ -10,6 +10,8 @@ import { toClientResult, toFailure } from './client-errors.ts';
 import { readPost } from './parameters.ts';
 import type { GraphqlHandler } from './yoga.ts';
 
+const LARGE_BYTES = 65_536;
+
 const JSON_TYPE = 'application/json';
 // Yoga takes the first of these that a caller lists.
 const LISTED_FIRST = /^application\/(graphql-response\+)?json(?=,|$)/;
@@ -75,7 +77,9 @@ export function createPostHandler(
     const result = toClientResult(executed, config, log, record);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const { body, init } = processRegularResult(result, PLAIN, type) as unknown as PlainResponse;
-    res.writeHead(init.status, { ...init.headers, 'Content-Length': Buffer.byteLength(body) });
-    res.end(body);
+    const bytes = Buffer.byteLength(body);
+    res.writeHead(init.status, { ...init.headers, 'Content-Length': bytes });
+    // Of a text that waits for a slow reader Node.js counts characters, not bytes.
+    res.end(bytes > LARGE_BYTES ? Buffer.from(body) : body);
   };
 }

@@ -29,7 +29,6 @@ const KEPT_DOCUMENTS = {
   sizeCalculation: (_parsed: unknown, source: string) => source.length,
 };
 
-/** What the plugins know of a request. */
 /** Answers a request by Yoga. */
 export type GraphqlHandler = YogaServerInstance<Exchange, Context>;
 

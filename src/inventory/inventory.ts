@@ -49,6 +49,7 @@ export const inventoryListing: Listing<
     if (maxQuantity != null) conditions.push(Prisma.sql`quantity <= ${maxQuantity}`);
     return conditions;
   },
+  isSearch: ({ status }) => status != null,
 };
 
 export function inventoryByPetIds(

@@ -1,5 +1,5 @@
 import { InvalidId, InvalidInput, PetNotFound, StaleInventory } from '../errors.ts';
-import { builder } from '../graphql/builder.ts';
+import { builder, SEARCH_COST } from '../graphql/builder.ts';
 import { rootConnection, sortInput } from '../graphql/connection.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import { parseId } from '../values.ts';
@@ -34,7 +34,11 @@ const InventoryUpdate = builder.inputType('InventoryUpdate', {
 const InventoryFilter = builder.inputType('InventoryFilter', {
   description: 'Which entries to list: those that meet every condition given.',
   fields: (t) => ({
-    status: t.field({ type: [PetStatus], description: 'Pets with one of these statuses.' }),
+    status: t.field({
+      type: [PetStatus],
+      description: 'Pets with one of these statuses.',
+      extensions: SEARCH_COST,
+    }),
     maxQuantity: t.int({ description: 'Those with at most this many units.' }),
   }),
 });
@@ -68,7 +72,7 @@ builder.queryFields((t) => ({
           description: "In which order; by the pet's id by default.",
         }),
       },
-      resolve: (_root, args, { loaders }) => rootConnection(loaders.inventory, args),
+      resolve: (_root, args, context) => rootConnection(context, context.loaders.inventory, args),
     },
     InventoryConnection,
   ),

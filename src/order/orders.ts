@@ -16,7 +16,11 @@ import {
 } from '../errors.ts';
 import { Id, OrderQuantity, parse, parseId, Time, type Unchecked } from '../values.ts';
 
-export const NewOrder = z.object({ petId: Id, quantity: OrderQuantity, shipDate: Time.nullish() });
+export const NewOrder = z.object({
+  petId: Id,
+  quantity: OrderQuantity,
+  shipDate: Time.nullable().default(null),
+});
 const OrderFilter = z.object({ petId: Id.nullish(), complete: z.boolean().nullish() });
 
 const COLUMNS = Prisma.sql`id, pet_id as "petId", quantity, ship_date as "shipDate", complete`;
@@ -48,6 +52,7 @@ export const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 
     if (complete != null) conditions.push(Prisma.sql`complete = ${complete}`);
     return conditions;
   },
+  isSearch: () => false,
 };
 
 /** Orders belong to a pet. */
@@ -139,7 +144,7 @@ async function takeUnits(
       returning item.pet_id
     ), placed as (
       insert into orders (pet_id, quantity, ship_date)
-      select taken.pet_id, ${quantity}, ${shipDate ?? null}::timestamptz from taken
+      select taken.pet_id, ${quantity}, ${shipDate}::timestamptz from taken
       returning ${COLUMNS}
     )
     select pet.status, stock.quantity as stock, placed.* from pet

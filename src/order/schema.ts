@@ -79,7 +79,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { loaders }) => rootConnection(loaders.orders, args),
+      resolve: (_root, args, context) => rootConnection(context, context.loaders.orders, args),
     },
     OrderConnection,
   ),
@@ -94,8 +94,8 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
         filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
       },
-      resolve: ({ id: parent }, args, { loaders }) =>
-        nestedConnection(loaders.ordersByPet, parent, args),
+      resolve: ({ id: parent }, args, context) =>
+        nestedConnection(context, context.loaders.ordersByPet, parent, args),
     },
     OrderConnection,
   ),

@@ -47,8 +47,8 @@ query Categories {
 # after: "…" with the endCursor of this one.
 query SearchPets {
   pets(
-    first: 3
-    filter: { name: "ma" }
+    first: 2
+    filter: { name: "low" }
     orderBy: { field: NAME }
   ) {
     totalCount

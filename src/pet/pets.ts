@@ -45,6 +45,7 @@ export const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'
     if (name != null) conditions.push(containsText(Prisma.sql`name`, name));
     return conditions;
   },
+  isSearch: ({ name }) => name != null,
 };
 
 /** Pets belong to a category. */

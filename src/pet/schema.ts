@@ -7,7 +7,7 @@ import {
   PetInUse,
   PetNotFound,
 } from '../errors.ts';
-import { builder } from '../graphql/builder.ts';
+import { builder, SEARCH_COST } from '../graphql/builder.ts';
 import { nestedConnection, rootConnection, sortInput } from '../graphql/connection.ts';
 import { IDEMPOTENCY_KEY } from '../graphql/idempotency.ts';
 import { parseId } from '../values.ts';
@@ -69,7 +69,10 @@ const PetFilter = builder.inputType('PetFilter', {
       description: 'Those with one of these statuses; none of an empty list.',
     }),
     categoryId: t.id({ description: 'Those of this category.' }),
-    name: t.string({ description: 'Those with this in their name, in upper or lower case.' }),
+    name: t.string({
+      description: 'Those with this in their name, in upper or lower case.',
+      extensions: SEARCH_COST,
+    }),
   }),
 });
 
@@ -99,7 +102,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, { loaders }) => rootConnection(loaders.pets, args),
+      resolve: (_root, args, context) => rootConnection(context, context.loaders.pets, args),
     },
     PetConnection,
   ),
@@ -114,8 +117,8 @@ builder.prismaObjectField('Category', 'pets', (t) =>
         filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
       },
-      resolve: ({ id: parent }, args, { loaders }) =>
-        nestedConnection(loaders.petsByCategory, parent, args),
+      resolve: ({ id: parent }, args, context) =>
+        nestedConnection(context, context.loaders.petsByCategory, parent, args),
     },
     PetConnection,
   ),

@@ -18,30 +18,32 @@ const isError = (schema: GraphQLSchema, name: string): boolean => {
   return isObjectType(type) && type.getInterfaces().some((parent) => parent.name === 'Error');
 };
 
+const ALWAYS_ADDITIVE = new Set<string>([
+  ChangeType.FieldArgumentAdded,
+  ChangeType.InputFieldAdded,
+  ChangeType.ObjectTypeInterfaceAdded,
+  ChangeType.DirectiveUsageArgumentRemoved,
+  ChangeType.DirectiveUsageArgumentDefinitionRemoved,
+  ChangeType.DirectiveUsageEnumValueRemoved,
+  ChangeType.DirectiveUsageFieldDefinitionRemoved,
+  ChangeType.DirectiveUsageInputFieldDefinitionRemoved,
+]);
+
 /**
  * Every error has to be expected: `... on Error` and an unknown code are the contract's own words.
  * A directive on something may go or say something else, but what was stable may not stop to be.
  */
 function isAdditive(change: Change, schema: GraphQLSchema): boolean {
   switch (change.type) {
-    case ChangeType.FieldArgumentAdded:
-    case ChangeType.InputFieldAdded:
-    case ChangeType.ObjectTypeInterfaceAdded:
-      return true;
     case ChangeType.UnionMemberAdded:
       return isError(schema, change.meta.addedUnionMemberTypeName);
     case ChangeType.EnumValueAdded:
       return change.meta.enumName === 'ErrorCode';
     case ChangeType.DirectiveUsageFieldDefinitionAdded:
+    case ChangeType.DirectiveUsageInputFieldDefinitionAdded:
       return change.meta.addedDirectiveName !== 'requiresOptIn';
-    case ChangeType.DirectiveUsageArgumentRemoved:
-    case ChangeType.DirectiveUsageArgumentDefinitionRemoved:
-    case ChangeType.DirectiveUsageEnumValueRemoved:
-    case ChangeType.DirectiveUsageFieldDefinitionRemoved:
-    case ChangeType.DirectiveUsageInputFieldDefinitionRemoved:
-      return true;
     default:
-      return false;
+      return ALWAYS_ADDITIVE.has(change.type);
   }
 }
 
