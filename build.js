@@ -68,6 +68,7 @@ async function bundle() {
       '@electric-sql/pglite',
       '@graphql-yoga/render-graphiql',
       '@prisma/client/runtime/query_compiler*',
+      'fs-native-extensions',
       'pg-native',
       'yaml',
     ],

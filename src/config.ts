@@ -21,6 +21,10 @@ export interface Limits {
   /** In UTF-16 code units. */
   readonly maxTextLength: number;
   readonly maxCost: number;
+  /** Of the data of one answer of GraphQL. */
+  readonly maxAnswerBytes: number;
+  /** Of all answers together that wait for slow readers, in each process. */
+  readonly maxUnsentBytes: number;
 }
 
 /** Who may call: tokens of an issuer for an audience, signed by its keys or with a shared secret. */
@@ -155,6 +159,8 @@ const toLimits = (data: Environment): Limits => ({
   maxListSize: data.MAX_LIST_SIZE,
   maxTextLength: data.MAX_TEXT_LENGTH,
   maxCost: data.MAX_COST,
+  maxAnswerBytes: data.MAX_ANSWER_BYTES,
+  maxUnsentBytes: data.MAX_UNSENT_BYTES,
 });
 
 /**

@@ -62,6 +62,8 @@ export const Environment = z.object({
   MAX_LIST_SIZE: whole(20, 1000).default(100),
   MAX_TEXT_LENGTH: whole(2000, 10_000_000).default(10_000),
   MAX_COST: whole(1, 100_000_000).default(50_000),
+  MAX_ANSWER_BYTES: whole(10_000, 500_000_000).default(10_000_000),
+  MAX_UNSENT_BYTES: whole(10_000, 900_000_000).default(200_000_000),
   DOCUMENTS: z
     .enum(['any', 'automatic', 'trusted'], 'has to be any, automatic or trusted')
     .default('any'),

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { MigrationError } from '../src/database/migrations.ts';
 import type { Log } from '../src/log.ts';
-import { openRaw, type RawDatabase } from './support/databases.ts';
+import { makeProgramStore, openRaw, type RawDatabase } from './support/databases.ts';
+import { ask, killPrograms, startProgram } from './support/program.ts';
 
 const FOLDER = new URL('../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
@@ -92,9 +93,22 @@ describe('the migrations', () => {
       NAME,
     ],
     [
-      'has no file',
+      'has no file and is not later than all that are known',
       `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
-       values ('x', 'x', '20991231000000_future', now())`,
+       values ('x', 'x', '20261121000000_other', now())`,
+      '20261121000000_other',
+    ],
+    [
+      'has no file while another is not applied yet',
+      `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+       values ('x', 'x', '20991231000000_future', now());
+       delete from _prisma_migrations where migration_name <> '20991231000000_future'`,
+      '20991231000000_future',
+    ],
+    [
+      'has no file and never finished',
+      `insert into _prisma_migrations (id, checksum, migration_name)
+       values ('x', 'x', '20991231000000_future')`,
       '20991231000000_future',
     ],
     [
@@ -117,6 +131,26 @@ describe('the migrations', () => {
     await database.migrate(log);
     expect(logged).toEqual([]);
   });
+});
+
+describe('a release that finds migrations of a later one', () => {
+  afterAll(killPrograms);
+
+  it('starts, and says so once', async () => {
+    const store = await makeProgramStore();
+    const first = await startProgram(store.environment);
+    await first.stop();
+    await store.run(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+      values ('x', 'x', '20991231000000_future', now())`);
+    const url = store.environment['DATABASE_URL'];
+    const program = await startProgram({ ...store.environment, ...(url && { WORKERS: '2' }) });
+    expect(await ask(program, '{ __typename }')).toEqual({ __typename: 'Query' });
+    await program.stop();
+    expect(program.entries.filter(({ level }) => level === 40).map(({ msg }) => msg)).toEqual([
+      'A later release of the gateway migrated the database: 20991231000000_future.',
+    ]);
+    await store.remove();
+  }, 120_000);
 });
 
 describe('the tables', () => {

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { Log } from '../log.ts';
 import type { PoolUse } from '../metrics.ts';
 import { retryConflicts } from './conflicts.ts';
 import { isConflict } from './failure.ts';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
-
-const PING_TIMEOUT_MS = 2000;
+import { createHeavyLane } from './heavy.ts';
+import { createPing, type Probe, type Readiness } from './probe.ts';
 
 /**
  * How PostgreSQL plans a statement: `once` for all values, or for its values `each` time, which pays
@@ -14,11 +12,14 @@ const PING_TIMEOUT_MS = 2000;
  */
 export type Planning = 'once' | 'each';
 
+/** How much a statement reads: what an index leads it to, or a large part of the store. */
+type Load = 'light' | 'heavy';
+
 /** Where statements run: each on its own, or all in one transaction. */
 export interface Session {
   readonly prisma: Prisma.TransactionClient;
   /** Runs one statement; parameters are bound, never spliced. */
-  readonly query: <Row>(statement: Prisma.Sql, planning?: Planning) => Promise<Row[]>;
+  readonly query: <Row>(statement: Prisma.Sql, planning?: Planning, load?: Load) => Promise<Row[]>;
 }
 
 /** The store's database, embedded or not, migrated and ready. */
@@ -30,8 +31,8 @@ export interface Database extends Session {
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
   /** How its pool of connections is used; the embedded one has none. */
   readonly poolUse?: () => PoolUse;
-  /** Resolves if the database answers, within two seconds. */
-  readonly ping: () => Promise<void>;
+  /** Asks whether the database answers, within two seconds, however busy the gateway is with it. */
+  readonly ping: () => Promise<Readiness>;
   readonly close: () => Promise<void>;
 }
 
@@ -43,7 +44,10 @@ interface Driver {
   readonly description: string;
   /** How long a transaction may wait to begin, and then take. */
   readonly transactionLimits: { readonly maxWait: number; readonly timeout: number };
+  /** How many heavy statements may run at once. */
+  readonly heavyAtOnce: number;
   readonly poolUse?: () => PoolUse;
+  readonly probe: Probe;
   readonly disconnect: () => Promise<void>;
 }
 
@@ -61,7 +65,7 @@ const logged =
 
 /** Makes a Database of a driver; at log level debug every statement is logged. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, transactionLimits, poolUse, disconnect } = driver;
+  const { adapter, description, transactionLimits, poolUse, probe, disconnect } = driver;
   const prisma = new PrismaClient({
     adapter,
     log: [{ emit: 'event', level: 'query' }],
@@ -73,10 +77,14 @@ export function createDatabase(driver: Driver, log: Log): Database {
     prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
   }
   const run = debugging ? logged(driver.run, log) : driver.run;
+  const runHeavy = createHeavyLane(driver.heavyAtOnce, transactionLimits.maxWait);
   return {
     prisma,
     // Prisma's own $queryRaw takes several times as long over a row as PostgreSQL does.
-    query: (statement, planning = 'once') => run(statement.text, statement.values, planning),
+    query: <Row>({ text, values }: Prisma.Sql, planning: Planning = 'once', load: Load = 'light') =>
+      load === 'heavy'
+        ? runHeavy(() => run<Row>(text, values, planning))
+        : run<Row>(text, values, planning),
     description,
     ...(poolUse && { poolUse }),
     transaction: (work) =>
@@ -88,13 +96,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
           ),
         isConflict,
       ),
-    ping: async () => {
-      const answer = prisma.$queryRaw`select 1`;
-      const tooLate = sleep(PING_TIMEOUT_MS, undefined, { ref: false }).then(() => {
-        throw new Error(`The database did not answer within ${PING_TIMEOUT_MS} ms.`);
-      });
-      await Promise.race([answer, tooLate]);
-    },
+    ping: createPing(probe),
     close: async () => {
       await prisma.$disconnect();
       await disconnect();

@@ -6,13 +6,15 @@ import type { PGlite } from '@electric-sql/pglite';
 
 import { type Config, ConfigError } from '../config.ts';
 import type { Log } from '../log.ts';
+import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
 import type { Database } from './database.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
 import { copyTemplate } from './template.ts';
+import { startUpkeep } from './upkeep.ts';
 
 /** Opens the embedded PostgreSQL of a folder; one whose making was cut off is made anew. */
-async function makeOrOpen(dataDir: string): Promise<PGlite> {
+async function makeOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
   const store = join(dataDir, 'pglite');
   const unfinished = join(dataDir, 'unfinished');
   if (existsSync(unfinished)) await rm(store, { recursive: true, force: true });
@@ -20,7 +22,7 @@ async function makeOrOpen(dataDir: string): Promise<PGlite> {
     await writeFile(unfinished, '');
     copyTemplate(store);
   }
-  const pglite = await createPglite({ dataDir: store });
+  const pglite = await createPglite({ dataDir: store, onStderr: stderr.onStderr });
   await rm(unfinished, { force: true });
   return pglite;
 }
@@ -35,12 +37,21 @@ export async function openEmbedded(config: Config, log: Log): Promise<Database> 
     throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
   });
   const unlock = await lockFolder(dataDir);
-  const pglite = await makeOrOpen(dataDir);
+  const stderr = watchStderr();
+  const pglite = await makeOrOpen(dataDir, stderr).catch((error: Error) => {
+    const reason = stderr.reason() ?? error.message;
+    throw new ConfigError(`DATA_DIR: the embedded PostgreSQL can't start: ${reason}.`, {
+      cause: error,
+    });
+  });
+  exitOnCrash(pglite, stderr, log);
   if (config.migrate) await migratePglite(pglite, log);
   const db = await openPglite(pglite, log);
+  const stopUpkeep = startUpkeep(pglite, log);
   return {
     ...db,
     close: async () => {
+      await stopUpkeep();
       await db.close();
       await unlock();
     },

@@ -17,15 +17,33 @@ const UNAVAILABLE = new Set([
   'P2034',
   'P2037',
 ]);
-// The same as SQLSTATE: connection exceptions, no free connection, time limits of idle transactions,
-// locks and statements, the server is shutting down.
-const UNAVAILABLE_SQLSTATE = /^(08...|53300|25P0[34]|55P03|57014|57P0[123])$/;
+// The same as SQLSTATE (PostgreSQL, appendix A): nothing in the request or in the gateway is wrong, and
+// the same request can succeed once the database, its machine or who operates them is done.
+const UNAVAILABLE_SQLSTATE = new RegExp(
+  `^(${[
+    '08...', // connection exceptions
+    '25006', // takes no writes: a standby, a primary that was demoted, or an operator said so
+    '25P0[34]', // a transaction was idle, or took, too long
+    '28...', // the role may not log in, as while its password is changed
+    '3D000', // the database is gone, as while it is restored
+    '40(001|003|P01)', // undone for other transactions, after every retry
+    '53...', // no disk, memory or connection left
+    '55P03', // a lock was not to be had in time
+    '57...', // cancelled, shutting down, starting, dropped
+    '58...', // errors of the disk or the operating system
+    'XX00[12]', // damaged data or index: an operator has to repair it, or to fail over
+  ].join('|')})$`,
+);
 const UNAVAILABLE_SYSTEM = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
 // The same as pg says it, which gives no code.
 const UNAVAILABLE_MESSAGE =
   /^(Query read timeout|timeout e|Connection terminated|Client has encountered a connection error)/;
 
 const CONFLICT_SQLSTATE = /^40(001|P01)$/;
+// Values that break a rule, conflicts with others, limits: they end the statement alone. After any
+// other error the connection may be of no more use, as with a plan that a migration made outdated or
+// a server that takes no more writes.
+const SPARING_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
 const FOREIGN_KEY_SQLSTATE = '23503';
 const RANGE_SQLSTATE = '22003';
 
@@ -34,17 +52,21 @@ type Known = Prisma.PrismaClientKnownRequestError;
 const isKnown = (error: unknown): error is Known =>
   error instanceof Prisma.PrismaClientKnownRequestError;
 
-const Meta = z.object({
-  driverAdapterError: z.object({ cause: z.object({ originalCode: z.string() }) }),
-});
+// Prisma's driver has it in `cause`, and Prisma's API has the driver's error in `meta`.
+const OfDriver = z.object({ cause: z.object({ originalCode: z.string() }) });
+const OfPrisma = z.object({ meta: z.object({ driverAdapterError: OfDriver }) });
 
-/** The SQLSTATE of an error, as the driver says it or as Prisma passes it on. */
+/** The SQLSTATE of an error, as the driver says it or as Prisma passes it on; empty if it has none. */
 function sqlStateOf(error: unknown): string {
-  if (isKnown(error)) {
-    return Meta.safeParse(error.meta).data?.driverAdapterError.cause.originalCode ?? '';
-  }
+  const driverError = OfPrisma.safeParse(error).data?.meta.driverAdapterError;
+  const cause = (driverError ?? OfDriver.safeParse(error).data)?.cause;
+  if (cause) return cause.originalCode;
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
+
+/** Whether a connection can be used again after an error that PostgreSQL reported on it. */
+export const keepsConnection = (error: Error): boolean =>
+  SPARING_SQLSTATE.test(sqlStateOf(error)) && !('severity' in error && error.severity === 'FATAL');
 
 /** A foreign key was broken: what a row points to is not there, or what is deleted is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
@@ -67,7 +89,8 @@ export function isConflict(error: unknown): boolean {
   return z.object({ kind: z.literal('TransactionWriteConflict') }).safeParse(cause).success;
 }
 
-function isUnavailable(error: unknown): boolean {
+/** Whether the database can't be reached, or can't do anything at the moment. */
+export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : '';
     if (

@@ -1,25 +1,35 @@
 import { createHash } from 'node:crypto';
-import { realpath, rm, stat } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { TryLock } from 'fs-native-extensions';
 
 import { ConfigError } from '../config.ts';
 
-const RACE_MS = 100;
-// macOS allows 104, Linux 108, with the NUL at its end; what is longer would be cut off silently.
-const MAX_PATH_BYTES = 100;
 const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
+// The longest path that release 1.0.0 used for its socket.
+const MAX_SOCKET_BYTES = 100;
 
-function listen(path: string): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => void socket.destroy());
-    server.once('error', reject).listen(path, () => resolve(server.unref()));
-  });
+async function loadTryLock(): Promise<TryLock> {
+  try {
+    return (await import('fs-native-extensions')).default.tryLock;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    throw new ConfigError(
+      `DATA_DIR can't be locked, as fs-native-extensions does not work on this system (${reason}): set DATABASE_URL.`,
+    );
+  }
 }
 
-function isAnswered(path: string): Promise<boolean> {
+/** Whether a gateway of release 1.0.0, whose lock was a socket, has the folder. */
+async function isUsedByOlder(folder: string): Promise<boolean> {
+  let path = join(folder, 'lock');
+  if (Buffer.byteLength(path) > MAX_SOCKET_BYTES) {
+    const digest = createHash('sha256').update(await realpath(folder));
+    path = join(tmpdir(), `pet-store-${digest.digest('hex').slice(0, 16)}.lock`);
+  }
   return new Promise((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();
@@ -29,47 +39,25 @@ function isAnswered(path: string): Promise<boolean> {
   });
 }
 
-/** The socket of a folder: in it, unless that path is longer than a socket's may be. */
-async function lockPath(folder: string): Promise<string> {
-  const path = join(folder, 'lock');
-  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path;
-  const digest = createHash('sha256')
-    .update(await realpath(folder))
-    .digest('hex');
-  return join(tmpdir(), `pet-store-${digest.slice(0, 16)}.lock`);
-}
-
-const inodeOf = async (path: string): Promise<bigint> => (await stat(path, { bigint: true })).ino;
-
-/** Takes the place of a process that died, unless another one does at the same moment. */
-async function takeOver(path: string): Promise<Server> {
-  if (await isAnswered(path)) throw new ConfigError(IN_USE);
-  await rm(path, { force: true });
-  const server = await listen(path).catch(() => {
-    throw new ConfigError(IN_USE);
-  });
-  const inode = await inodeOf(path);
-  await sleep(RACE_MS);
-  if ((await inodeOf(path)) !== inode) throw new ConfigError(IN_USE);
-  return server;
+async function lock(folder: string): Promise<FileHandle> {
+  const tryLock = await loadTryLock();
+  const file = await open(join(folder, 'gateway.lock'), 'a');
+  if (tryLock(file.fd) && !(await isUsedByOlder(folder))) return file;
+  await file.close();
+  throw new ConfigError(IN_USE);
 }
 
 /**
- * Keeps a folder for this process alone, until it ends or lets go by the function returned.
+ * Locks a folder for this process alone, until it ends or calls the function returned.
  *
- * The lock is a socket: while its process lives the system answers there, even for one that is
- * busy or suspended, and after a kill -9 it no longer does. A file with a process id would have to
- * guess whether that id is by now somebody else's, or another container's.
+ * The lock is the kernel's, on a file that stays: it is taken in one step, holds while its process is
+ * suspended, and goes with its process, however that ends.
  * @throws ConfigError
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   try {
-    const path = await lockPath(folder);
-    const server = await listen(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EADDRINUSE') throw error;
-      return takeOver(path);
-    });
-    return () => new Promise((resolve) => void server.close(() => resolve()));
+    const file = await lock(folder);
+    return () => file.close();
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const reason = error instanceof Error ? error.message : String(error);

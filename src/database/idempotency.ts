@@ -63,8 +63,24 @@ export async function writeOnce<Result>(
   });
 }
 
-/** Forgets the keys that are older than `ageMs`. */
+const BATCH = 1000;
+
+/**
+ * Forgets the keys that are older than `ageMs`, a batch at a time, so that none is locked for long.
+ * A key that somebody else has locked, another gateway that forgets too, is left to the next time.
+ */
 export async function forgetOldKeys(db: Database, ageMs: number): Promise<void> {
-  const createdAt = { lt: new Date(Date.now() - ageMs) };
-  await db.prisma.idempotencyKey.deleteMany({ where: { createdAt } });
+  const limit = new Date(Date.now() - ageMs).toISOString();
+  let forgotten: number;
+  do {
+    const [row] = await db.query<{ count: number }>(Prisma.sql`
+      with old as (
+        select key from idempotency_keys where created_at < ${limit}::text::timestamptz
+        limit ${BATCH}::integer for update skip locked
+      ), forgotten as (
+        delete from idempotency_keys using old where idempotency_keys.key = old.key returning 1
+      )
+      select count(*)::integer as count from forgotten`);
+    forgotten = row?.count ?? 0;
+  } while (forgotten === BATCH);
 }

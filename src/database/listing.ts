@@ -41,6 +41,8 @@ export interface Listing<Row, Filter, Field extends string> {
   readonly defaultField: Field;
   /** @throws InvalidId, InvalidInput */
   readonly where: (filter: Filter) => Prisma.Sql[];
+  /** Whether a page with this filter may go through many rows to find few. */
+  readonly isSearch: (filter: Filter) => boolean;
 }
 
 /** The column by which rows of a listing belong to a parent. */

@@ -56,26 +56,42 @@ async function readApplied({ query }: Connection): Promise<Record<string, unknow
   );
 }
 
+interface State {
+  /** Those that were not applied yet. */
+  readonly pending: readonly Migration[];
+  /** The names of those that a later release applied. */
+  readonly newer: readonly string[];
+}
+
 /**
- * The migrations that were not applied yet.
- * @throws MigrationError where the database was migrated by something else than these files.
+ * Compares what was applied with the files.
+ * @throws MigrationError where the database was migrated by something else than these files, or
+ * those of a later release.
  */
-async function findPending(connection: Connection): Promise<Migration[]> {
+async function readState(connection: Connection): Promise<State> {
   const migrations = await readMigrations();
   const applied = await readApplied(connection);
+  const names = new Set(applied.map((row) => row['migration_name']));
+  const pending = migrations.filter(({ name }) => !names.has(name));
+  // A later release comes with all of these files, and applied them first.
+  const last = pending.length === 0 ? migrations.at(-1)?.name : undefined;
+  const newer = [];
   for (const row of applied) {
     const name = String(row['migration_name']);
     if (row['finished_at'] === null) {
       throw new MigrationError(`Migration ${name} failed half-way: repair it, then start again.`);
     }
     const file = migrations.find((migration) => migration.name === name);
-    if (!file) throw new MigrationError(`Migration ${name} was applied, but its file is missing.`);
-    if (file.checksum !== row['checksum']) {
+    if (file && file.checksum !== row['checksum']) {
       throw new MigrationError(`Migration ${name} was changed after it was applied.`);
     }
+    if (file) continue;
+    if (last === undefined || name <= last) {
+      throw new MigrationError(`Migration ${name} was applied, but its file is missing.`);
+    }
+    newer.push(name);
   }
-  const names = new Set(applied.map((row) => row['migration_name']));
-  return migrations.filter(({ name }) => !names.has(name));
+  return { pending, newer };
 }
 
 async function apply(connection: Connection, { name, script, checksum }: Migration): Promise<void> {
@@ -105,7 +121,7 @@ async function applyNext(connection: Connection, log: Log): Promise<void> {
   try {
     await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
     await connection.script(TABLE);
-    const [next] = await findPending(connection);
+    const [next] = (await readState(connection)).pending;
     if (next) await apply(connection, next);
     await connection.script('COMMIT');
     if (next) log.info(`Applied migration ${next.name}.`);
@@ -120,7 +136,7 @@ async function applyNext(connection: Connection, log: Log): Promise<void> {
  * @throws MigrationError
  */
 export async function migrate(connection: Connection, log: Log): Promise<void> {
-  while ((await findPending(connection)).length > 0) await applyNext(connection, log);
+  while ((await readState(connection)).pending.length > 0) await applyNext(connection, log);
 }
 
 /**
@@ -128,8 +144,16 @@ export async function migrate(connection: Connection, log: Log): Promise<void> {
  * @throws MigrationError
  */
 export async function expectMigrated(connection: Connection): Promise<void> {
-  const [next] = await findPending(connection);
+  const [next] = (await readState(connection)).pending;
   if (next) {
     throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
+  }
+}
+
+/** Warns where a later release migrated the database: that release promises that this one still works. */
+export async function adviseNewer(connection: Connection, log: Log): Promise<void> {
+  const { newer } = await readState(connection);
+  if (newer.length > 0) {
+    log.warn(`A later release of the gateway migrated the database: ${newer.join(', ')}.`);
   }
 }

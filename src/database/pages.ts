@@ -76,6 +76,12 @@ function toWindow<Row, Filter, Field extends string>(
 // it takes any LIMIT for a tenth of the rows.
 const planningOf = (filter: unknown): Planning => (filter == null ? 'once' : 'each');
 
+/** How much reading a page takes; a count always reads every row that it counts. */
+const loadOf = <Row, Filter, Field extends string>(
+  { isSearch }: Listing<Row, Filter, Field>,
+  filter: Filter | null | undefined,
+): 'light' | 'heavy' => (filter != null && isSearch(filter) ? 'heavy' : 'light');
+
 const whereAll = (conditions: Prisma.Sql[]): Prisma.Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
@@ -121,6 +127,7 @@ export async function loadPage<Row, Filter, Field extends string>(
     select ${listing.columns} from ${listing.from} ${whereAll(window.conditions)}
     order by ${window.order} limit ${window.size + 1}`,
     planningOf(args.filter),
+    loadOf(listing, args.filter),
   );
   return toPage(listing, args, window, rows);
 }
@@ -144,6 +151,7 @@ export async function loadPages<Row, Filter, Field extends string>(
       select ${listing.columns} from ${listing.from} ${whereAll(conditions)}
       order by ${window.order} limit ${window.size + 1}) as page`,
     planningOf(args.filter),
+    loadOf(listing, args.filter),
   );
   const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
   for (const row of rows) rowsOf.get(parent.of(row))?.push(row);
@@ -160,6 +168,7 @@ export async function countRows<Row, Filter, Field extends string>(
   const [row] = await db.query<{ count: bigint }>(
     sql`select count(*) from ${listing.from} ${whereAll(conditions)}`,
     planningOf(filter),
+    'heavy',
   );
   return Number(row?.count);
 }
@@ -178,6 +187,7 @@ export async function countRowsOf<Row, Filter, Field extends string>(
     sql`
     select ${parent.sql} as id, count(*) from ${listing.from} ${whereAll(conditions)} group by 1`,
     planningOf(filter),
+    'heavy',
   );
   const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
   return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));

@@ -12,10 +12,16 @@ class StoredDate extends Date {
   }
 }
 
-/** Reads what PostgreSQL, in UTC, writes of a point in time: `2026-12-03 09:00:00.5+00`. */
+// What PostgreSQL writes of a point in time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
+const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
+
+/**
+ * Reads a point in time. One in any other form is an invalid Date, which fails the field that shows
+ * it: a guess could be another day. So are years beyond 9999, BC and infinity, which the rules of the
+ * store don't let in.
+ */
 function parseTime(text: string): Date {
-  // A year of more than four digits, one BC, or infinity: no rule of the store lets these in.
-  if (text[10] !== ' ' || !text.endsWith('+00')) return new Date(text);
+  if (!ISO_IN_UTC.test(text)) return new Date(Number.NaN);
   const milliseconds = text.slice(20, -3).padEnd(3, '0');
   return new StoredDate(`${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`);
 }

@@ -1,21 +1,37 @@
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
-import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import type { Log } from '../log.ts';
 import { createDatabase, type Database } from './database.ts';
-import { type Connection, expectMigrated, migrate } from './migrations.ts';
+import { adviseNewer, type Connection, expectMigrated, migrate } from './migrations.ts';
 import { PARSERS } from './parsers.ts';
+import { CommittingPrismaPGlite } from './pglite-adapter.ts';
+import { type Readiness, READINESS_SQL } from './probe.ts';
+import { adviseSettings, OWN_SESSION } from './session-settings.ts';
+import { yieldBetweenStatements } from './turns.ts';
 
 // One session serves all, so that a transaction may have to wait for many others.
 const TRANSACTION_LIMITS = { maxWait: 30_000, timeout: 10_000 };
 
 // PostgreSQL clears its buffers when it starts: 128 MB, its default, take 0.2 s and that much memory.
-const START_PARAMS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB'];
+// Checkpoints keep as many files of the write-ahead log as min_wal_size takes: 80 MB, its default.
+const SETTINGS = ['shared_buffers=32MB', 'min_wal_size=32MB', 'max_wal_size=64MB'];
+const START_PARAMS = [
+  ...PGlite.defaultStartParams,
+  ...SETTINGS.flatMap((setting) => ['-c', setting]),
+];
 
 /** Makes the embedded PostgreSQL itself, not migrated. */
-export const createPglite = (options: PGliteOptions): Promise<PGlite> =>
-  PGlite.create({ ...options, startParams: START_PARAMS, extensions: { pg_trgm } });
+export async function createPglite(options: PGliteOptions): Promise<PGlite> {
+  const pglite = await PGlite.create({
+    ...options,
+    startParams: START_PARAMS,
+    extensions: { pg_trgm },
+  });
+  yieldBetweenStatements(pglite);
+  await pglite.exec(OWN_SESSION);
+  return pglite;
+}
 
 const toConnection = (pglite: PGlite): Connection => ({
   query: async (text, values) => (await pglite.query<Record<string, unknown>>(text, values)).rows,
@@ -36,14 +52,24 @@ export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
  * @throws MigrationError
  */
 export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
-  await expectMigrated(toConnection(pglite));
+  const connection = toConnection(pglite);
+  await expectMigrated(connection);
+  await adviseNewer(connection, log);
+  await adviseSettings(connection, log);
   return createDatabase(
     {
-      adapter: new PrismaPGlite(pglite),
+      adapter: new CommittingPrismaPGlite(pglite),
       run: async <Row>(text: string, values: unknown[]) =>
         (await pglite.query<Row>(text, values, { parsers: PARSERS })).rows,
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
       transactionLimits: TRANSACTION_LIMITS,
+      heavyAtOnce: 1,
+      probe: {
+        ask: async () => ({
+          writes: (await pglite.query<Readiness>(READINESS_SQL)).rows[0]?.writes === true,
+        }),
+        drop: () => {},
+      },
       disconnect: () => pglite.close(),
     },
     log,

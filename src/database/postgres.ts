@@ -1,13 +1,25 @@
+import cluster from 'node:cluster';
+
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Client, type CustomTypesConfig, DatabaseError, Pool, types } from 'pg';
+import { Client, type CustomTypesConfig, DatabaseError, types } from 'pg';
 
 import { type Config, ConfigError } from '../config.ts';
 import type { Log } from '../log.ts';
+import { rejectAbortedCommit } from './commit.ts';
 import { retryConflicts } from './conflicts.ts';
 import { createDatabase, type Database } from './database.ts';
-import { isConflict } from './failure.ts';
-import { type Connection, expectMigrated, migrate } from './migrations.ts';
+import { isConflict, isUnavailable } from './failure.ts';
+import {
+  adviseNewer,
+  type Connection,
+  expectMigrated,
+  migrate,
+  MigrationError,
+} from './migrations.ts';
 import { PARSERS } from './parsers.ts';
+import { openPool, sessionSql } from './pool.ts';
+import { createPostgresProbe } from './postgres-probe.ts';
+import { adviseSettings, expectSettings } from './session-settings.ts';
 
 /** Prisma's adapter, which tries a single statement again where PostgreSQL undid it. */
 class RetryingPrismaPg extends PrismaPg {
@@ -17,43 +29,11 @@ class RetryingPrismaPg extends PrismaPg {
     const executeRaw = adapter.executeRaw.bind(adapter);
     adapter.queryRaw = (statement) => retryConflicts(() => queryRaw(statement), isConflict);
     adapter.executeRaw = (statement) => retryConflicts(() => executeRaw(statement), isConflict);
+    const start = adapter.startTransaction.bind(adapter);
+    adapter.startTransaction = async (isolationLevel) =>
+      rejectAbortedCommit(await start(isolationLevel));
     return adapter;
   }
-}
-
-/** The SQL with which each connection begins. */
-function sessionSettings({ statementTimeoutMs, pgbouncer }: Config): string {
-  // Prisma's adapter reads and writes times without an offset, as if every session were in UTC.
-  const utc = `SET TIME ZONE 'UTC'`;
-  // A pooler keeps the time zone of each of its callers apart, but nothing else.
-  if (pgbouncer) return utc;
-  return [
-    utc,
-    `SET statement_timeout = ${statementTimeoutMs}`,
-    `SET idle_in_transaction_session_timeout = ${statementTimeoutMs}`,
-  ].join(';');
-}
-
-// PostgreSQL ends a statement itself; only where it doesn't even do that, the connection is given up.
-const GRACE_MS = 1000;
-
-function openPool(url: string, config: Config, log: Log): Pool {
-  const pool = new Pool({
-    connectionString: url,
-    application_name: 'pet-store-gateway',
-    max: config.poolSize,
-    connectionTimeoutMillis: config.connectTimeoutMs,
-    query_timeout: config.statementTimeoutMs + GRACE_MS,
-    keepAlive: true,
-    // oxlint-disable-next-line no-misused-promises -- pg waits for it, though its types don't say so
-    onConnect: (client) => client.query(sessionSettings(config)),
-  });
-  pool.on('error', (error) => log.warn({ err: error }, 'An idle database connection was lost.'));
-  // A transaction whose ROLLBACK had no answer must not be gone on with by who comes next.
-  pool.on('release', (_error, client) => {
-    if (client.getTransactionStatus() !== 'I') void client.end();
-  });
-  return pool;
 }
 
 // Each prepared statement takes memory in every connection.
@@ -93,7 +73,7 @@ async function expectUnicode({ query }: Connection): Promise<void> {
 }
 
 /**
- * Does something on a connection of its own, without limits on time.
+ * Does something on a connection of its own.
  * @throws ConfigError
  */
 async function onConnection<Result>(
@@ -117,11 +97,16 @@ async function onConnection<Result>(
     },
   };
   try {
+    await client.query(sessionSql(config));
     await expectUnicode(connection);
+    await expectSettings(connection);
     return await work(connection);
   } catch (error) {
-    throw error instanceof DatabaseError
-      ? new ConfigError(`DATABASE_URL: ${error.message}.`)
+    if (!(error instanceof Error) || error instanceof MigrationError) throw error;
+    // PostgreSQL reported it, or was lost meanwhile.
+    const isOfDatabase = error instanceof DatabaseError || isUnavailable(error);
+    throw isOfDatabase
+      ? new ConfigError(`DATABASE_URL: ${error.message}.`, { cause: error })
       : error;
   } finally {
     await client.end();
@@ -135,10 +120,14 @@ async function onConnection<Result>(
 export const migratePostgres = (url: string, config: Config, log: Log): Promise<void> =>
   onConnection(url, config, (connection) => migrate(connection, log));
 
-/** Warns where a statement that the gateway gave up would go on, and may still write. */
-async function adviseLimit({ query }: Connection, log: Log): Promise<void> {
-  const [row] = await query('SHOW statement_timeout');
+/** Logs warnings about the database that its operator should know. */
+async function advise(connection: Connection, { pgbouncer }: Config, log: Log): Promise<void> {
+  await adviseNewer(connection, log);
+  await adviseSettings(connection, log);
+  if (!pgbouncer) return;
+  const [row] = await connection.query('SHOW statement_timeout');
   if (row?.['statement_timeout'] !== '0') return;
+  // A statement that the gateway gave up would go on, and may still write.
   log.warn(
     'Through a pooler PostgreSQL goes on with statements that took too long: give its role a statement_timeout.',
   );
@@ -151,9 +140,11 @@ async function adviseLimit({ query }: Connection, log: Log): Promise<void> {
 export async function openPostgres(url: string, config: Config, log: Log): Promise<Database> {
   await onConnection(url, config, async (connection) => {
     await (config.migrate ? migrate(connection, log) : expectMigrated(connection));
-    if (config.pgbouncer) await adviseLimit(connection, log);
+    // The primary process says it for its workers.
+    if (!cluster.isWorker) await advise(connection, config, log);
   });
   const pool = openPool(url, config, log);
+  const probe = createPostgresProbe(url, config);
   const nameOf = createStatementNames(config);
   const { host, pathname } = new URL(url);
   const { connectTimeoutMs: maxWait, statementTimeoutMs: timeout } = config;
@@ -169,12 +160,17 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
         }, isConflict),
       description: `PostgreSQL at ${host}${pathname}`,
       transactionLimits: { maxWait, timeout },
+      heavyAtOnce: Math.ceil(config.poolSize / 2),
       poolUse: () => ({
         total: pool.totalCount,
         idle: pool.idleCount,
         waiting: pool.waitingCount,
       }),
-      disconnect: () => pool.end(),
+      probe,
+      disconnect: async () => {
+        probe.drop();
+        await pool.end();
+      },
     },
     log,
   );

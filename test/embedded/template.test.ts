@@ -8,6 +8,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEMPLATE } from '../../src/database/template.ts';
 
 const PGLITE = 'node_modules/@electric-sql/pglite';
+// What locks a folder: a native addon, and what finds it.
+const LOCK_PACKAGES = [
+  'node_modules/fs-native-extensions',
+  'node_modules/require-addon',
+  'node_modules/which-runtime',
+  'node_modules/bare-addon-resolve',
+  'node_modules/bare-module-resolve',
+  'node_modules/bare-semver',
+];
 
 let folder: string;
 beforeAll(async () => {
@@ -44,6 +53,7 @@ describe('a new store', () => {
       'prisma',
       `${PGLITE}/dist`,
       `${PGLITE}/package.json`,
+      ...LOCK_PACKAGES,
     ]) {
       await cp(name, join(project, name), { recursive: true });
     }

@@ -13,7 +13,13 @@ import { createLog } from '../../src/log.ts';
 import { copyOnPostgres } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../support/make.ts';
-import { createDatabaseOn, dropDatabaseOn, freePort, runSql } from '../support/postgres.ts';
+import {
+  countLockWaits,
+  createDatabaseOn,
+  dropDatabaseOn,
+  freePort,
+  runSql,
+} from '../support/postgres.ts';
 
 const PROGRAM = 'pgbouncer';
 const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
@@ -113,9 +119,15 @@ describe.skipIf(!hasPgbouncer)(
 
     beforeAll(async () => {
       database = await copyOnPostgres();
-      // Whoever doesn't set the time zone isn't in UTC.
+      // Whoever doesn't set them has other forms of times and text.
       const name = new URL(database.url).pathname.slice(1);
-      await runSql(database.url, `alter database ${name} set timezone to 'America/New_York'`);
+      await runSql(
+        database.url,
+        `alter database ${name} set timezone to 'America/New_York';
+         alter database ${name} set datestyle to 'SQL, DMY';
+         alter database ${name} set standard_conforming_strings to off;
+         alter database ${name} set bytea_output to escape`,
+      );
       pooler = await startPgbouncer(database.url);
       const url = pooler.through(database.url);
       const open = () => startGateway(ENVIRONMENT, (config, log) => openPostgres(url, config, log));
@@ -140,7 +152,7 @@ describe.skipIf(!hasPgbouncer)(
       );
 
     it('shares its few connections among all of both gateways', async () => {
-      await atOnce(100, (gateway) => gateway.db.ping());
+      await atOnce(100, (gateway) => gateway.db.prisma.$queryRaw`select 1`);
       const admin = new URL(pooler.through(database.url));
       admin.pathname = '/pgbouncer';
       const clients = await runSql(admin.href, 'show clients');
@@ -248,7 +260,7 @@ describe.skipIf(!hasPgbouncer)(
       await Promise.all(strangers);
       const stored = await runSql(
         database.url,
-        `select ship_date from orders where pet_id = ${petId} order by ship_date`,
+        `set datestyle to iso; select ship_date from orders where pet_id = ${petId} order by ship_date`,
       );
       expect(stored.map((row) => (row['ship_date'] as Date).toISOString())).toEqual(
         dates.toSorted(),
@@ -256,7 +268,7 @@ describe.skipIf(!hasPgbouncer)(
     });
 
     it('hands none of its limits on to others', async () => {
-      await atOnce(40, (gateway) => gateway.db.ping());
+      await atOnce(40, (gateway) => gateway.db.prisma.$queryRaw`select 1`);
       for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout']) {
         const rows = await runSql(pooler.through(database.url), `show ${limit}`);
         expect(rows).toEqual(await runSql(database.url, `show ${limit}`));
@@ -292,16 +304,41 @@ describe.skipIf(!hasPgbouncer)(
       );
       expect(errors).toHaveLength(1);
       expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-      const waiting = await runSql(
-        copy.url,
-        `select from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      expect(waiting).toHaveLength(0);
+      expect(await countLockWaits(copy.url)).toBe(0);
       await holder.end();
       expect(await stockOf(gateway, petId)).toBe(1);
       await gateway.close();
       await copy.drop();
+    });
+
+    it('hands none of its forms on to others', async () => {
+      await atOnce(40, (gateway) => gateway.db.prisma.$queryRaw`select 1`);
+      const forms = ['DateStyle', 'TimeZone', 'standard_conforming_strings', 'bytea_output'];
+      for (const form of forms) {
+        const rows = await runSql(pooler.through(database.url), `show ${form}`);
+        expect(rows).toEqual(await runSql(database.url, `show ${form}`));
+      }
+    });
+
+    it.each([
+      ['session_replication_role', 'replica'],
+      ['gin_fuzzy_search_limit', '5'],
+    ])('starts on no database where %s is %s', async (setting, value) => {
+      const copy = await copyOnPostgres();
+      const name = new URL(copy.url).pathname.slice(1);
+      await runSql(copy.url, `alter database ${name} set ${setting} to ${value}`);
+      const opened = openPostgres(
+        pooler.through(copy.url),
+        readConfig(ENVIRONMENT),
+        createLog('silent'),
+      );
+      await expect(opened).rejects.toThrow(`ALTER ROLE … SET ${setting} = `);
+      await copy.drop();
+    });
+
+    it('answers /ready on a connection of its own', async () => {
+      const [answer] = await atOnce(20, async (gateway) => (await gateway.rest('/ready')).json());
+      expect(answer).toEqual({ status: 'ready', writes: true });
     });
 
     it('warns where the database has no limit of its own', async () => {

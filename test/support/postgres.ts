@@ -21,8 +21,7 @@ export interface TestServer {
   /** Stops all its processes where they are, until thaw(). */
   freeze(): void;
   thaw(): void;
-  /** Keeps the rows that a statement locks until the function given is called. */
-  lock(url: string, sql: string): Promise<() => Promise<void>>;
+  readonly lock: typeof holdLock;
   /** Stops it and removes its data. */
   stop(): Promise<void>;
 }
@@ -39,7 +38,17 @@ export async function freePort(): Promise<number> {
 /** Signals the server of a data folder and every process that it started. */
 function signalAll(databaseDir: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
   const [pid = ''] = readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n');
-  execSync(`kill -${signal} ${pid} $(pgrep -P ${pid})`);
+  // A session may end between being listed and being signalled.
+  const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
+  execSync(`children=$(pgrep -P ${pid}) && kill -${signal} ${pid} && ${each}`);
+}
+
+/** Keeps what a statement locks until the function returned is called. */
+export async function holdLock(url: string, sql: string): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`begin; ${sql}`);
+  return () => client.end();
 }
 
 /** Starts a PostgreSQL of one's own. */
@@ -77,12 +86,7 @@ export async function startPostgres({
     resume: () => server.start(),
     freeze: () => signalAll(databaseDir, 'STOP'),
     thaw: () => signalAll(databaseDir, 'CONT'),
-    lock: async (url, sql) => {
-      const client = new Client({ connectionString: url });
-      await client.connect();
-      await client.query(`begin; ${sql}`);
-      return () => client.end();
-    },
+    lock: holdLock,
     stop: async () => {
       await server.stop();
       await rm(databaseDir, { recursive: true, force: true });
@@ -101,6 +105,16 @@ export async function runSql(url: string, sql: string): Promise<Record<string, u
   } finally {
     await client.end();
   }
+}
+
+/** Counts the statements in a database that wait for a lock. */
+export async function countLockWaits(url: string): Promise<number> {
+  const waiting = await runSql(
+    url,
+    `select pid from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return waiting.length;
 }
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);

@@ -1,0 +1,16 @@
+// Preloaded into a program, this takes a long time over about half of what it does with files, so that
+// others get ahead of it between any two steps.
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const SLOW_MS = 1000;
+
+for (const name of ['mkdir', 'open', 'realpath', 'rm', 'stat', 'writeFile']) {
+  const run = fs[name];
+  fs[name] = async (...args) => {
+    if (Math.random() < 0.5) await sleep(SLOW_MS);
+    return run(...args);
+  };
+}
+syncBuiltinESMExports();
