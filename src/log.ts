@@ -1,7 +1,9 @@
 import cluster from 'node:cluster';
 
 import { type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
+
+import { LineWriter } from './line-writer.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'>;
 
@@ -33,25 +35,34 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
   };
 }
 
-// What a pipe takes as a whole (PIPE_BUF), so that the lines of several workers never mix.
-const MAX_WRITE_BYTES = 4096;
-// A reader that stands still may lose lines, but not take the memory.
-const MAX_WAITING_BYTES = 50_000_000;
+/** Shows lines as people read them. */
+function inSentences(writer: LineWriter): Pick<LineWriter, 'write' | 'flush'> {
+  const toSentence = prettyFactory({ translateTime: 'HH:MM:ss', singleLine: true });
+  return {
+    write: (line) => writer.write(toSentence(line)),
+    flush: (done) => writer.flush(done),
+  };
+}
+
+// Reading isTTY opens process.stdout, by which Node.js makes a pipe non-blocking.
+const isTerminal = process.stdout.isTTY;
+const output = new LineWriter(1);
+process.once('exit', () => output.flush());
 
 /**
- * Makes the log: sentences for a terminal, a JSON object a line for everything else. Lines are written
- * while the program goes on, and the last of them when it exits.
+ * Creates the log: sentences for a terminal, a JSON object a line for everything else. Lines are written
+ * while the program goes on, and the last of them when it exits. While standard output can't be written
+ * the program goes on without them; a warning says how many were lost. `flush` reports by its callback
+ * whether everything could be written; only for the end of the program.
  */
-export function createLog(level: string, isProduction = false): Log {
+export function createLog(level: string, isProduction = false): Log & Pick<Logger, 'flush'> {
   const base = cluster.isWorker ? { pid: process.pid } : null;
   const options = { level, base, serializers: { err: toLoggedError } };
-  if (process.stdout.isTTY && !isProduction) {
-    return pino(options, pretty({ translateTime: 'HH:MM:ss', singleLine: true, sync: true }));
-  }
-  const destination = pino.destination({
-    sync: false,
-    maxWrite: MAX_WRITE_BYTES,
-    maxLength: MAX_WAITING_BYTES,
-  });
-  return pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  const log =
+    isTerminal && !isProduction
+      ? pino(options, inSentences(output))
+      : pino({ ...options, timestamp: pino.stdTimeFunctions.isoTime }, output);
+  output.onRecovery = (lost) =>
+    log.warn(`The log could not be written for a while. Lines lost: ${lost}.`);
+  return log;
 }

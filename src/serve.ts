@@ -1,12 +1,14 @@
 import cluster from 'node:cluster';
+import type { AddressInfo, Server } from 'node:net';
 
 import { type Config, ConfigError } from './config.ts';
 import { forgetOldKeys } from './database/idempotency.ts';
 import { openDatabase } from './database/open.ts';
+import { leavePrimary, takeConnections } from './handover.ts';
 import type { Log } from './log.ts';
 
-/** Says where the gateway can be reached, with the sentence that others wait for at the end. */
-export function announce(address: string, port: number, config: Config, log: Log): void {
+/** Logs where the gateway can be reached; the last sentence is the one that others wait for. */
+export function announce({ address, port }: AddressInfo, config: Config, log: Log): void {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
   if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
   log.info(`Listening on ${url}`);
@@ -21,6 +23,20 @@ const toConfigError = ({ code, message }: NodeJS.ErrnoException): ConfigError =>
       : `HOST or PORT can't be listened on: ${message}.`,
   );
 
+/**
+ * Lets a server listen where the configuration says, and returns where that is.
+ * @throws ConfigError
+ */
+export async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toConfigError(error)));
+    server.listen(port, host, resolve);
+  });
+  const bound = server.address();
+  // Only a pipe would have none.
+  return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
+}
+
 /** Serves from this process, and gives what stops it. */
 export async function serve(config: Config, log: Log): Promise<() => Promise<void>> {
   const [db, { createGateway }] = await Promise.all([
@@ -29,14 +45,11 @@ export async function serve(config: Config, log: Log): Promise<() => Promise<voi
     import('./server.ts'),
   ]);
   const { server, stop } = createGateway(db, config, log);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(toConfigError(error)));
-    server.listen(config.port, config.host, resolve);
-  });
-  const bound = server.address();
-  if (cluster.isPrimary && bound !== null && typeof bound === 'object') {
+  if (cluster.isWorker) takeConnections(server);
+  else {
+    const bound = await listen(server, config);
     log.info(`Database: ${db.description}`);
-    announce(bound.address, bound.port, config, log);
+    announce(bound, config, log);
   }
   // Prisma's query compiler takes 0.2 s to load: the first caller needn't wait. Opens no connection.
   db.prisma.$connect().catch((error: unknown) => {
@@ -49,7 +62,7 @@ export async function serve(config: Config, log: Log): Promise<() => Promise<voi
   }, FORGET_EVERY_MS);
   return async () => {
     clearInterval(forgetting);
-    await stop();
+    await stop(cluster.isWorker ? leavePrimary : undefined);
     await db.close();
   };
 }

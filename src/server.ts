@@ -17,6 +17,7 @@ import { canBeRebound } from './http/host.ts';
 import { createRefuser, type Refuser } from './http/refusal.ts';
 import { createRouter, type Match } from './http/router.ts';
 import { NO_SNIFFING, send } from './http/send.ts';
+import { createUnsentLimit } from './http/unsent.ts';
 import { createLoaders } from './loaders.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -29,7 +30,7 @@ import {
   requestIdOf,
 } from './request-record.ts';
 import { createRoutes } from './routes.ts';
-import { type Stopping, stopServer } from './stop.ts';
+import { type Stopping, stopListening, stopServer, watchConnections } from './stop.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers keep a connection for a minute: one that we end first may be in use by then.
@@ -152,8 +153,8 @@ function watchEnd({ log, metrics }: Parts, { req, res, record }: Exchange, targe
 /** A gateway that can listen. */
 export interface Gateway {
   readonly server: Server;
-  /** Answers what is open, and then stops; the database stays open. */
-  readonly stop: () => Promise<void>;
+  /** Answers what is open, and then stops; the database stays open. It stops listening unless told otherwise. */
+  readonly stop: (stopAccepting?: () => Promise<void>) => Promise<void>;
 }
 
 /** Creates the HTTP server; errors that node:http would answer itself get the error object too. */
@@ -206,6 +207,10 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
   };
   const share = createCors(config);
   const refuser = createRefuser(log);
+  const unsent = createUnsentLimit(config.limits.maxUnsentBytes, (connection) => {
+    log.warn('A slow reader was cut off: too much waits for all of them.');
+    connection.destroy();
+  });
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     if (stopping.now) response.shouldKeepAlive = false;
     response.setHeader(...NO_SNIFFING);
@@ -215,6 +220,7 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     response.setHeader('X-Request-Id', record.id);
     const exchange = { req: request, res: response, record };
     watchEnd(parts, exchange, target);
+    unsent.watch(response);
     const cutOff = (error: unknown): void => {
       // Nothing can be said any more: the answer has begun, or its reader is gone.
       if (!request.destroyed) {
@@ -222,8 +228,15 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
       }
       response.destroy();
     };
-    share(request, response, () => void respond(parts, exchange, target).catch(cutOff));
+    share(request, response, () => {
+      respond(parts, exchange, target).then(() => unsent.check(response), cutOff);
+    });
   };
-  const server = createHttpServer(config, listener, refuser);
-  return { server, stop: () => stopServer(server, stopping, config, log) };
+  const server = createHttpServer(config, listener, refuser).once('close', unsent.stop);
+  const sockets = watchConnections(server);
+  return {
+    server,
+    stop: (stopAccepting = () => stopListening(server)) =>
+      stopServer({ server, sockets, stopAccepting, stopping }, config, log),
+  };
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +9,7 @@ import { EXAMPLES } from '../src/pages/examples.ts';
 import { BROWSER } from './support/browsing.ts';
 import { type ClientError, type Gateway, startGateway } from './support/gateway.ts';
 import { makePet } from './support/make.ts';
-import { fetchByYoga } from './support/by-yoga.ts';
+import { fetchByYoga, WAYS } from './support/by-yoga.ts';
 import { requestRaw, sendRaw } from './support/raw.ts';
 
 let gateway: Gateway;
@@ -89,6 +90,35 @@ describe('GET /graphql', () => {
     expect(head).toMatchObject({ status: 200, body: '' });
     expect(head.headers.get('content-type')).toContain('json');
     expect((await requestRaw(gateway, 'HEAD', '/graphql')).status).toBe(400);
+  });
+});
+
+describe('the encoding of a POST', () => {
+  const BODY = JSON.stringify({ query: '{ __typename }' });
+
+  describe.each(WAYS)('%s', (_way, send) => {
+    const sendAs = (encoding: string, body: string | Buffer<ArrayBuffer>) =>
+      send(`${gateway.url}/graphql`, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', 'content-encoding': encoding },
+      });
+
+    it.each(['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'x'])(
+      'is refused: %s',
+      async (encoding) => {
+        const response = await sendAs(encoding, encoding === 'gzip' ? gzipSync(BODY) : BODY);
+        expect(response.headers.get('accept-encoding')).toBe('identity');
+        const { errors } = (await response.clone().json()) as { errors: ClientError[] };
+        expect(errors[0]?.message).toContain('Content-Encoding');
+        await expectRefusal(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
+      },
+    );
+
+    it.each(['identity', 'Identity', ''])('can be "%s"', async (encoding) => {
+      const response = await sendAs(encoding, BODY);
+      expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+    });
   });
 });
 

@@ -59,7 +59,7 @@ describe.each(WAYS)('a POST %s', (_way, send) => {
       route: '/graphql',
       operationName: 'Names',
       operationType: 'query',
-      cost: 55,
+      cost: 1005,
       status: 200,
       ms: expect.any(Number),
       msg: ENDED,

@@ -1,10 +1,17 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { copyOnPostgres } from '../support/databases.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
-import { createDatabaseOn, dropDatabaseOn, runSql } from '../support/postgres.ts';
+import {
+  countLockWaits,
+  createDatabaseOn,
+  dropDatabaseOn,
+  holdLock,
+  runSql,
+} from '../support/postgres.ts';
 import { ask, killPrograms, type Program, spawnProgram, startProgram } from '../support/program.ts';
 
 let url: string;
@@ -110,6 +117,25 @@ describe('WORKERS=2', { timeout: 60_000 }, () => {
     expect(await program.stop()).toBe(0);
   });
 
+  it('ends with a sentence where no worker can start any more, each try later than the last', async () => {
+    const program = await start();
+    await runSql(url, 'alter table _prisma_migrations rename to gone');
+    for (const worker of workersOf(program)) process.kill(worker, 'SIGKILL');
+    expect(await program.end).toBe(1);
+    await runSql(url, 'alter table gone rename to _prisma_migrations');
+    expect(program.messages.at(-1)).toBe(
+      'No worker stays alive: the last 9 died soon after their start. Giving up.',
+    );
+    const deaths = program.entries.filter(({ msg }) => /^Worker \d+ died/.test(msg));
+    expect(deaths).toHaveLength(8);
+    // Each worker's at a time; what came between was a start and the pause before it.
+    const [, second = 0, third = 0, fourth = 0] = deaths
+      .filter((_death, index) => index % 2 === 1)
+      .map(({ time }) => Date.parse(String(time)));
+    expect(third - second).toBeGreaterThan(1900);
+    expect(fourth - third).toBeGreaterThan(3900);
+  });
+
   it('stops at once on a second signal', async () => {
     const program = await start({ STOP_DELAY_MS: '60000' });
     const workers = workersOf(program);
@@ -119,6 +145,22 @@ describe('WORKERS=2', { timeout: 60_000 }, () => {
     expect(await program.stop()).toBe(1);
     expect(Date.now() - begin).toBeLessThan(10_000);
     await expect.poll(() => workers.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+  });
+
+  it('answers what is open when the first process is killed', async () => {
+    const program = await start();
+    const [category] = await runSql(
+      url,
+      `insert into categories (name) values ('Cats') returning id`,
+    );
+    const unlock = await holdLock(url, 'lock table categories in access exclusive mode');
+    const open = ask(program, `{ category(id: "${String(category?.['id'])}") { name } }`);
+    await expect.poll(() => countLockWaits(url), { timeout: 20_000 }).toBe(1);
+    program.process.kill('SIGKILL');
+    await once(program.process, 'exit');
+    await unlock();
+    expect(await open).toEqual({ category: { name: 'Cats' } });
+    await expect.poll(async () => (await sessions()).length, { timeout: 20_000 }).toBe(0);
   });
 
   it('leaves no worker behind when the first process is killed', async () => {
