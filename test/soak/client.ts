@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { GatewayProcess } from './gateway-process.ts';
+import type { Journal } from './journal.ts';
+
+/** How long an honest caller waits for one answer. */
+const PATIENCE_MS = 20_000;
+const RETRY_MS = 150;
+const SHOWN_CHARACTERS = 300;
+
+/** What an honest caller gives up with at the end of the soak. */
+export class GivenUp extends Error {}
+
+export interface GraphqlBody {
+  readonly query: string;
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+interface GraphqlAnswer<Data> {
+  readonly data?: Data | null;
+  readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
+}
+
+/** An answer, and how often it was asked for in vain. */
+export interface Answered<Data> {
+  readonly data: Data;
+  readonly failures: number;
+}
+
+/** An honest caller's way to the gateway. */
+export class Client {
+  readonly #gateway: GatewayProcess;
+  readonly #journal: Journal;
+  /** Set when the soak has no more time to wait for answers. */
+  givesUp = false;
+
+  constructor(gateway: GatewayProcess, journal: Journal) {
+    this.#gateway = gateway;
+    this.#journal = journal;
+  }
+
+  /** Sends an operation once; gives undefined if there was no answer. */
+  async tryGraphql<Data>(body: GraphqlBody): Promise<Data | undefined> {
+    return this.#try(body.query, async (url, signal) => {
+      const headers = { 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify(body), signal };
+      const text = await (await fetch(`${url}/graphql`, init)).text();
+      const { data, errors } = JSON.parse(text) as GraphqlAnswer<Data>;
+      if (errors?.some(({ extensions }) => extensions?.code !== 'SERVICE_UNAVAILABLE')) {
+        this.#journal.violate(`${shorten(body.query)} was answered with ${shorten(text)}`);
+      }
+      if (errors || !data) throw new Error(shorten(text));
+      return data;
+    });
+  }
+
+  /** Sends an operation until it is answered. */
+  async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
+    for (let failures = 0; !this.givesUp; failures += 1) {
+      const data = await this.tryGraphql<Data>(body);
+      if (data) return { data, failures };
+      await sleep(RETRY_MS);
+    }
+    throw new GivenUp(shorten(body.query));
+  }
+
+  /** Gets a JSON of REST until it is answered. */
+  async rest<Body>(path: string): Promise<Body> {
+    while (!this.givesUp) {
+      const answer = await this.#try(`GET ${path}`, async (url, signal) => {
+        const response = await fetch(url + path, { signal });
+        const text = await response.text();
+        if (!response.ok && response.status !== 503) {
+          this.#journal.violate(
+            `GET ${path} was answered with ${response.status} ${shorten(text)}`,
+          );
+        }
+        if (!response.ok) throw new Error(`${response.status} ${shorten(text)}`);
+        return { body: JSON.parse(text) as Body };
+      });
+      if (answer) return answer.body;
+      await sleep(RETRY_MS);
+    }
+    throw new GivenUp(path);
+  }
+
+  async #try<Result>(
+    what: string,
+    send: (url: string, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const from = performance.now();
+    try {
+      const result = await send(this.#gateway.url, AbortSignal.timeout(PATIENCE_MS));
+      this.#journal.addAnswer(from);
+      return result;
+    } catch (error) {
+      this.#journal.addFailure(from, `${shorten(what)}: ${explain(error)}`);
+      return undefined;
+    }
+  }
+}
+
+const shorten = (text: string): string =>
+  text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
+
+/** Fetch hides what went wrong in the cause. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${explain(error.cause)}`;
+}

@@ -1,0 +1,79 @@
+const GRACE_MS = 3000;
+const MAX_SHOWN = 30;
+// The gateway writes its log a moment after its answer.
+const LOG_MS = 300;
+
+/** A fault that is going on. */
+export interface Disturbance {
+  readonly name: string;
+  /** Whether honest requests may fail while it goes on. */
+  readonly disturbs: boolean;
+}
+
+/** What happened during the soak: faults, answers and broken promises. */
+export class Journal {
+  readonly begin = Date.now();
+  readonly injected = new Map<string, number>();
+  readonly violations: string[] = [];
+  answered = 0;
+  retried = 0;
+  /** The longest wait of an honest request while no fault was going on, and beside a bad neighbour. */
+  readonly maxLatencyMs = { calm: 0, besideNeighbours: 0 };
+  maxRecoveryMs = 0;
+  /** Gives the last lines of the gateway's log. */
+  readTail: () => string = () => '';
+
+  readonly #active = new Set<Disturbance>();
+  #lastFault = -Infinity;
+  #lastDisturbance = -Infinity;
+
+  print(text: string): void {
+    const seconds = ((Date.now() - this.begin) / 1000).toFixed(1).padStart(7);
+    process.stdout.write(`${seconds} s  ${text}\n`);
+  }
+
+  start(fault: Disturbance): void {
+    this.#active.add(fault);
+    this.injected.set(fault.name, (this.injected.get(fault.name) ?? 0) + 1);
+  }
+
+  /** Notes that faults are over, and the gateway is ready again. */
+  stop(faults: readonly Disturbance[]): void {
+    for (const fault of faults) {
+      this.#active.delete(fault);
+      this.#lastFault = performance.now();
+      if (fault.disturbs) this.#lastDisturbance = performance.now();
+    }
+  }
+
+  /** Whether nothing has disturbed honest callers since a time of performance.now(). */
+  isQuietSince(from: number): boolean {
+    const disturbed = [...this.#active].some(({ disturbs }) => disturbs);
+    return !disturbed && from - this.#lastDisturbance > GRACE_MS;
+  }
+
+  addAnswer(from: number): void {
+    this.answered += 1;
+    if (!this.isQuietSince(from)) return;
+    const isCalm = this.#active.size === 0 && from - this.#lastFault > GRACE_MS;
+    const kind = isCalm ? 'calm' : 'besideNeighbours';
+    this.maxLatencyMs[kind] = Math.max(this.maxLatencyMs[kind], performance.now() - from);
+  }
+
+  /** Notes an honest request without an answer: outside of faults there must be none. */
+  addFailure(from: number, what: string): void {
+    this.retried += 1;
+    if (!this.isQuietSince(from)) return;
+    const ms = Math.round(performance.now() - from);
+    this.violate(`An honest request failed outside of faults, after ${ms} ms: ${what}`);
+  }
+
+  /** Notes a broken promise, and shows it with what the gateway logged last. */
+  violate(text: string): void {
+    this.violations.push(text);
+    if (this.violations.length > MAX_SHOWN) return;
+    const active = [...this.#active].map(({ name }) => name).join(', ') || 'none';
+    this.print(`VIOLATION: ${text}\n  faults going on: ${active}`);
+    setTimeout(() => this.print(`The log at that violation:\n${this.readTail()}`), LOG_MS);
+  }
+}

@@ -1,0 +1,34 @@
+import type { Journal } from './journal.ts';
+import type { Ledger } from './ledger.ts';
+import type { Watch } from './watch.ts';
+
+export interface Soaked {
+  readonly journal: Journal;
+  readonly ledger: Ledger;
+  readonly watch: Watch;
+  readonly seed: number;
+  readonly database: string;
+}
+
+/** Returns a table of what the soak did and saw. */
+export function report({ journal, ledger, watch, seed, database }: Soaked): string {
+  const { calm, besideNeighbours } = journal.maxLatencyMs;
+  const rows: (readonly [string, string | number])[] = [
+    ['database', database],
+    ['seed', seed],
+    ['seconds', Math.round((Date.now() - journal.begin) / 1000)],
+    ['requests answered', journal.answered],
+    ['requests sent again, or given up, in faults', journal.retried],
+    ['orders acknowledged', ledger.orders.size],
+    ['comparisons with what was acknowledged', ledger.checks],
+    ['peak memory of a process, MB', watch.maxRssMb],
+    ['most files open in a process at a check', watch.maxHandles],
+    ['longest wait without a fault, ms', Math.round(calm)],
+    ['longest wait beside bad neighbours, ms', Math.round(besideNeighbours)],
+    ['longest time from the end of faults to ready, ms', Math.round(journal.maxRecoveryMs)],
+    ...[...journal.injected].map(([name, times]) => [`fault: ${name}`, times] as const),
+    ['violations', journal.violations.length],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return `\n${rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('')}`;
+}
