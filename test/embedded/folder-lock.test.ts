@@ -69,7 +69,7 @@ describe('the socket by which release 1.0.0 locked a folder', { timeout: 60_000 
 });
 
 describe('a system for which there is no native lock', () => {
-  it('is told to use another database', async () => {
+  it('ends the start with a sentence that asks for DATABASE_URL', async () => {
     const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
     const program = spawnProgram('main', { ...environment, NODE_OPTIONS: `--import ${preload}` });
     expect(await program.end).toBe(1);

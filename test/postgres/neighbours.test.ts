@@ -91,7 +91,7 @@ describe('other callers are served', () => {
     ],
     ['counts', EVERY_COUNT, (i) => `a${i}: pets(first: 1) { totalCount }`],
     [
-      'counts of what a filter lets through',
+      'counts with a filter',
       EVERY_COUNT,
       (i) => `pets(first: 1, filter: { status: [${'AVAILABLE '.repeat(i + 1)}] }) { totalCount }`,
     ],

@@ -1,11 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/config.ts';
-import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { openPostgres } from '../../src/database/postgres.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../support/make.ts';
-import { createDatabaseOn, runSql, startPostgres, type TestServer } from '../support/postgres.ts';
+import { createStoreOn, runSql, startPostgres, type TestServer } from '../support/postgres.ts';
 
 // A database server of its own, since it is stopped, frozen and kept busy.
 let server: TestServer;
@@ -13,8 +11,7 @@ let url: string;
 let gateway: Gateway;
 beforeAll(async () => {
   server = await startPostgres();
-  url = await createDatabaseOn(server.url);
-  await migratePostgres(url, readConfig({}), createLog('error'));
+  url = await createStoreOn(server.url);
 });
 afterAll(() => server.stop());
 

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/config.ts';
 import { Prisma } from '../../src/database/generated/prisma/client.ts';
-import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { openPostgres } from '../../src/database/postgres.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';
-import { createDatabaseOn, runSql, startPostgres, type TestServer } from '../support/postgres.ts';
+import { createStoreOn, runSql, startPostgres, type TestServer } from '../support/postgres.ts';
 
 // A database server of its own, which stops taking writes.
 let server: TestServer;
@@ -14,8 +12,7 @@ let url: string;
 let gateway: Gateway;
 beforeAll(async () => {
   server = await startPostgres();
-  url = await createDatabaseOn(server.url);
-  await migratePostgres(url, readConfig({}), createLog('error'));
+  url = await createStoreOn(server.url);
   gateway = await startGateway({ POOL_SIZE: '2' }, (config, log) => openPostgres(url, config, log));
 });
 afterAll(async () => {
@@ -57,7 +54,7 @@ const NAMED_CATEGORY =
   'mutation { createCategory(input: { name: "A" }, idempotencyKey: "a") { __typename } }';
 
 describe('a database that takes no more writes', () => {
-  it('is told by /ready and SERVICE_UNAVAILABLE, and its connections are given up', async () => {
+  it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are closed', async () => {
     await makeCategory(gateway);
     expect(await readiness()).toEqual([200, true, 200]);
     await setReadOnly(true);

@@ -10,7 +10,7 @@ export interface Soaked {
   readonly database: string;
 }
 
-/** Returns a table of what the soak did and saw. */
+/** Returns the results of a soak as a table. */
 export function report({ journal, ledger, watch, seed, database }: Soaked): string {
   const { calm, besideNeighbours } = journal.maxLatencyMs;
   const rows: (readonly [string, string | number])[] = [

