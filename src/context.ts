@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { Caller, Identify } from './access.ts';
+import type { Caller, Identify } from './auth/tokens.ts';
 import type { Database } from './database/database.ts';
-import type { Loaders } from './loaders.ts';
-import type { RequestRecord } from './request-record.ts';
+import type { Loaders } from './store/loaders.ts';
+import type { RequestRecord } from './telemetry/request-log.ts';
 
 /** A request and its answer. */
 export interface Exchange {

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 
-import { run } from './program.ts';
-import { serve } from './serve.ts';
-import { onStopSignal } from './stop.ts';
-import { isWorker, onPrimaryStops, startWorkers } from './workers.ts';
+import { run } from './server/run.ts';
+import { serve } from './server/serve.ts';
+import { onStopSignal } from './server/shutdown.ts';
+import { isWorker, onPrimaryStops, startWorkers } from './server/cluster.ts';
 
 // V8 lets garbage grow to a multiple of what lives; twice as much saves a busy gateway some 50 MB, for
 // no time that could be measured.

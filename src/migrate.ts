@@ -1,8 +1,8 @@
 import { openDatabase } from './database/open.ts';
-import { run } from './program.ts';
+import { run } from './server/run.ts';
 
 await run(async (config, log) => {
-  const db = await openDatabase({ ...config, migrate: true, sampleStore: false }, log);
+  const db = await openDatabase({ ...config, migrate: true }, log);
   log.info(`The database is up to date: ${db.description}`);
   await db.close();
 });

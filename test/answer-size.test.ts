@@ -2,9 +2,9 @@ import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
 import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { isLargerThan } from '../src/graphql/answer-size.ts';
-import { estimate } from '../src/graphql/estimate.ts';
-import type { Estimate } from '../src/graphql/estimate-sums.ts';
+import { isLargerThan } from '../src/graphql/analysis/size.ts';
+import { estimate } from '../src/graphql/analysis/estimate.ts';
+import type { Estimate } from '../src/graphql/analysis/estimate-sums.ts';
 import { schema } from '../src/graphql/schema.ts';
 import { UNTIL_COMPILED } from './support/by-yoga.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from './support/gateway.ts';

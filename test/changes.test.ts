@@ -2,7 +2,12 @@ import { readFile } from 'node:fs/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { GRAPHQL_LIFECYCLES, type Lifecycle, REST_LIFECYCLES, toDay } from '../src/lifecycle.ts';
+import {
+  GRAPHQL_LIFECYCLES,
+  type Lifecycle,
+  REST_LIFECYCLES,
+  toDay,
+} from '../src/contract/lifecycle.ts';
 import { findGraphqlBreaks, findRestBreaks } from './support/breaking-changes.ts';
 import { complaintsAbout, entriesOf, newestVersion } from './support/changelog.ts';
 import { readCurrent, readReleased } from './support/contract.ts';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, readConfig } from '../src/config/config.ts';
 import { spawnProgram } from './support/program.ts';
 
 const DEFAULTS = {
@@ -56,7 +56,7 @@ describe('the configuration', () => {
   });
 
   it('takes an empty variable for one that is not set', () => {
-    const source = readFileSync(new URL('../src/environment.ts', import.meta.url), 'utf8');
+    const source = readFileSync(new URL('../src/config/environment.ts', import.meta.url), 'utf8');
     const names = [...source.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(10);
     const environment = Object.fromEntries(names.map((name) => [name, '']));

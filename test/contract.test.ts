@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import {
   checkResponse,
   createCheck,

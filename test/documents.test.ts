@@ -2,7 +2,7 @@ import { parse } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, readConfig } from '../src/config/config.ts';
 import { readManifest, withTrusted } from '../src/graphql/manifest.ts';
 import { fetchByYoga } from './support/by-yoga.ts';
 import { type ClientError, type Gateway, openThatOf, startGateway } from './support/gateway.ts';

@@ -11,14 +11,14 @@ import {
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { createIdentify } from '../src/access.ts';
-import { useClientErrors } from '../src/graphql/client-errors.ts';
-import { useDeprecations } from '../src/graphql/deprecations.ts';
-import { createLoaders } from '../src/loaders.ts';
+import { createIdentify } from '../src/auth/tokens.ts';
+import { useClientErrors } from '../src/graphql/errors.ts';
+import { useDeprecations } from '../src/graphql/plugins/use-deprecations.ts';
+import { createLoaders } from '../src/store/loaders.ts';
 import { schema } from '../src/graphql/schema.ts';
-import type { Log } from '../src/log.ts';
-import { createMetrics } from '../src/metrics.ts';
-import type { RequestRecord } from '../src/request-record.ts';
+import type { Log } from '../src/telemetry/log.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
+import type { RequestRecord } from '../src/telemetry/request-log.ts';
 import { fillStore, openFaulty, spoilRows } from './support/faulty-store.ts';
 import {
   type ClientError,

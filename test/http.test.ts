@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { fillSampleStore } from '../src/database/sample-store.ts';
+import { fillSampleStore } from '../src/store/sample.ts';
 import { EXAMPLES } from '../src/pages/examples.ts';
 import { BROWSER } from './support/browsing.ts';
 import { type ClientError, type Gateway, startGateway } from './support/gateway.ts';

@@ -6,7 +6,7 @@ import { getIntrospectionQuery, OperationTypeNode } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { Database } from '../src/database/database.ts';
-import { fillSampleStore } from '../src/database/sample-store.ts';
+import { fillSampleStore } from '../src/store/sample.ts';
 import { schema } from '../src/graphql/schema.ts';
 import { EXAMPLES } from '../src/pages/examples.ts';
 import { type Send, UNTIL_COMPILED } from './support/by-yoga.ts';

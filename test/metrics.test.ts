@@ -75,7 +75,7 @@ describe('GET /metrics', () => {
   });
 
   it('lets a process end that made it', () => {
-    const script = `import('./src/metrics.ts').then(({ createMetrics }) => void createMetrics())`;
+    const script = `import('./src/telemetry/metrics.ts').then(({ createMetrics }) => void createMetrics())`;
     const options = { encoding: 'utf8', timeout: 30_000 } as const;
     expect(execFileSync(process.execPath, ['--import', 'tsx', '-e', script], options)).toBe('');
   });

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { createIdentify } from '../src/access.ts';
-import { readConfig } from '../src/config.ts';
-import { REST_LIFECYCLES } from '../src/lifecycle.ts';
-import { createLoaders } from '../src/loaders.ts';
-import { createMetrics } from '../src/metrics.ts';
-import { createRoutes } from '../src/routes.ts';
+import { createIdentify } from '../src/auth/tokens.ts';
+import { readConfig } from '../src/config/config.ts';
+import { REST_LIFECYCLES } from '../src/contract/lifecycle.ts';
+import { createLoaders } from '../src/store/loaders.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
+import { createRoutes } from '../src/server/routes.ts';
 import { type OpenApi, openApiOf, plant } from './support/documented.ts';
 import { type Gateway, startGateway } from './support/gateway.ts';
 import { lintWithRedocly, lintWithSpectral } from './support/linters.ts';

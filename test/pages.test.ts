@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { fillSampleStore } from '../src/database/sample-store.ts';
+import { fillSampleStore } from '../src/store/sample.ts';
 import { printedSchema } from '../src/graphql/schema.ts';
-import { serveAsset } from '../src/http/asset.ts';
+import { serveAsset } from '../src/http/static-asset.ts';
 import { lifecycleOf } from '../src/rest/operation.ts';
 import { OPERATIONS } from '../src/rest/operations.ts';
 import { listOrders } from '../src/rest/orders.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { fillSampleStore } from '../src/database/sample-store.ts';
+import { fillSampleStore } from '../src/store/sample.ts';
 import { type Gateway, startGateway } from './support/gateway.ts';
 
 const read = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
@@ -75,7 +75,7 @@ describe('the README', () => {
 
   it('names each environment variable that the configuration reads, and no other', () => {
     const documented = [...readme.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name = '']) => name);
-    const known = [...read('src/environment.ts').matchAll(/^ {2}([A-Z_]+):/gm)].map(
+    const known = [...read('src/config/environment.ts').matchAll(/^ {2}([A-Z_]+):/gm)].map(
       ([, name = '']) => name,
     );
     expect(documented.toSorted()).toEqual(known.toSorted());

@@ -14,9 +14,9 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { ERRORS } from '../src/errors.ts';
+import { ERRORS } from '../src/contract/errors.ts';
 import { printedSchema, schema } from '../src/graphql/schema.ts';
-import { GRAPHQL_LIFECYCLES, REST_LIFECYCLES, toDay } from '../src/lifecycle.ts';
+import { GRAPHQL_LIFECYCLES, REST_LIFECYCLES, toDay } from '../src/contract/lifecycle.ts';
 
 interface Member {
   coordinate: string;

@@ -2,9 +2,9 @@ import { buildSchema, parse } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 
-import { useMetrics } from '../src/graphql/metrics.ts';
-import { usageOf } from '../src/graphql/usage.ts';
-import { createMetrics } from '../src/metrics.ts';
+import { useMetrics } from '../src/graphql/plugins/use-metrics.ts';
+import { usageOf } from '../src/graphql/analysis/usage.ts';
+import { createMetrics } from '../src/telemetry/metrics.ts';
 import { parseMetrics } from './support/metrics.ts';
 
 const schema = buildSchema(`

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-import type { Log } from '../log.ts';
+import type { Log } from '../telemetry/log.ts';
 
 /** Finds on the standard error of a PGlite why its PostgreSQL ended. */
 export interface StderrWatch {

@@ -1,9 +1,9 @@
-import type { Log } from '../log.ts';
-import type { PoolUse } from '../metrics.ts';
-import { retryConflicts } from './conflicts.ts';
-import { isConflict } from './failure.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { PoolUse } from '../telemetry/metrics.ts';
+import { retryConflicts } from './retry.ts';
+import { isConflict } from './errors.ts';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
-import { createHeavyLane } from './heavy.ts';
+import { createHeavyLane } from './heavy-lane.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
 
 /**

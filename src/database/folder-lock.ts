@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import type { TryLock } from 'fs-native-extensions';
 
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
 
 const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
 // The longest path that release 1.0.0 used for its socket.

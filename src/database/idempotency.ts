@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { deserialize, serialize, stringify, type SuperJSONResult } from 'superjson';
 
-import { IdempotencyConflict } from '../errors.ts';
-import { IdempotencyKey, parse } from '../values.ts';
+import { IdempotencyConflict } from '../contract/errors.ts';
+import { IdempotencyKey, parse } from '../contract/values.ts';
 import type { Database, Session } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 

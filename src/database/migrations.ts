@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-import type { Log } from '../log.ts';
-import { ROOT } from '../root.ts';
+import type { Log } from '../telemetry/log.ts';
+import { ROOT } from '../config/root.ts';
 
 const FOLDER = new URL('prisma/migrations/', ROOT);
 // Any number will do, as long as every gateway takes the same.

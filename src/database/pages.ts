@@ -1,4 +1,4 @@
-import { InvalidCursor, InvalidInput } from '../errors.ts';
+import { InvalidCursor, InvalidInput } from '../contract/errors.ts';
 import { decodeCursor, type Edge, RowEdge } from './cursor.ts';
 import type { Database, Planning } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';

@@ -1,10 +1,10 @@
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 
-import type { Log } from '../log.ts';
+import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database } from './database.ts';
 import { adviseNewer, type Connection, expectMigrated, migrate } from './migrations.ts';
-import { PARSERS } from './parsers.ts';
+import { PARSERS } from './type-parsers.ts';
 import { CommittingPrismaPGlite } from './pglite-adapter.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { adviseSettings, OWN_SESSION } from './session-settings.ts';

@@ -1,8 +1,8 @@
 import { Pool, type PoolClient } from 'pg';
 
-import type { Config } from '../config.ts';
-import type { Log } from '../log.ts';
-import { keepsConnection } from './failure.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../telemetry/log.ts';
+import { keepsConnection } from './errors.ts';
 import { OWN_SESSION, POOLED_SESSION } from './session-settings.ts';
 
 /** The name of the gateway's connections in pg_stat_activity. */

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { APPLICATION_NAME, sessionSql } from './pool.ts';
 import { type Probe, type Readiness, READINESS_SQL } from './probe.ts';
 

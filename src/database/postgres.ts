@@ -3,12 +3,12 @@ import cluster from 'node:cluster';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Client, type CustomTypesConfig, DatabaseError, types } from 'pg';
 
-import { type Config, ConfigError } from '../config.ts';
-import type { Log } from '../log.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import type { Log } from '../telemetry/log.ts';
 import { rejectAbortedCommit } from './commit.ts';
-import { retryConflicts } from './conflicts.ts';
+import { retryConflicts } from './retry.ts';
 import { createDatabase, type Database } from './database.ts';
-import { isConflict, isUnavailable } from './failure.ts';
+import { isConflict, isUnavailable } from './errors.ts';
 import {
   adviseNewer,
   type Connection,
@@ -16,7 +16,7 @@ import {
   migrate,
   MigrationError,
 } from './migrations.ts';
-import { PARSERS } from './parsers.ts';
+import { PARSERS } from './type-parsers.ts';
 import { openPool, sessionSql } from './pool.ts';
 import { createPostgresProbe } from './postgres-probe.ts';
 import { adviseSettings, expectSettings } from './session-settings.ts';

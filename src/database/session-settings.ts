@@ -1,5 +1,5 @@
-import { ConfigError } from '../config.ts';
-import type { Log } from '../log.ts';
+import { ConfigError } from '../config/config.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Connection } from './migrations.ts';
 
 // A role, a database or the server may set any of these, and each would make answers or writes

@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { ROOT } from '../root.ts';
+import { ROOT } from '../config/root.ts';
 
 /**
  * A bare PostgreSQL, made once by `npm ci`, as initdb takes most of a first start.

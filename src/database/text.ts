@@ -1,4 +1,4 @@
-import { NamePart } from '../values.ts';
+import { NamePart } from '../contract/values.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
 /** Case-insensitive substring search; `%`, `_` and `\` in the text stand for themselves. */

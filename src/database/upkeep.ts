@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { PGlite } from '@electric-sql/pglite';
 
-import type { Log } from '../log.ts';
+import type { Log } from '../telemetry/log.ts';
 
 const LOOK_EVERY_MS = 2000;
 const AFTER_FAILURE_MS = 60_000;

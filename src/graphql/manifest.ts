@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { type DocumentNode, parse } from 'graphql';
 import { z } from 'zod';
 
-import { ConfigError } from '../config.ts';
-import { type Bounds, validateWithin } from './limits.ts';
+import { ConfigError } from '../config/config.ts';
+import { type Bounds, validateWithin } from './plugins/use-limits.ts';
 import { schema } from './schema.ts';
 
 /** A document that operators trust, with what came out when it was checked. */

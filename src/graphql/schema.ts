@@ -1,15 +1,15 @@
-import './result.ts';
-import '../category/schema.ts';
-import '../pet/schema.ts';
-import '../inventory/schema.ts';
-import '../order/schema.ts';
+import '../builder/errors.ts';
+import '../store/category/schema.ts';
+import '../store/pet/schema.ts';
+import '../store/inventory/schema.ts';
+import '../store/order/schema.ts';
 
 import { printSchemaWithDirectives } from '@graphql-tools/utils';
 import { defaultFieldResolver, isObjectType, specifiedDirectives } from 'graphql';
 
-import { builder } from './builder.ts';
-import { cost, listSize } from './cost-directives.ts';
-import { requiresOptIn } from './lifecycle.ts';
+import { builder } from '../builder/builder.ts';
+import { cost, listSize } from '../builder/cost.ts';
+import { requiresOptIn } from '../builder/lifecycle.ts';
 
 // In the order of definition: a reader finds the id of a type first, not its description.
 export const schema = builder.toSchema({

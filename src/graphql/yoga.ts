@@ -3,24 +3,24 @@ import { createYoga, type YogaServerInstance } from 'graphql-yoga';
 
 import { LRUCache } from 'lru-cache';
 
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
-import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
-import { useAccess } from './access.ts';
-import { useClientErrors } from './client-errors.ts';
-import { useCost } from './cost.ts';
-import { useDeadline } from './deadline.ts';
-import { useDeprecations } from './deprecations.ts';
-import { useDocuments } from './documents.ts';
-import { useJit } from './jit.ts';
-import { useLimits } from './limits.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { useAccess } from './plugins/use-auth.ts';
+import { useClientErrors } from './errors.ts';
+import { useCost } from './plugins/use-cost.ts';
+import { useDeadline } from './plugins/use-timeout.ts';
+import { useDeprecations } from './plugins/use-deprecations.ts';
+import { useDocuments } from './plugins/use-persisted-documents.ts';
+import { useJit } from './plugins/use-jit.ts';
+import { useLimits } from './plugins/use-limits.ts';
 import { readManifest, withTrusted } from './manifest.ts';
-import { useMetrics } from './metrics.ts';
-import { useParameters } from './parameters.ts';
-import { useRequestRecord } from './request-record.ts';
+import { useMetrics } from './plugins/use-metrics.ts';
+import { useParameters } from './params.ts';
+import { useRequestRecord } from './plugins/use-request-log.ts';
 import { schema } from './schema.ts';
-import { useTracing } from './tracing.ts';
+import { useTracing } from './plugins/use-tracing.ts';
 
 // Documents are kept parsed, in some 200 bytes for each character: 100 MB at most.
 const KEPT_DOCUMENTS = {

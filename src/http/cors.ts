@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import cors from 'cors';
 
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 
 // What browsers would hide from the scripts of other sites.
 const EXPOSED = ['Deprecation', 'Sunset', 'Link', 'ETag', 'WWW-Authenticate', 'X-Request-Id'];

@@ -1,4 +1,4 @@
-import type { Question, Route } from './answer.ts';
+import type { Question, Route } from './route.ts';
 
 /** The route of a path, and the parameters in it. */
 export interface Match {

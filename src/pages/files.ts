@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import type { Asset } from '../http/asset.ts';
-import { ROOT } from '../root.ts';
+import type { Asset } from '../http/static-asset.ts';
+import { ROOT } from '../config/root.ts';
 
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 

@@ -1,5 +1,5 @@
-import type { Route } from '../http/answer.ts';
-import { type Asset, serveAsset } from '../http/asset.ts';
+import type { Route } from '../http/route.ts';
+import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { EXAMPLES } from './examples.ts';
 import { ownFile, textAsset } from './files.ts';
 import { renderHtml } from './page.ts';

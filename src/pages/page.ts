@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts';
-import type { Asset } from '../http/asset.ts';
+import type { Config } from '../config/config.ts';
+import type { Asset } from '../http/static-asset.ts';
 
 /** What is shown to people of what can be hidden from them. */
 export type Shown = Pick<Config, 'graphiql' | 'introspection'>;

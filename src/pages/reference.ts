@@ -1,4 +1,4 @@
-import type { Asset } from '../http/asset.ts';
+import type { Asset } from '../http/static-asset.ts';
 import { renderPage, type Shown } from './page.ts';
 
 /** The reference of the REST routes: Swagger UI over /openapi.json. */

@@ -1,10 +1,10 @@
-import type { Route } from '../http/answer.ts';
-import { serveAsset } from '../http/asset.ts';
-import type { Config } from '../config.ts';
+import type { Route } from '../http/route.ts';
+import { serveAsset } from '../http/static-asset.ts';
+import type { Config } from '../config/config.ts';
 import { ownFile, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';
-import { renderMoving } from './moving.ts';
+import { renderMoving } from './migration-guide.ts';
 import { renderReference } from './reference.ts';
 
 const createSchemaRoute = (printSchema: () => string): Route => ({

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 
-import type { Route } from '../http/answer.ts';
-import { serveAsset } from '../http/asset.ts';
-import { JSON_TYPE } from '../http/send.ts';
-import { type Stability, toDay } from '../lifecycle.ts';
+import type { Route } from '../http/route.ts';
+import { serveAsset } from '../http/static-asset.ts';
+import { JSON_TYPE } from '../http/write-response.ts';
+import { type Stability, toDay } from '../contract/lifecycle.ts';
 import {
   guideOf,
   lifecycleOf,

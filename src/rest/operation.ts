@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { type ErrorCode, StoreError } from '../errors.ts';
-import type { Answer, Head, Question, Route } from '../http/answer.ts';
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../lifecycle.ts';
-import type { Metrics } from '../metrics.ts';
+import { type ErrorCode, StoreError } from '../contract/errors.ts';
+import type { Answer, Head, Question, Route } from '../http/route.ts';
+import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { SCHEMAS } from './schemas.ts';
 
 /** A header that an answer has, for OpenAPI. */

@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
-import { InvalidInput } from '../errors.ts';
-import type { Answer, Question } from '../http/answer.ts';
-import { type OrdersAsJson, ordersAsJson } from '../order/orders.ts';
-import { Id, parse } from '../values.ts';
+import { InvalidInput } from '../contract/errors.ts';
+import type { Answer, Question } from '../http/route.ts';
+import { type OrdersAsJson, ordersAsJson } from '../store/order/orders.ts';
+import { Id, parse } from '../contract/values.ts';
 import type { Operation } from './operation.ts';
 
 const MAX_PAGE = 1000;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 
 import type { Context } from '../context.ts';
 import { isUnchanged } from '../http/etag.ts';
-import type { Answer, Question } from '../http/answer.ts';
-import { Id, parse } from '../values.ts';
+import type { Answer, Question } from '../http/route.ts';
+import { Id, parse } from '../contract/values.ts';
 import type { Operation } from './operation.ts';
 import { petToJson } from './schemas.ts';
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, ERRORS, StoreError, Unauthenticated } from '../errors.ts';
+import { type ErrorCode, ERRORS, StoreError, Unauthenticated } from '../contract/errors.ts';
 import {
   type HeaderField,
   type HeaderFields,

@@ -1,13 +1,13 @@
 import fastJson from 'fast-json-stringify';
 import { z } from 'zod';
 
-import { CategoryUpdate, NewCategory } from '../category/categories.ts';
+import { CategoryUpdate, NewCategory } from '../store/category/categories.ts';
 import type { Pet as PetRow } from '../database/generated/prisma/client.ts';
-import { ERRORS, PetNotFound } from '../errors.ts';
-import { InventoryUpdate } from '../inventory/inventory.ts';
-import { NewOrder } from '../order/orders.ts';
-import { NewPet, PetUpdate, Status } from '../pet/pets.ts';
-import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../values.ts';
+import { ERRORS, PetNotFound } from '../contract/errors.ts';
+import { InventoryUpdate } from '../store/inventory/inventory.ts';
+import { NewOrder } from '../store/order/orders.ts';
+import { NewPet, PetUpdate, Status } from '../store/pet/pets.ts';
+import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../contract/values.ts';
 
 type Io = 'input' | 'output';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { ROOT } from '../../src/root.ts';
+import { ROOT } from '../../src/config/root.ts';
 import { post } from '../support/post.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
 

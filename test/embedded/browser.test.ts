@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { fillSampleStore } from '../../src/database/sample-store.ts';
+import { fillSampleStore } from '../../src/store/sample.ts';
 import {
   hasChromium,
   launchChromium,

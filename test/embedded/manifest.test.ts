@@ -19,7 +19,7 @@ const run = promisify(execFile);
 /** Runs what `npm run manifest` runs. */
 async function runManifest(...args: string[]): Promise<End> {
   try {
-    const script = ['--import', 'tsx', 'src/graphql/make-manifest.ts'];
+    const script = ['--import', 'tsx', 'scripts/make-manifest.ts'];
     return { code: 0, ...(await run(process.execPath, [...script, ...args])) };
   } catch (error) {
     return error as End;

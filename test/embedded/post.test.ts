@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { plainTypeOf } from '../../src/graphql/post.ts';
+import { plainTypeOf } from '../../src/graphql/endpoint.ts';
 import { byYoga } from '../support/by-yoga.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';

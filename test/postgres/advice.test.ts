@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { forgetOldKeys } from '../../src/database/idempotency.ts';
 import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { copyOnPostgres } from '../support/databases.ts';
 import { dropDatabaseOn, runSql } from '../support/postgres.ts';
 

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { copyOnPostgres } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../support/make.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 

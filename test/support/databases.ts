@@ -4,11 +4,11 @@ import { join } from 'node:path';
 
 import { inject } from 'vitest';
 
-import { type Config, readConfig } from '../../src/config.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createPglite, migratePglite, openPglite } from '../../src/database/pglite.ts';
 import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
-import type { Log } from '../../src/log.ts';
+import type { Log } from '../../src/telemetry/log.ts';
 import { createDatabaseOn, dropDatabaseOn, runSql } from './postgres.ts';
 
 declare module 'vitest' {

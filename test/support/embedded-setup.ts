@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node';
 
 import { createPglite, migratePglite } from '../../src/database/pglite.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 
 /** Makes a migrated, empty database: every gateway of the tests starts from a copy. */
 export async function setup(project: TestProject): Promise<void> {

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { GraphQLError } from 'graphql';
 
 import type { Database } from '../../src/database/database.ts';
-import { StoreError } from '../../src/errors.ts';
+import { StoreError } from '../../src/contract/errors.ts';
 import { openCopy } from './databases.ts';
 
 type Row = Record<string, unknown>;

@@ -2,10 +2,10 @@ import type { AddressInfo } from 'node:net';
 
 import { expect } from 'vitest';
 
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { Log } from '../../src/log.ts';
-import { createGateway } from '../../src/server.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+import { createGateway } from '../../src/server/server.ts';
 import { openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';

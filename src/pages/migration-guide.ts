@@ -1,0 +1,51 @@
+import escapeHtml from 'escape-html';
+
+import type { Asset } from '../http/static-asset.ts';
+import { lifecycleOf, describeLife, type Operation, type Sunset } from '../rest/operation.ts';
+import { OPERATIONS } from '../rest/operations.ts';
+import { renderPage, type Shown } from './page.ts';
+
+function status(operation: Operation, sunset: Sunset): string {
+  const life = escapeHtml(describeLife(operation, sunset));
+  return lifecycleOf(operation).deprecatedSince ? `<strong>${life}</strong>` : life;
+}
+
+/** A link that opens GraphiQL on a query, where it is shown. */
+function linkToGraphiql(query: string, { graphiql }: Shown): string {
+  const url = `/graphql?query=${encodeURIComponent(query)}`;
+  return graphiql ? `<p><a href="${escapeHtml(url)}">Run it in GraphiQL</a></p>` : '';
+}
+
+function guide(operation: Operation, config: Sunset & Shown): string {
+  const { id, name, move } = operation;
+  const { successor } = lifecycleOf(operation);
+  const body = JSON.stringify({ query: move.query.replaceAll(/\s+/g, ' ').trim() });
+  return `<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${escapeHtml(name)}</h2>
+<p>${status(operation, config)} <code>${escapeHtml(successor)}</code> does the same, and more.</p>
+<div class="sides">
+<figure><figcaption>REST</figcaption>
+<pre tabindex="0">GET ${escapeHtml(move.request)}</pre>
+<p><a href="${escapeHtml(move.request)}">Open it</a></p></figure>
+<figure><figcaption>GraphQL</figcaption>
+<pre tabindex="0">POST /graphql
+Content-Type: application/json
+
+${escapeHtml(body)}</pre>
+<pre tabindex="0" class="query">${escapeHtml(move.query)}</pre>
+${linkToGraphiql(move.query, config)}</figure>
+</div>
+<p>What differs:</p>
+<ul>${move.differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
+</section>`;
+}
+
+/** How to move from each REST route to GraphQL, the two requests side by side. */
+export const renderMoving = (config: Sunset & Shown): Asset =>
+  renderPage(config, {
+    title: 'Moving to GraphQL · Pet store',
+    main: `<h1>Moving to GraphQL</h1>
+<p>GraphQL answers all that the REST routes do, from the same data: the identifiers are the same.
+Every error has the same codes.</p>
+${OPERATIONS.map((operation) => guide(operation, config)).join('\n')}`,
+  });

@@ -1,0 +1,116 @@
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Config } from '../config/config.ts';
+import { openStore } from './open-store.ts';
+import { createHandover, isReady } from './handover.ts';
+import type { Log } from '../telemetry/log.ts';
+import { answerScrapes } from '../telemetry/cluster-metrics.ts';
+import { announce, listen } from './serve.ts';
+
+// A worker that dies again and again must not keep the machine busy with starting it: the pause before
+// its replacement doubles from one to the other.
+const MIN_RESTART_MS = 1000;
+const MAX_RESTART_MS = 4000;
+// One that was ready for so long did not die of how it was started.
+const STABLE_MS = 10_000;
+// How often each worker is replaced in vain before the primary process gives up.
+const MAX_RESTARTS = 4;
+
+/** Whether this process is one of several that share the port. */
+export const { isWorker } = cluster;
+
+/** Calls `stop` once, when the primary process sends SIGTERM, or is gone. */
+export function onPrimaryStops(stop: () => void): void {
+  // Otherwise node:cluster ends a worker at once when the primary process is gone.
+  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+  // A terminal sends these to every process; only the primary process stops the workers.
+  process.on('SIGINT', () => {}).on('SIGHUP', () => {});
+  let isStopping = false;
+  const stopOnce = (): void => {
+    if (!isStopping) stop();
+    isStopping = true;
+  };
+  process.on('SIGTERM', stopOnce).on('disconnect', stopOnce);
+}
+
+/** The workers that have not died. */
+const workers = (): Worker[] =>
+  Object.values(cluster.workers ?? {}).flatMap((worker) =>
+    worker && !worker.isDead() ? [worker] : [],
+  );
+
+/** Starts one more; the database was made ready for it by the primary. */
+const fork = (): Worker => cluster.fork({ MIGRATE: 'false', SAMPLE_STORE: 'false' });
+
+/** Forks the workers and replaces those that die until it is stopped; settles once one is ready. */
+async function keepWorkers({ workers: count }: Config, log: Log): Promise<{ stop(): void }> {
+  let stopping = false;
+  // Of workers, one after another, that died soon after their start.
+  let deaths = 0;
+  const readySince = new WeakMap<Worker, number>();
+  const ready = new Promise<void>((resolve) => {
+    cluster.on('message', (worker, message: unknown) => {
+      if (!isReady(message)) return;
+      if (!readySince.has(worker)) readySince.set(worker, performance.now());
+      resolve();
+    });
+  });
+  let isUp = false;
+  const replace = async (worker: Worker): Promise<void> => {
+    if (stopping) return;
+    if (!isUp) process.exit(1);
+    const wasStable = performance.now() - (readySince.get(worker) ?? Infinity) > STABLE_MS;
+    deaths = wasStable ? 0 : deaths + 1;
+    if (deaths > MAX_RESTARTS * count && !workers().some((other) => readySince.has(other))) {
+      log.error(
+        `No worker stays alive: the last ${deaths} died soon after their start. Giving up.`,
+      );
+      process.exit(1);
+    }
+    log.error(`Worker ${worker.process.pid} died: another one takes its place.`);
+    await sleep(
+      Math.min(MIN_RESTART_MS * 2 ** Math.floor(Math.max(deaths - 1, 0) / count), MAX_RESTART_MS),
+    );
+    if (!stopping) fork();
+  };
+  cluster.on('exit', (worker) => void replace(worker));
+  process.on('exit', () => {
+    for (const worker of workers()) worker.process.kill('SIGKILL');
+  });
+  for (let started = 0; started < count; started += 1) fork();
+  await ready;
+  isUp = true;
+  return {
+    stop: () => {
+      stopping = true;
+    },
+  };
+}
+
+/**
+ * Runs `config.workers` processes on one port, each replaced if it dies, and returns the function that
+ * stops them.
+ * @throws ConfigError, MigrationError
+ */
+export async function startWorkers(config: Config, log: Log): Promise<() => Promise<void>> {
+  const db = await openStore(config, log);
+  log.info(`Database: ${db.description}`);
+  await db.close();
+
+  const handover = createHandover();
+  answerScrapes();
+  const keeper = await keepWorkers(config, log);
+  announce(await listen(handover.server, config), config, log);
+
+  return async () => {
+    keeper.stop();
+    handover.stop(config.stopDelayMs);
+    // events.once() would reject for a message that a worker no longer gets.
+    const ends = workers().map(
+      (worker) => new Promise<void>((resolve) => void worker.once('exit', () => resolve())),
+    );
+    for (const worker of workers()) worker.process.kill('SIGTERM');
+    await Promise.all(ends);
+  };
+}

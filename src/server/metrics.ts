@@ -1,0 +1,13 @@
+import { prometheusContentType } from 'prom-client';
+
+import type { Route } from '../http/route.ts';
+
+/** GET /metrics, for Prometheus. */
+export const createMetricsRoute = (scrape: () => Promise<string>): Route => ({
+  path: '/metrics',
+  get: async () => ({
+    status: 200,
+    headers: { 'Content-Type': prometheusContentType, 'Cache-Control': 'no-store' },
+    body: await scrape(),
+  }),
+});

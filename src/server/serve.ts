@@ -1,0 +1,68 @@
+import cluster from 'node:cluster';
+import type { AddressInfo, Server } from 'node:net';
+
+import { type Config, ConfigError } from '../config/config.ts';
+import { forgetOldKeys } from '../database/idempotency.ts';
+import { openStore } from './open-store.ts';
+import { leavePrimary, takeConnections } from './handover.ts';
+import type { Log } from '../telemetry/log.ts';
+
+/** Logs where the gateway can be reached; the last sentence is the one that others wait for. */
+export function announce({ address, port }: AddressInfo, config: Config, log: Log): void {
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
+  log.info(`Listening on ${url}`);
+}
+
+const FORGET_EVERY_MS = 600_000;
+
+const toConfigError = ({ code, message }: NodeJS.ErrnoException): ConfigError =>
+  new ConfigError(
+    code === 'EADDRINUSE'
+      ? 'PORT is in use by another program: choose another.'
+      : `HOST or PORT can't be listened on: ${message}.`,
+  );
+
+/**
+ * Lets a server listen where the configuration says, and returns where that is.
+ * @throws ConfigError
+ */
+export async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toConfigError(error)));
+    server.listen(port, host, resolve);
+  });
+  const bound = server.address();
+  // Only a pipe would have none.
+  return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
+}
+
+/** Serves from this process, and gives what stops it. */
+export async function serve(config: Config, log: Log): Promise<() => Promise<void>> {
+  const [db, { createGateway }] = await Promise.all([
+    openStore(config, log),
+    // The database opens meanwhile.
+    import('./server.ts'),
+  ]);
+  const { server, stop } = createGateway(db, config, log);
+  if (cluster.isWorker) takeConnections(server);
+  else {
+    const bound = await listen(server, config);
+    log.info(`Database: ${db.description}`);
+    announce(bound, config, log);
+  }
+  // Prisma's query compiler takes 0.2 s to load: the first caller needn't wait. Opens no connection.
+  db.prisma.$connect().catch((error: unknown) => {
+    log.warn({ err: error }, 'Prisma could not be made ready.');
+  });
+  const forgetting = setInterval(() => {
+    forgetOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
+      log.warn({ err: error }, 'Old idempotency keys could not be removed.'),
+    );
+  }, FORGET_EVERY_MS);
+  return async () => {
+    clearInterval(forgetting);
+    await stop(cluster.isWorker ? leavePrimary : undefined);
+    await db.close();
+  };
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+
+import type { Database } from '../../database/database.ts';
+import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
+import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
+import { type NamedWrite, writeOnce } from '../../database/idempotency.ts';
+import type { Listing } from '../../database/listing.ts';
+import { containsText, nameKey } from '../../database/text.ts';
+import { CategoryInUse, CategoryNotFound } from '../../contract/errors.ts';
+import {
+  Description,
+  Name,
+  NamePart,
+  parse,
+  parseId,
+  type Unchecked,
+} from '../../contract/values.ts';
+
+export const NewCategory = z.object({
+  name: Name,
+  description: Description.nullable().default(null),
+});
+export const CategoryUpdate = z.object({
+  name: Name.exactOptional(),
+  description: Description.nullable().exactOptional(),
+});
+const CategoryFilter = z.object({ name: NamePart.nullish() });
+
+const COLUMNS = Prisma.sql`id, name, description`;
+
+/** Categories, for paging through. */
+export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
+  from: Prisma.sql`categories`,
+  columns: COLUMNS,
+  id: { sql: Prisma.sql`id`, of: (category) => category.id },
+  keys: { ID: null, NAME: nameKey },
+  defaultField: 'ID',
+  where: (filter) => {
+    const { name } = parse(CategoryFilter, filter, 'filter');
+    return name == null ? [] : [containsText(Prisma.sql`name`, name)];
+  },
+  isSearch: ({ name }) => name != null,
+};
+
+export function categoriesByIds(db: Database, ids: readonly bigint[]): Promise<Category[]> {
+  return db.query(Prisma.sql`select ${COLUMNS} from categories where id = any(${ids}::bigint[])`);
+}
+
+/** @throws InvalidInput, IdempotencyConflict */
+export async function createCategory(
+  db: Database,
+  input: Unchecked<typeof NewCategory>,
+  write: NamedWrite,
+): Promise<Category> {
+  const data = parse(NewCategory, input, 'input');
+  const request = { ...write, operation: 'createCategory', input: data };
+  return writeOnce(db, request, ({ prisma }) => prisma.category.create({ data }));
+}
+
+/** @throws InvalidId, InvalidInput, CategoryNotFound */
+export async function updateCategory(
+  db: Database,
+  categoryId: string,
+  input: Unchecked<typeof CategoryUpdate>,
+): Promise<Category> {
+  const id = parseId(categoryId, 'id');
+  const data = parse(CategoryUpdate, input, 'input');
+  try {
+    return await db.prisma.category.update({ where: { id }, data });
+  } catch (error) {
+    throw isRecordNotFound(error) ? new CategoryNotFound(id) : error;
+  }
+}
+
+/** @throws InvalidId, CategoryNotFound, CategoryInUse */
+export async function deleteCategory(db: Database, categoryId: string): Promise<Category> {
+  const id = parseId(categoryId, 'id');
+  try {
+    return await db.prisma.category.delete({ where: { id } });
+  } catch (error) {
+    if (isRecordNotFound(error)) throw new CategoryNotFound(id);
+    throw isForeignKeyViolation(error) ? new CategoryInUse(id) : error;
+  }
+}

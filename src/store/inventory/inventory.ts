@@ -1,0 +1,116 @@
+import { z } from 'zod';
+
+import type { Database } from '../../database/database.ts';
+import { isForeignKeyViolation } from '../../database/errors.ts';
+import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
+import type { Listing } from '../../database/listing.ts';
+import { PetNotFound, StaleInventory } from '../../contract/errors.ts';
+import { hasStatus, Status } from '../pet/pets.ts';
+import { parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
+
+export const InventoryUpdate = z.object({ quantity: StockQuantity });
+const InventoryFilter = z.object({
+  status: z.array(Status).nullish(),
+  maxQuantity: z.int().nullish(),
+});
+
+const COLUMNS = Prisma.sql`pet_id as "petId", quantity`;
+
+/** Inventory entries, for paging through. */
+export const inventoryListing: Listing<
+  InventoryItem,
+  Unchecked<typeof InventoryFilter>,
+  'PET_ID' | 'QUANTITY'
+> = {
+  from: Prisma.sql`inventory_items`,
+  columns: COLUMNS,
+  id: { sql: Prisma.sql`pet_id`, of: (item) => item.petId },
+  keys: {
+    PET_ID: null,
+    QUANTITY: {
+      sql: Prisma.sql`quantity`,
+      of: (item) => String(item.quantity),
+      text: z
+        .string()
+        .regex(/^[0-9]+$/)
+        .refine((text) => StockQuantity.safeParse(Number(text)).success),
+      cast: Prisma.sql`::integer`,
+    },
+  },
+  defaultField: 'PET_ID',
+  where: (filter) => {
+    const { status, maxQuantity } = parse(InventoryFilter, filter, 'filter');
+    const conditions = [];
+    if (status != null) {
+      conditions.push(
+        Prisma.sql`exists (select from pets where pets.id = pet_id and ${hasStatus(status)})`,
+      );
+    }
+    if (maxQuantity != null) conditions.push(Prisma.sql`quantity <= ${maxQuantity}`);
+    return conditions;
+  },
+  isSearch: ({ status }) => status != null,
+};
+
+export function inventoryByPetIds(
+  db: Database,
+  petIds: readonly bigint[],
+): Promise<InventoryItem[]> {
+  return db.query(
+    Prisma.sql`select ${COLUMNS} from inventory_items where pet_id = any(${petIds}::bigint[])`,
+  );
+}
+
+/**
+ * Sets the stock if it is the expected one, where no entry counts as none in stock.
+ *
+ * The insert makes the entry where there is none and otherwise turns into the update, which looks
+ * at the stock once it has locked it; so of two that expect the same, one changes it.
+ * @throws PetNotFound, StaleInventory
+ */
+async function compareAndSet(
+  db: Database,
+  { petId, quantity }: InventoryItem,
+  expected: number,
+): Promise<InventoryItem> {
+  const [item] = await db.query<InventoryItem>(Prisma.sql`
+    insert into inventory_items (pet_id, quantity)
+    select pets.id, ${quantity}::integer from pets where pets.id = ${petId}
+      and (${expected}::integer = 0 or exists (select from inventory_items where pet_id = ${petId}))
+    on conflict (pet_id) do update set quantity = excluded.quantity
+      where inventory_items.quantity = ${expected}
+    returning ${COLUMNS}`);
+  if (item) return item;
+  const pet = await db.prisma.pet.findUnique({
+    where: { id: petId },
+    select: { inventoryItem: true },
+  });
+  if (!pet) throw new PetNotFound(petId);
+  throw new StaleInventory(petId, pet.inventoryItem?.quantity ?? 0);
+}
+
+/**
+ * Sets the units in stock of a pet; makes the entry where there is none. With `expectedQuantity`
+ * only if that many are in stock.
+ * @throws InvalidId, InvalidInput, PetNotFound, StaleInventory
+ */
+export async function updateInventory(
+  db: Database,
+  pet: string,
+  input: Unchecked<typeof InventoryUpdate>,
+  expectedQuantity?: number | null,
+): Promise<InventoryItem> {
+  const petId = parseId(pet, 'petId');
+  const { quantity } = parse(InventoryUpdate, input, 'input');
+  const expected = parse(StockQuantity.nullish(), expectedQuantity, 'expectedQuantity');
+  try {
+    if (expected != null) return await compareAndSet(db, { petId, quantity }, expected);
+    return await db.prisma.inventoryItem.upsert({
+      where: { petId },
+      create: { petId, quantity },
+      update: { quantity },
+    });
+  } catch (error) {
+    throw isForeignKeyViolation(error) ? new PetNotFound(petId) : error;
+  }
+}
