@@ -11,13 +11,13 @@ export default defineConfig({
     maxWorkers: '100%',
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // What holds on one database holds on the other; each also has tests of its own.
+    // What meets the database is tested on both, everything else once, on the embedded one.
     projects: [
       {
         extends: true,
         test: {
           name: 'embedded',
-          include: ['test/*.test.ts', 'test/embedded/*.test.ts'],
+          include: ['test/{store,edge,operations}/*.test.ts'],
           globalSetup: ['test/support/build.ts', 'test/support/embedded-setup.ts'],
         },
       },
@@ -25,7 +25,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          include: ['test/*.test.ts', 'test/postgres/*.test.ts'],
+          include: ['test/store/*.test.ts', 'test/*/postgres/*.test.ts'],
           globalSetup: ['test/support/build.ts', 'test/support/postgres-setup.ts'],
         },
       },

@@ -1,0 +1,210 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { readConfig } from '../../src/config/config.ts';
+import {
+  checkResponse,
+  createCheck,
+  type OpenApi,
+  openApiOf,
+  plant,
+  resolve,
+} from '../support/documented.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { makeOrder, makePet } from '../support/make.ts';
+import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
+import { replay, type Replayed } from '../support/replay.ts';
+
+let gateway: Gateway;
+/** After the sunset. */
+let ended: Gateway;
+/** Waits hardly at all for a request. */
+let hasty: Gateway;
+/** Its tables answer an error, the one that `failure` holds. */
+let broken: Gateway;
+let document: OpenApi;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  await makeOrder(gateway, await makePet(gateway, { stock: 2 }));
+  document = openApiOf(readConfig({}));
+  const open = openThatOf(gateway);
+  ended = await startGateway({ SUNSET: 'enforce', SUNSET_DATE: '2026-11-01' }, open);
+  hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' }, open);
+  broken = await startGateway();
+  const statements = [
+    'drop table orders, pets cascade',
+    'create table failure (code text)',
+    `create function fail() returns bigint language plpgsql as
+      'begin raise exception using errcode = (select code from failure); end'`,
+    `create view pets as
+      select fail() as id, '' as name, 1::bigint as category_id, 'sold'::pet_status as status`,
+    `create view orders as select fail() as id, 1::bigint as pet_id, 1 as quantity,
+      null::timestamptz as ship_date, false as complete`,
+  ];
+  for (const statement of statements) await broken.db.prisma.$executeRawUnsafe(statement);
+});
+afterEach(() => void broken.loggedErrors.splice(0));
+afterAll(async () => {
+  for (const each of [hasty, ended, gateway, broken]) await each.close();
+});
+
+const get = (target: string, headers?: Record<string, string>): Promise<RawAnswer> =>
+  requestRaw(gateway, 'GET', target, headers);
+
+/** Sends a request that is only a part of one, or a bad one. */
+const send = async (to: Gateway, target: string, rest: string): Promise<RawAnswer> => {
+  const answer = await sendRaw(to, `GET ${target} HTTP/1.1\r\n${rest}`, { wait: true });
+  to.checkOf('GET', target)?.(answer);
+  return answer;
+};
+
+/** Asks a database that answers with an error. */
+async function fail(target: string, sqlState: string): Promise<RawAnswer> {
+  await broken.db.prisma.$executeRawUnsafe('delete from failure');
+  await broken.db.prisma.$executeRawUnsafe(`insert into failure values ('${sqlState}')`);
+  return requestRaw(broken, 'GET', target);
+}
+
+type Case = readonly [status: number, code: string, ask: () => Promise<RawAnswer>];
+
+/** What any request to a path can be answered with. */
+const common = (target: string): Case[] => [
+  [400, 'BAD_REQUEST', () => send(gateway, target, 'Connection: close\r\n\r\n')],
+  [400, 'BAD_REQUEST', () => send(gateway, target, 'Host: localhost\r\nbad header: x\r\n\r\n')],
+  [408, 'REQUEST_TIMEOUT', () => send(hasty, target, 'Host: localhost\r\n')],
+  [414, 'URI_TOO_LONG', () => get(`${target}?${'x'.repeat(8000)}`)],
+  [421, 'MISDIRECTED_REQUEST', () => get(target, { Host: 'rebound.example' })],
+  [431, 'HEADERS_TOO_LARGE', () => get(target, { X: 'x'.repeat(20_000) })],
+  // internal_error and too_many_connections
+  [500, 'INTERNAL_SERVER_ERROR', () => fail(target, 'XX000')],
+  [503, 'SERVICE_UNAVAILABLE', () => fail(target, '53300')],
+];
+
+const CASES: Record<string, readonly Case[]> = {
+  getPet: [
+    [200, '', () => get('/pets/1')],
+    [304, '', () => get('/pets/1', { 'If-None-Match': '*' })],
+    [400, 'INVALID_ID', () => get('/pets/abc')],
+    [404, 'PET_NOT_FOUND', () => get('/pets/999')],
+    [410, 'GONE', () => requestRaw(ended, 'GET', '/pets/1')],
+    ...common('/pets/1'),
+  ],
+  listOrders: [
+    [200, '', () => get('/store/orders')],
+    [200, '', () => get('/store/orders?limit=1')],
+    [400, 'INVALID_ID', () => get('/store/orders?after=abc')],
+    [400, 'INVALID_INPUT', () => get('/store/orders?limit=0')],
+    ...common('/store/orders'),
+  ],
+};
+
+const rows = Object.entries(CASES).flatMap(([id, cases]) =>
+  cases.map(([status, code, ask]) => ({ name: `${id} ${status} ${code}`, status, code, ask })),
+);
+
+describe('what the document declares', () => {
+  // Each of these answers is checked against the document as it comes.
+  it.each(rows)('is answered: $name', async ({ status, code, ask }) => {
+    const answer = await ask();
+    expect(answer.status).toBe(status);
+    expect(code && JSON.parse(answer.body).code).toBe(code);
+  });
+
+  it('is all of it answered above', () => {
+    const declared = Object.values(document.paths).flatMap(({ get: { operationId, responses } }) =>
+      Object.entries(responses).flatMap(([status, response]) => {
+        const { examples = { '': {} } } =
+          resolve(document, response).content?.['application/json'] ?? {};
+        return Object.keys(examples).map((code) => `${operationId} ${status} ${code}`);
+      }),
+    );
+    const seen = new Set(rows.map(({ name }) => name));
+    expect([...seen].toSorted()).toEqual(declared.toSorted());
+  });
+});
+
+const RESPONSES = ['paths', '/pets/{petId}', 'get', 'responses'];
+const NAME = ['components', 'schemas', 'Pet', 'properties', 'name', 'type'];
+const checkPet = async (path: readonly string[], value: unknown): Promise<void> => {
+  const check = createCheck(plant(document, path, value))('GET', '/pets/1');
+  check?.(await get('/pets/1'));
+};
+
+describe('the check of each answer', () => {
+  it.each<[string, string[], unknown, RegExp]>([
+    ['a status', [...RESPONSES, '200'], undefined, /200 is not declared/],
+    ['a body', NAME, 'integer', /breaks #\/components\/schemas\/Pet/],
+    ['a Content-Type', [...RESPONSES, '200', 'content'], undefined, /another Content-Type/],
+    ['a header', [...RESPONSES, '200', 'headers'], {}, /headers that are not declared/],
+    [
+      'a header that is missing',
+      [...RESPONSES, '200', 'headers', 'X-None'],
+      { required: true },
+      /lacks headers/,
+    ],
+  ])('finds %s that the document does not have so', async (_what, path, value, message) => {
+    await expect(checkPet(path, value)).rejects.toThrow(message);
+  });
+
+  it('finds a code that is not declared', async () => {
+    const examples = ['content', 'application/json', 'examples'];
+    const planted = plant(document, [...RESPONSES, '404', ...examples], { GONE: {} });
+    const check = createCheck(planted)('GET', '/pets/999');
+    const answer = await get('/pets/999');
+    expect(() => check?.(answer)).toThrow('a code that is not declared');
+  });
+
+  it('finds a wrong order in a stream', async () => {
+    const path = ['components', 'schemas', 'Order', 'properties', 'complete', 'type'];
+    const check = createCheck(plant(document, path, 'string'))('GET', '/store/orders');
+    const checked = async (): Promise<Response> =>
+      checkResponse(await fetch(`${gateway.url}/store/orders`), check ?? (() => {}));
+    await expect((await checked()).json()).rejects.toThrow(/breaks .*Orders/);
+    await expect((await checked()).body?.cancel()).resolves.toBeUndefined();
+  });
+});
+
+const pet = (value: string | number, status: number): Replayed => ({
+  operationId: 'getPet',
+  parameters: [{ in: 'path', name: 'petId', value }],
+  status,
+});
+const orders = (status: number, name?: string, value: string | number = 0): Replayed => ({
+  operationId: 'listOrders',
+  parameters: name ? [{ in: 'query', name, value }] : [],
+  status,
+});
+
+describe('a contract tester', () => {
+  const REQUESTS = [
+    pet(1, 200),
+    pet('abc', 400),
+    pet(999, 404),
+    orders(200),
+    orders(200, 'limit', 1),
+    orders(200, 'after', 0),
+    orders(400, 'limit', 0),
+    orders(400, 'after', 'abc'),
+  ];
+
+  it('finds the document kept', async () => {
+    expect(await replay(gateway, document, REQUESTS)).toEqual([]);
+  });
+
+  it('finds the end of an operation as it is declared', async () => {
+    expect(await replay(ended, document, [pet(1, 410), orders(200)])).toEqual([]);
+  });
+
+  it.each<[string, string[], unknown]>([
+    ['schema check', NAME, 'integer'],
+    ['status code check', [...RESPONSES, '404'], undefined],
+    [
+      'content-type check',
+      [...RESPONSES, '200', 'content'],
+      { 'text/plain': { schema: { type: 'string' } } },
+    ],
+  ])('would find a broken %s', async (check, path, value) => {
+    const failed = await replay(gateway, plant(document, path, value), REQUESTS);
+    expect(failed).toEqual([expect.stringContaining(check)]);
+  });
+});

@@ -1,0 +1,222 @@
+import { readFileSync } from 'node:fs';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+import { createIdentify } from '../../src/auth/tokens.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { REST_LIFECYCLES } from '../../src/contract/lifecycle.ts';
+import { createLoaders } from '../../src/store/loaders.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createRoutes } from '../../src/server/routes.ts';
+import { type OpenApi, openApiOf, plant } from '../support/documented.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { lintWithRedocly, lintWithSpectral } from '../support/linters.ts';
+import { makePet } from '../support/make.ts';
+import { requestRaw } from '../support/raw.ts';
+import { AUTH_BY_SECRET } from '../support/tokens.ts';
+
+const PET = '/pets/{petId}';
+const ORDERS = '/store/orders';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+const readDocument = async (): Promise<OpenApi> =>
+  (await (await gateway.rest('/openapi.json')).json()) as OpenApi;
+
+describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
+  it('is answered once, and then with 304', async () => {
+    const first = await gateway.rest(path);
+    expect(first.status).toBe(200);
+    expect(first.headers.get('content-type')).toMatch(/^application\/(json|yaml)/);
+    const tag = first.headers.get('etag') ?? '';
+    // One tag for what is zipped and what isn't has to be a weak one.
+    expect(tag).toMatch(/^W\//);
+    const again = await requestRaw(gateway, 'GET', path, { 'If-None-Match': tag });
+    expect(again).toMatchObject({ status: 304, body: '' });
+    expect(again.headers.get('etag')).toBe(tag);
+    expect(again.headers.get('content-type')).toBeNull();
+  });
+
+  it('is compressed for who can read that', async () => {
+    const { headers } = await requestRaw(gateway, 'HEAD', path, { 'Accept-Encoding': 'gzip' });
+    expect(headers.get('content-encoding')).toBe('gzip');
+    const bare = await requestRaw(gateway, 'HEAD', path);
+    expect(bare.headers.get('content-encoding')).toBeNull();
+    expect(Number(headers.get('content-length'))).toBeLessThan(
+      Number(bare.headers.get('content-length')) / 2,
+    );
+  });
+});
+
+describe('the document', () => {
+  it('is OpenAPI 3.0.3, of the version of the package', async () => {
+    const { version } = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    ) as { version: string };
+    expect(await readDocument()).toMatchObject({ openapi: '3.0.3', info: { version } });
+  });
+
+  it('is the same in YAML, whichever version of YAML it is read as', async () => {
+    const document = await readDocument();
+    const yaml = await (await gateway.rest('/openapi.yaml')).text();
+    expect(parse(yaml)).toEqual(document);
+    expect(parse(yaml, { version: '1.1' })).toEqual(document);
+  });
+
+  it('is the one that the answers of all tests are checked against', async () => {
+    expect(await readDocument()).toEqual(openApiOf(readConfig({})));
+  });
+
+  it('has every route that serves data, and no other', async () => {
+    const { paths } = await readDocument();
+    const metrics = createMetrics();
+    const context = {
+      db: gateway.db,
+      loaders: createLoaders(gateway.db, metrics, 100),
+      identify: createIdentify(undefined),
+    };
+    const routes = createRoutes(context, readConfig({}), { now: false }, metrics);
+    const operations = routes.filter(({ head }) => head !== undefined);
+    expect(Object.keys(paths)).toEqual(operations.map(({ path }) => path));
+    expect(Object.keys(paths).map((path) => `GET ${path}`)).toEqual(Object.keys(REST_LIFECYCLES));
+  });
+
+  it('has every resource of the specification', async () => {
+    const { components } = await readDocument();
+    const names = Object.keys(components['schemas'] ?? {}).toSorted();
+    expect(names.join(' ')).toBe(
+      'Category CategoryUpdate Error InventoryItem InventoryUpdate NewCategory NewOrder NewPet ' +
+        'Order Orders Pet PetUpdate Pets',
+    );
+  });
+});
+
+const markersOf = (document: OpenApi, path: string): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(document.paths[path]?.get ?? {}).filter(([name]) => /^(x-|depr)/.test(name)),
+  );
+
+describe('the life of an operation', () => {
+  it('is told in the words of GitBook, and in those of others', async () => {
+    const document = await readDocument();
+    expect(markersOf(document, PET)).toEqual({
+      deprecated: true,
+      'x-deprecated-since': '2026-11-01',
+      'x-deprecated-sunset': '2027-12-31',
+      'x-sunset': '2027-12-31',
+      'x-stability-level': 'stable',
+      'x-scalar-stability': 'deprecated',
+    });
+    expect(markersOf(document, ORDERS)).toEqual({
+      'x-stability': 'beta',
+      'x-stability-level': 'beta',
+      'x-scalar-stability': 'experimental',
+      'x-hideTryItPanel': true,
+      'x-readme': { 'explorer-enabled': false },
+    });
+  });
+
+  it('ends at the sunset that is configured', async () => {
+    const document = openApiOf(readConfig({ SUNSET: 'enforce', SUNSET_DATE: '2028-02-29' }));
+    expect(markersOf(document, PET)).toMatchObject({
+      'x-deprecated-sunset': '2028-02-29',
+      'x-sunset': '2028-02-29',
+    });
+    expect(document.paths[PET]?.get.description).toContain('It stops working on 2028-02-29.');
+  });
+
+  it('is told to people, with the query to move to', async () => {
+    const id = await makePet(gateway);
+    expect(id).toBe('1');
+    const { paths } = await readDocument();
+    const { description } = paths[PET]?.get ?? {};
+    expect(description).toContain(
+      'Deprecated since 2026-11-01. It may stop working on 2027-12-31.',
+    );
+    expect(description).toContain('`Query.pet`');
+    const [, query = ''] = /```graphql\n(.*)```/s.exec(description ?? '') ?? [];
+    expect((await gateway.data(query)).pet).toMatchObject({ name: 'Cleo' });
+  });
+});
+
+const OPERATION = ['paths', PET, 'get'];
+const PLANTED: [what: string, path: string[], value: unknown, spectral: string, redocly: string][] =
+  [
+    ['a word that OpenAPI does not have', [...OPERATION, 'tag'], 'Pets', 'oas3-schema', 'struct'],
+    ['a value of another type', [...OPERATION, 'tags'], 'Pets', 'oas3-schema', 'struct'],
+    [
+      'an example that is not one',
+      ['components', 'schemas', 'Pet', 'example'],
+      { id: '1' },
+      'oas3-valid-schema-example',
+      'no-invalid-schema-examples',
+    ],
+    [
+      'a broken reference',
+      [...OPERATION, 'responses', '404'],
+      { $ref: '#/components/responses/NONE' },
+      'invalid-ref',
+      'no-unresolved-refs',
+    ],
+    [
+      'a schema that nothing refers to',
+      ['components', 'schemas', 'Bare'],
+      { type: 'object' },
+      'oas3-unused-component',
+      'no-unused-components',
+    ],
+  ];
+
+/** The document of a gateway that asks who calls. */
+const closedDocument = (read: string): OpenApi =>
+  openApiOf(readConfig({ ...AUTH_BY_SECRET, AUTH_READ: read }));
+
+describe('the document of a gateway that asks who calls', () => {
+  it.each([
+    ['scope', [{ bearer: [] }], ['401', '403']],
+    ['open', [{}, { bearer: [] }], ['401']],
+  ])('says what that takes: AUTH_READ=%s', (read, security, statuses) => {
+    const document = closedDocument(read);
+    expect(document.components['securitySchemes']).toMatchObject({
+      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    });
+    for (const path of [PET, ORDERS]) {
+      const { get } = document.paths[path] ?? {};
+      expect(get).toMatchObject({ security });
+      const refusals = Object.keys(get?.responses ?? {}).filter((status) =>
+        /^40[13]$/.test(status),
+      );
+      expect(refusals).toEqual(statuses);
+      for (const status of statuses) {
+        expect(get?.responses[status]).toHaveProperty(['headers', 'WWW-Authenticate']);
+      }
+    }
+  });
+
+  it.each(['scope', 'open'])('passes the linters: AUTH_READ=%s', async (read) => {
+    const text = JSON.stringify(closedDocument(read));
+    expect(await lintWithSpectral(text)).toEqual([]);
+    expect(await lintWithRedocly(text)).toEqual([]);
+  });
+});
+
+describe('the linters', () => {
+  it.each([
+    ['Spectral', lintWithSpectral],
+    ['Redocly', lintWithRedocly],
+  ])('find nothing wrong: %s', async (_name, lint) => {
+    expect(await lint(await (await gateway.rest('/openapi.json')).text())).toEqual([]);
+  });
+
+  it.each(PLANTED)('would find %s', async (...row) => {
+    const [, path, value, spectral, redocly] = row;
+    const text = JSON.stringify(plant(await readDocument(), path, value));
+    expect(await lintWithSpectral(text)).toContainEqual(expect.stringContaining(spectral));
+    expect(await lintWithRedocly(text)).toContainEqual(expect.stringContaining(redocly));
+  });
+});

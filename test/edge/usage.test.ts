@@ -1,0 +1,98 @@
+import { buildSchema, parse } from 'graphql';
+import { createYoga } from 'graphql-yoga';
+import { describe, expect, it } from 'vitest';
+
+import { useMetrics } from '../../src/graphql/plugins/use-metrics.ts';
+import { usageOf } from '../../src/graphql/analysis/usage.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { parseMetrics } from '../support/metrics.ts';
+
+const schema = buildSchema(`
+  type Query { pet(id: ID, old: Int @deprecated): Pet  pets(filter: Filter, status: Status): [Pet] }
+  type Mutation { sell: Pet @deprecated  buy: Pet }
+  type Pet { name: String  nick: String @deprecated  mother: Pet }
+  enum Status { NEW  LOST @deprecated }
+  input Filter { status: [Status]  tag: String @deprecated  or: [Filter] }
+`);
+
+describe('what a document uses', () => {
+  it.each([
+    ['a field', '{ pet { mother { nick } } }', ['Query.pet'], ['Pet.nick']],
+    ['an argument', '{ pet(id: 1, old: 2) { name } }', ['Query.pet'], ['Query.pet(old:)']],
+    ['an enum value', '{ pets(status: LOST) { name } }', ['Query.pets'], ['Status.LOST']],
+    [
+      'an input field',
+      '{ pets(filter: { or: [{ tag: "a", status: [LOST, NEW] }] }) { name } }',
+      ['Query.pets'],
+      ['Filter.tag', 'Status.LOST'],
+    ],
+    [
+      'the default of a variable',
+      'query ($s: Status = LOST) { pets(status: $s) { name } }',
+      ['Query.pets'],
+      ['Status.LOST'],
+    ],
+    [
+      'a fragment',
+      '{ pet { ...A } } fragment A on Pet { mother { ...B } } fragment B on Pet { nick }',
+      ['Query.pet'],
+      ['Pet.nick'],
+    ],
+    ['a root field', 'mutation { sell { name } }', ['Mutation.sell'], ['Mutation.sell']],
+    ['nothing', 'mutation { buy { name } }', ['Mutation.buy'], []],
+    ['introspection', '{ __typename }', ['Query.__typename'], []],
+  ])('tells the roots, and what is deprecated: %s', (_what, query, roots, deprecated) => {
+    expect(usageOf(schema, parse(query))).toMatchObject({ roots, deprecated });
+  });
+
+  it.each([
+    ['a query', '{ pet { name } }', true],
+    ['introspection', '{ __typename __schema { types { fields { name } } } }', false],
+    ['both', '{ __typename pets { name } }', true],
+    ['a mutation', 'mutation { __typename sell { name nick } }', false],
+    ['a mutation that goes on', 'mutation { sell { name } buy { mother { name } } }', true],
+    [
+      'the same in a fragment',
+      'mutation { sell { ...A } } fragment A on Pet { mother { name } }',
+      true,
+    ],
+  ])('tells whether it reads: %s', (_what, query, reads) => {
+    expect(usageOf(schema, parse(query)).reads).toBe(reads);
+  });
+
+  it('is that of the chosen operation alone, and found once', () => {
+    const document = parse('query A { pet { nick } } query B { pets { name } }');
+    const usage = usageOf(schema, document, 'B');
+    expect(usage).toMatchObject({ roots: ['Query.pets'], deprecated: [] });
+    expect(usageOf(schema, document, 'B')).toBe(usage);
+    expect(usageOf(schema, document, 'A').deprecated).toEqual(['Pet.nick']);
+    expect(usageOf(schema, document)).toEqual({ roots: [], deprecated: [], reads: false });
+  });
+
+  it('is counted by caller, what is deprecated too, each once a request', async () => {
+    const metrics = createMetrics();
+    const yoga = createYoga({ schema, plugins: [useMetrics(metrics)], logging: false });
+    for (const query of ['{ pet { nick b: nick } }', 'mutation { sell { nick } }']) {
+      await yoga.fetch(
+        'http://localhost/graphql',
+        {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ query }),
+        },
+        { req: { headers: { 'user-agent': 'shop/1' } } },
+      );
+    }
+    const texts = await Promise.all(metrics.registries.map((registry) => registry.metrics()));
+    const calls = parseMetrics(texts.join('\n')).filter(
+      ({ name }) => name === 'operation_calls_total',
+    );
+    expect(
+      calls.map(({ labels, value }) => [labels['operation'], labels['caller'], value]),
+    ).toEqual([
+      ['Query.pet', 'shop', 1],
+      ['Pet.nick', 'shop', 2],
+      ['Mutation.sell', 'shop', 1],
+    ]);
+  });
+});

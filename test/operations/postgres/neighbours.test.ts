@@ -1,0 +1,124 @@
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { makeCategory } from '../../support/make.ts';
+import { countLockWaits } from '../../support/postgres.ts';
+import { repeat } from '../../support/repeat.ts';
+
+const POOL_SIZE = 6;
+// An honest caller that had to wait for a connection would wait as long as the lock is held.
+const HONEST_MS = 2000;
+
+let store: Awaited<ReturnType<typeof copyOnPostgres>>;
+let gateway: Gateway;
+let holder: Client;
+beforeEach(async () => {
+  store = await copyOnPostgres();
+  const limits = { POOL_SIZE: String(POOL_SIZE), CONNECT_TIMEOUT_MS: '20000' };
+  gateway = await startGateway(limits, (config, log) => openPostgres(store.url, config, log));
+  await makeCategory(gateway);
+  holder = new Client({ connectionString: store.url });
+  await holder.connect();
+});
+afterEach(async () => {
+  await holder.end();
+  await gateway.close();
+  await store.drop();
+});
+
+// Whoever reads a pet waits for the holder of the lock.
+const EVERY_STATEMENT = 'lock table pets in access exclusive mode';
+// Whoever reads more than the first pets waits: a page of them is had at once, a count is not.
+const EVERY_COUNT = `
+  insert into pets (name, category_id) select 'Luna', 1 from generate_series(1, 2000);
+  analyze pets;
+  alter table pets rename to all_pets;
+  create view pets as select * from all_pets
+    where id < 10 or pg_advisory_xact_lock_shared(7)::text is not null;
+  commit;
+  select pg_advisory_lock(7)`;
+
+/** Resolves when so many statements wait for the holder. */
+async function untilWaiting(count: number): Promise<void> {
+  await expect.poll(() => countLockWaits(store.url), { timeout: 20_000 }).toBe(count);
+}
+
+/** Expects that others are served meanwhile, and soon, though so many statements wait. */
+async function expectOthersServed(waiting: number): Promise<void> {
+  await untilWaiting(waiting);
+  for (let turn = 0; turn < 3; turn += 1) {
+    const start = performance.now();
+    expect(await gateway.data('{ category(id: 1) { name } }')).toEqual({
+      category: { name: 'Cats' },
+    });
+    expect((await gateway.rest('/ready')).status).toBe(200);
+    expect((await gateway.rest('/store/orders')).status).toBe(200);
+    expect(performance.now() - start).toBeLessThan(HONEST_MS);
+  }
+  await untilWaiting(waiting);
+}
+
+/** Sends operations while the lock is held, and expects that others are served until it is free. */
+async function expectNeighboursServed(
+  lock: string,
+  operations: readonly string[],
+  waiting: number,
+): Promise<void> {
+  await holder.query(`begin; ${lock}`);
+  const asked = operations.map((operation) => gateway.graphql(operation));
+  await expectOthersServed(waiting);
+  await holder.query('commit; select pg_advisory_unlock_all()');
+  for (const { errors } of await Promise.all(asked)) expect(errors).toBeUndefined();
+}
+
+const fortyOf = (toField: (index: number) => string): string[] =>
+  Array.from({ length: 40 }, (_, index) => `{ ${toField(index)} }`);
+
+describe('other callers are served', () => {
+  it.each<[string, string, (index: number) => string]>([
+    [
+      'searches for names',
+      EVERY_STATEMENT,
+      (i) => `pets(first: 1, filter: { name: "zgx${i}" }) { nodes { id } }`,
+    ],
+    [
+      'searches of stock by status',
+      EVERY_STATEMENT,
+      (i) => `inventory(first: ${i}, filter: { status: [SOLD] }) { nodes { petId } }`,
+    ],
+    ['counts', EVERY_COUNT, (i) => `a${i}: pets(first: 1) { totalCount }`],
+    [
+      'counts with a filter',
+      EVERY_COUNT,
+      (i) => `pets(first: 1, filter: { status: [${'AVAILABLE '.repeat(i + 1)}] }) { totalCount }`,
+    ],
+    [
+      'counts in each category',
+      EVERY_COUNT,
+      (i) =>
+        `categories { nodes { pets(first: 1, filter: { status: [${'AVAILABLE '.repeat(i + 1)}] }) { totalCount } } }`,
+    ],
+  ])('while forty callers wait for %s', async (_what, lock, toField) => {
+    await expectNeighboursServed(lock, fortyOf(toField), POOL_SIZE / 2);
+  });
+
+  it('while one caller waits for fifty lists', async () => {
+    const lists = repeat(
+      50,
+      (i) => `a${i}: pets(first: 1, filter: { categoryId: ${i} }) { nodes { id } }`,
+    );
+    await expectNeighboursServed(EVERY_STATEMENT, [`{ ${lists} }`], 4);
+  });
+
+  it('while one caller waits for fifty nested lists', async () => {
+    const lists = repeat(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`);
+    await expectNeighboursServed(
+      EVERY_STATEMENT,
+      [`{ categories(first: 1) { nodes { ${lists} } } }`],
+      4,
+    );
+  });
+});

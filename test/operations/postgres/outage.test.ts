@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { makeOrder, makePet, stockOf } from '../../support/make.ts';
+import { createStoreOn, runSql, startPostgres, type TestServer } from '../../support/postgres.ts';
+
+// A database server of its own, since it is stopped, frozen and kept busy.
+let server: TestServer;
+let url: string;
+let gateway: Gateway;
+beforeAll(async () => {
+  server = await startPostgres();
+  url = await createStoreOn(server.url);
+});
+afterAll(() => server.stop());
+
+const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
+const start = (environment: Record<string, string>) =>
+  startGateway(environment, (config, log) => openPostgres(url, config, log));
+beforeEach(async () => {
+  gateway = await start(LIMITS);
+});
+afterEach(async () => {
+  gateway.loggedErrors.length = 0;
+  await gateway.close();
+});
+
+const later = (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms));
+
+const PET = '{ pet(id: "1") { name } }';
+
+async function expectUnavailable(maxMs: number): Promise<void> {
+  const begin = Date.now();
+  const [graphql, rest, orders, ready, health] = await Promise.all([
+    gateway.graphql(PET),
+    gateway.rest('/pets/1'),
+    gateway.rest('/store/orders'),
+    gateway.rest('/ready'),
+    gateway.rest('/health'),
+  ]);
+  expect(Date.now() - begin).toBeLessThan(maxMs);
+  expect(graphql.errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
+  for (const response of [rest, orders, ready]) {
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503 });
+  }
+  expect(health.status).toBe(200);
+}
+
+async function expectAvailable(): Promise<void> {
+  await expect
+    .poll(async () => (await gateway.rest('/ready')).status, { timeout: 20_000 })
+    .toBe(200);
+  expect((await gateway.graphql(PET)).errors).toBeUndefined();
+}
+
+describe('while the database is down', () => {
+  it('every request is answered with SERVICE_UNAVAILABLE, and the gateway comes back with it', async () => {
+    await expectAvailable();
+    for (let outage = 0; outage < 3; outage += 1) {
+      await server.halt();
+      await expectUnavailable(4000);
+      await expectUnavailable(4000);
+      await server.resume();
+      await expectAvailable();
+    }
+  });
+
+  it('no order that was acknowledged is lost, whenever it goes down', async () => {
+    const petId = await makePet(gateway, { stock: 100_000 });
+    const acknowledged: string[] = [];
+    const end = new AbortController();
+    const place = async (): Promise<void> => {
+      while (!end.signal.aborted) {
+        const { data } = await gateway.graphql(
+          `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) { ... on Order { id } } }`,
+        );
+        if (data?.placeOrder?.id) acknowledged.push(data.placeOrder.id);
+        else await later(10);
+      }
+    };
+    const placers = Array.from({ length: 8 }, place);
+    for (let outage = 0; outage < 3; outage += 1) {
+      await later(200);
+      await server.kill();
+      await server.resume();
+    }
+    end.abort();
+    await Promise.all(placers);
+    const rows = await runSql(url, `select id::text, quantity from orders where pet_id = ${petId}`);
+    const ids = new Set(rows.map(({ id }) => id));
+    expect(acknowledged.length).toBeGreaterThan(20);
+    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+    expect((await stockOf(gateway, petId)) + rows.length).toBe(100_000);
+  });
+});
+
+describe('while the database does not answer', () => {
+  it('every request ends in bounded time, and the gateway comes back with it', async () => {
+    await expectAvailable();
+    server.freeze();
+    await expectUnavailable(8000);
+    server.thaw();
+    await expectAvailable();
+  });
+
+  it('a transaction that was given up is not gone on with by the next request', async () => {
+    await gateway.close();
+    // With one connection, and no limit at which PostgreSQL itself would end the transaction.
+    gateway = await start({ ...LIMITS, POOL_SIZE: '1', PGBOUNCER: 'true' });
+    const petId = await makePet(gateway, { stock: 5 });
+    const order = `mutation {
+      placeOrder(input: { petId: "${petId}", quantity: 1 }, idempotencyKey: "frozen") {
+        ... on Order { id } ... on Error { code } } }`;
+    const unlock = await server.lock(url, `select from inventory_items for update`);
+    const given = gateway.graphql(order);
+    await later(300);
+    server.freeze();
+    expect((await given).errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+    server.thaw();
+    await unlock();
+    await gateway.data(order);
+    for (let count = 0; count < 3; count += 1) await makeOrder(gateway, petId);
+    const [{ orders } = {}] = await runSql(
+      url,
+      `select count(*)::int as orders from orders where pet_id = ${petId}`,
+    );
+    expect(orders).toBe(4);
+    expect(await stockOf(gateway, petId)).toBe(1);
+  });
+});
+
+describe('while the database is busy', () => {
+  it('a statement that takes too long and a full pool end in SERVICE_UNAVAILABLE', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
+      ... on InventoryItem { quantity } ... on Error { code } } }`;
+    const unlock = await server.lock(url, `select from inventory_items for update`);
+    const begin = Date.now();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
+    expect(Date.now() - begin).toBeLessThan(8000);
+    for (const { errors } of answers) {
+      expect(errors?.[0]?.extensions).toEqual({ code: 'SERVICE_UNAVAILABLE', status: 503 });
+    }
+    await unlock();
+    expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
+  });
+});

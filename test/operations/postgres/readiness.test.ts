@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { Prisma } from '../../../src/database/generated/prisma/client.ts';
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { makeCategory, makePet } from '../../support/make.ts';
+import { createStoreOn, runSql, startPostgres, type TestServer } from '../../support/postgres.ts';
+
+// A database server of its own, which stops taking writes.
+let server: TestServer;
+let url: string;
+let gateway: Gateway;
+beforeAll(async () => {
+  server = await startPostgres();
+  url = await createStoreOn(server.url);
+  gateway = await startGateway({ POOL_SIZE: '2' }, (config, log) => openPostgres(url, config, log));
+});
+afterAll(async () => {
+  await gateway.close();
+  await server.stop();
+});
+
+const backends = async (): Promise<unknown[]> =>
+  (
+    await runSql(
+      url,
+      `select pid from pg_stat_activity
+       where application_name = 'pet-store-gateway' and datname = current_database()`,
+    )
+  ).map(({ pid }) => pid);
+
+/** The connection that the next statement takes, if nothing else runs: the last that was released. */
+async function usedBackend(): Promise<unknown> {
+  const [row] = await gateway.db.query<{ pid: number }>(Prisma.sql`select pg_backend_pid() as pid`);
+  return row?.pid;
+}
+
+/** How the gateway answers /ready, to those that read and to those that write. */
+async function readiness(): Promise<unknown[]> {
+  const any = await gateway.rest('/ready');
+  const forWrites = await gateway.rest('/ready?for=writes');
+  const { writes } = (await any.json()) as { writes?: boolean };
+  return [any.status, writes, forWrites.status];
+}
+
+async function setReadOnly(on: boolean): Promise<void> {
+  await runSql(url, `alter system set default_transaction_read_only = ${on ? 'on' : 'off'}`);
+  await runSql(url, 'select pg_reload_conf()');
+  await expect.poll(readiness, { timeout: 20_000 }).toEqual([200, !on, on ? 503 : 200]);
+}
+
+const NEW_CATEGORY = 'mutation { createCategory(input: { name: "A" }) { __typename } }';
+const NAMED_CATEGORY =
+  'mutation { createCategory(input: { name: "A" }, idempotencyKey: "a") { __typename } }';
+
+describe('a database that takes no more writes', () => {
+  it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are closed', async () => {
+    await makeCategory(gateway);
+    expect(await readiness()).toEqual([200, true, 200]);
+    await setReadOnly(true);
+    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+      const pid = await usedBackend();
+      const answer = await gateway.graphql(query);
+      expect(answer.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+      expect(await usedBackend()).not.toBe(pid);
+    }
+    gateway.loggedErrors.length = 0;
+    expect(await gateway.data('{ categories { totalCount } }')).toEqual({
+      categories: { totalCount: 1 },
+    });
+    await setReadOnly(false);
+    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+      expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
+    }
+  });
+});
+
+describe('/ready', () => {
+  it('is answered while every connection of the pool is busy, all at once on one connection', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const unlock = await server.lock(url, 'select from inventory_items for update');
+    const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
+      ... on InventoryItem { quantity } } }`;
+    const updates = Array.from({ length: 4 }, () => gateway.data(update));
+    await expect.poll(() => gateway.db.poolUse?.().waiting, { timeout: 20_000 }).toBe(2);
+    const probes = await Promise.all(Array.from({ length: 100 }, () => gateway.rest('/ready')));
+    expect(new Set(probes.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await backends()).toHaveLength(3);
+    await unlock();
+    await Promise.all(updates);
+  });
+
+  it('keeps its connection, and makes another after it was lost', async () => {
+    expect(await readiness()).toEqual([200, true, 200]);
+    const before = await backends();
+    expect(await readiness()).toEqual([200, true, 200]);
+    expect(await backends()).toEqual(before);
+    await runSql(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'pet-store-gateway'`,
+    );
+    await expect.poll(readiness, { timeout: 20_000 }).toEqual([200, true, 200]);
+  });
+});
+
+describe('a statement that breaks a rule', () => {
+  it('costs no connection, by Prisma and by SQL', async () => {
+    const categoryId = await makeCategory(gateway);
+    await makePet(gateway, { categoryId });
+    const failing = [
+      `mutation { deleteCategory(id: "${categoryId}") { ... on Error { code } } }`,
+      'mutation { updateInventory(petId: "999", input: { quantity: 1 }) { ... on Error { code } } }',
+    ];
+    const fail = () => Promise.all(failing.map((query) => gateway.data(query)));
+    const seen = new Set<unknown>();
+    for (let count = 0; count < 500; count += 1) {
+      if (count % 50 === 0) {
+        await gateway.data('{ categories { totalCount } }');
+        for (const pid of await backends()) seen.add(pid);
+      }
+      expect(await fail()).toEqual([
+        { deleteCategory: { code: 'CATEGORY_IN_USE' } },
+        { updateInventory: { code: 'PET_NOT_FOUND' } },
+      ]);
+    }
+    // The pool's two, and the one of /ready.
+    expect(seen.size).toBeLessThanOrEqual(3);
+  });
+
+  it('leaves its connection to the next, which a broken statement does not', async () => {
+    const pid = await usedBackend();
+    await expect(gateway.db.prisma.$queryRaw`select 1 / 0`).rejects.toThrow('division by zero');
+    expect(await usedBackend()).toBe(pid);
+    await expect(gateway.db.prisma.$queryRaw`select nothing`).rejects.toThrow('nothing');
+    expect(await usedBackend()).not.toBe(pid);
+  });
+});

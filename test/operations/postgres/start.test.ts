@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { makeProgramStore, type ProgramStore } from '../../support/databases.ts';
+import { killPrograms, spawnProgram } from '../../support/program.ts';
+import { holdLock, runSql } from '../../support/postgres.ts';
+
+let store: ProgramStore;
+beforeEach(async () => {
+  store = await makeProgramStore();
+});
+afterEach(async () => {
+  killPrograms();
+  await store.remove();
+});
+
+describe('a start', () => {
+  it('whose connection is lost ends with a sentence that says so', async () => {
+    const url = store.environment['DATABASE_URL'] ?? '';
+    const unlock = await holdLock(url, 'lock table _prisma_migrations in access exclusive mode');
+    const program = spawnProgram('main', store.environment);
+    const endWaiting = `select pg_terminate_backend(pid) as ended from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect
+      .poll(async () => (await runSql(url, endWaiting)).length, { timeout: 30_000 })
+      .toBe(1);
+    expect(await program.end).toBe(1);
+    expect(program.entries.at(-1)).toMatchObject({
+      level: 50,
+      msg: expect.stringMatching(/^DATABASE_URL: .+\.$/),
+    });
+    expect(program.entries.at(-1)).not.toHaveProperty('err');
+    await unlock();
+  });
+});

@@ -1,0 +1,150 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { copyOnPostgres } from '../../support/databases.ts';
+import { killPrograms, type Program, startProgram } from '../../support/program.ts';
+
+interface Span {
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  attributes: { key: string; value: { stringValue?: string } }[];
+  status: { code?: number };
+}
+
+/** What an exporter posts (https://opentelemetry.io/docs/specs/otlp/#otlphttp). */
+interface Traces {
+  resourceSpans: { scopeSpans: { scope: { name: string }; spans: Span[] }[] }[];
+}
+
+const HTTP = '@opentelemetry/instrumentation-http';
+const PG = '@opentelemetry/instrumentation-pg';
+const GATEWAY = 'pet-store-gateway';
+const ERROR = 2;
+
+const spans: (Span & { scope: string })[] = [];
+function note(body: unknown): void {
+  const { resourceSpans } = body as Traces;
+  for (const { scope, spans: some } of resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)) {
+    spans.push(...some.map((span) => ({ ...span, scope: scope.name })));
+  }
+}
+
+let collector: Server;
+let program: Program;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  collector = createServer((request, response) => {
+    void json(request)
+      .then(note)
+      .finally(() => response.end('{}'));
+  });
+  await new Promise<void>((resolve) => void collector.listen(0, '127.0.0.1', resolve));
+  const { port } = collector.address() as AddressInfo;
+  const copy = await copyOnPostgres();
+  ({ drop } = copy);
+  program = await startProgram({
+    DATABASE_URL: copy.url,
+    SAMPLE_STORE: 'true',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    NODE_OPTIONS: `--import ${new URL('../../support/record-spans.js', import.meta.url).href}`,
+  });
+});
+afterAll(async () => {
+  killPrograms();
+  collector.closeAllConnections();
+  await new Promise((resolve) => void collector.close(resolve));
+  await drop();
+});
+beforeEach(() => void spans.splice(0));
+
+const post = (query: string, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${program.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query }),
+  });
+
+/** The spans of a trace, once that of its request, which ends last, is there. */
+async function traceOf(traceId: string | null): Promise<typeof spans> {
+  const ofTrace = (): typeof spans => spans.filter((span) => span.traceId === traceId);
+  await expect.poll(() => ofTrace().some(({ scope }) => scope === HTTP)).toBe(true);
+  return ofTrace();
+}
+
+const attributeOf = ({ attributes }: Span, name: string): string | undefined =>
+  attributes.find(({ key }) => key === name)?.value.stringValue;
+
+describe('with OpenTelemetry, a request', () => {
+  const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const PARENT = '00f067aa0ba902b7';
+  const PETS =
+    'query Pets { pets(first: 2) { nodes { category { name } inventory { quantity } } } }';
+
+  it('is one trace of its operation and its statements, within that of the caller', async () => {
+    // From its third sighting on the query is compiled.
+    await post(PETS);
+    await post(PETS);
+    await post(PETS, { traceparent: `00-${TRACE}-${PARENT}-01` });
+    const trace = await traceOf(TRACE);
+    const [request] = trace.filter(({ scope }) => scope === HTTP);
+    expect(request).toMatchObject({ name: 'POST', parentSpanId: PARENT });
+    const operations = trace.filter(({ scope }) => scope === GATEWAY);
+    expect(operations).toHaveLength(1);
+    const [operation] = operations;
+    expect(operation).toMatchObject({
+      name: 'query',
+      parentSpanId: request?.spanId,
+      attributes: [
+        { key: 'graphql.operation.type', value: { stringValue: 'query' } },
+        { key: 'graphql.operation.name', value: { stringValue: 'Pets' } },
+      ],
+    });
+    const statements = trace.filter(
+      ({ scope, name }) => scope === PG && name.startsWith('pg.query'),
+    );
+    expect(statements).toHaveLength(3);
+    for (const statement of statements) {
+      expect(statement.parentSpanId).toBe(operation?.spanId);
+      expect(attributeOf(statement, 'db.query.text')).toMatch(/^\s*select /);
+    }
+  });
+
+  it('has its trace as its id and in the log', async () => {
+    const response = await post('mutation { completeOrder(id: "1") { __typename } }');
+    const traceId = response.headers.get('x-request-id');
+    const trace = await traceOf(traceId);
+    expect(trace.map(({ scope }) => scope)).toContain(GATEWAY);
+    const named = await post('{ __typename }', { 'x-request-id': 'named' });
+    expect(named.headers.get('x-request-id')).toBe('named');
+    const lines = [
+      { requestId: traceId, traceId },
+      { requestId: 'named', traceId: expect.stringMatching(/^[\da-f]{32}$/) },
+    ];
+    await expect
+      .poll(() => program.entries)
+      .toEqual(expect.arrayContaining(lines.map((line) => expect.objectContaining(line))));
+  });
+
+  it('has a span that failed where its operation did', async () => {
+    const response = await post('{ pet(id: "x") { name } }');
+    const trace = await traceOf(response.headers.get('x-request-id'));
+    const [operation] = trace.filter(({ scope }) => scope === GATEWAY);
+    expect(operation?.status.code).toBe(ERROR);
+  });
+
+  it('of REST is one trace with its statement', async () => {
+    const response = await fetch(`${program.url}/pets/1`);
+    const trace = await traceOf(response.headers.get('x-request-id'));
+    const [request] = trace.filter(({ scope }) => scope === HTTP);
+    const [statement] = trace.filter(
+      ({ scope, name }) => scope === PG && name.startsWith('pg.query'),
+    );
+    expect(statement?.parentSpanId).toBe(request?.spanId);
+  });
+});

@@ -1,0 +1,104 @@
+import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
+import { getOperationAST, OperationTypeNode, parse } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { isLargerThan } from '../../src/graphql/analysis/size.ts';
+import { estimate } from '../../src/graphql/analysis/estimate.ts';
+import type { Estimate } from '../../src/graphql/analysis/estimate-sums.ts';
+import { schema } from '../../src/graphql/schema.ts';
+import { UNTIL_COMPILED } from '../support/by-yoga.ts';
+import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
+import { post } from '../support/post.ts';
+import { repeat } from '../support/repeat.ts';
+
+// Each of these characters takes six bytes in JSON.
+const LONG_NAME = '\u0001'.repeat(255);
+const LONG_DESCRIPTION = '\u0001'.repeat(2000);
+const MAX_BYTES = 1_000_000;
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({ MAX_ANSWER_BYTES: String(MAX_BYTES) });
+  await gateway.db.prisma.category.createMany({
+    data: Array.from({ length: 20 }, () => ({ name: LONG_NAME, description: LONG_DESCRIPTION })),
+  });
+  const { id: categoryId } = await gateway.db.prisma.category.findFirstOrThrow();
+  await gateway.db.prisma.pet.create({ data: { name: LONG_NAME, categoryId } });
+  await gateway.db.prisma.$executeRaw`insert into inventory_items select id, 100 from pets`;
+  await gateway.db.prisma.$executeRaw`insert into orders (pet_id, quantity) select id, 1 from pets`;
+});
+afterAll(() => gateway.close());
+
+/** What the gateway expects an operation to take at most. */
+function estimateOf({ query, variables, operationName }: Operation): Estimate {
+  const document = parse(query);
+  const operation = getOperationAST(document, operationName);
+  if (!operation) throw new Error('There is no operation.');
+  return estimate({ schema, document, operation }, variables, 100);
+}
+
+const TOO_LARGE = [{ extensions: { code: 'ANSWER_TOO_LARGE', status: 400 } }];
+
+describe('the size of an answer', () => {
+  it.each([
+    ['long texts', `{ categories { nodes { ${repeat(9, (i) => `a${i}: description`)} } } }`],
+    [
+      'long keys',
+      `{ categories { nodes { ${repeat(20, (i) => `${'k'.repeat(2000)}${i}: id`)} ${repeat(20, (i) => `a${i}: name`)} } } }`,
+    ],
+    [
+      'many cursors',
+      `{ categories(orderBy: { field: NAME }) { edges { ${repeat(30, (i) => `a${i}: cursor`)} } } }`,
+    ],
+  ])('is limited: %s', async (_what, query) => {
+    for (const send of UNTIL_COMPILED) {
+      const response = await post(gateway, { query }, { send });
+      expect(response.status).toBe(400);
+      const { data, errors } = (await response.json()) as GraphqlAnswer;
+      expect(errors).toMatchObject(TOO_LARGE);
+      expect(data).toBeUndefined();
+    }
+  });
+
+  it('is limited to what it is, not to what it could be', async () => {
+    const { id } = await gateway.db.prisma.category.findFirstOrThrow();
+    const query = `{ category(id: ${id}) { ${repeat(75, (i) => `a${i}: description`)} } }`;
+    expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
+    const { category } = await gateway.data(query);
+    expect(category.a74).toBe(LONG_DESCRIPTION);
+  });
+
+  it('of a mutation is limited before it is executed, as what it wrote has to be answered', async () => {
+    const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(60, (i) => `a${i}: description`)} } } } }`;
+    const before = await gateway.data('{ inventoryItem(petId: 1) { quantity } }');
+    const { errors } = await gateway.graphql(`mutation { ${order} }`);
+    expect(errors).toMatchObject(TOO_LARGE);
+    expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
+  });
+
+  it('is measured as JSON writes it', () => {
+    assert(
+      property(jsonValue(), nat(), (value, less) => {
+        const bytes = Buffer.byteLength(JSON.stringify(value));
+        expect(isLargerThan(value, bytes)).toBe(false);
+        expect(isLargerThan(value, bytes - 1 - (less % bytes))).toBe(true);
+      }),
+    );
+  });
+
+  it('is no more than was estimated, of any query', async () => {
+    const open = await startGateway(
+      { ...UNLIMITED, MAX_ANSWER_BYTES: '500000000' },
+      openThatOf(gateway),
+    );
+    const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
+    const check = async (operation: Operation): Promise<void> => {
+      const { data } = (await (await post(open, operation)).json()) as GraphqlAnswer;
+      const { bytes } = estimateOf(operation);
+      expect(Buffer.byteLength(JSON.stringify(data ?? null))).toBeLessThan(bytes + 10);
+    };
+    await assert(asyncProperty(queries, check), { numRuns: 30 });
+    await open.close();
+  });
+});

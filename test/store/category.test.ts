@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { makeCategory, makePet } from '../support/make.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+const CREATE = `mutation ($input: NewCategory!) {
+  createCategory(input: $input) {
+    ... on Category { id name description }
+    ... on InvalidInput { issues { path message } }
+    ... on Error { code status }
+  }
+}`;
+
+const UPDATE = `mutation ($id: ID!, $input: CategoryUpdate!) {
+  updateCategory(id: $id, input: $input) {
+    ... on Category { id name description }
+    ... on Error { code status }
+  }
+}`;
+
+const DELETE = `mutation ($id: ID!) {
+  deleteCategory(id: $id) { ... on Category { id name } ... on Error { code status } }
+}`;
+
+describe('making a category', () => {
+  it('answers the category, which can be read back', async () => {
+    const input = { name: 'Fish', description: 'For a tank.' };
+    const { createCategory } = await gateway.data(CREATE, { input });
+    expect(createCategory).toMatchObject(input);
+    const { category } = await gateway.data(
+      'query ($id: ID!) { category(id: $id) { id name description } }',
+      { id: createCategory.id },
+    );
+    expect(category).toEqual(createCategory);
+  });
+
+  it('has no description unless one is given', async () => {
+    const { createCategory } = await gateway.data(CREATE, { input: { name: 'Plain' } });
+    expect(createCategory.description).toBeNull();
+  });
+
+  it('keeps the name exactly as given', async () => {
+    const name = '  Zoë’s 🐈 % _ \\ \' " \n\t ';
+    const { createCategory } = await gateway.data(CREATE, { input: { name } });
+    expect(createCategory.name).toBe(name);
+  });
+
+  it.each([
+    ['an empty name', { name: '' }, 'name'],
+    ['a name of white space', { name: ' \t\u00A0' }, 'name'],
+    ['a name of 256 characters', { name: '🐈'.repeat(256) }, 'name'],
+    ['a name with NUL', { name: 'a\0b' }, 'name'],
+    ['a name with half a surrogate pair', { name: 'a\uD83D' }, 'name'],
+    [
+      'a description of 2001 characters',
+      { name: 'a', description: 'x'.repeat(2001) },
+      'description',
+    ],
+    ['a description with NUL', { name: 'a', description: '\0' }, 'description'],
+  ])('refuses %s', async (_what, input, field) => {
+    const { createCategory } = await gateway.data(CREATE, { input });
+    expect(createCategory).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
+    expect(createCategory.issues[0].path).toEqual(['input', field]);
+  });
+
+  it('takes a name of 255 characters, whatever their size', async () => {
+    const name = '🐈'.repeat(255);
+    const { createCategory } = await gateway.data(CREATE, { input: { name } });
+    expect(createCategory.name).toBe(name);
+  });
+});
+
+describe('changing a category', () => {
+  it('leaves what is not given as it is, and removes a description with null', async () => {
+    const input = { name: 'Frogs', description: 'Green.' };
+    const { createCategory } = await gateway.data(CREATE, { input });
+    const { id } = createCategory;
+    const renamed = await gateway.data(UPDATE, { id, input: { name: 'Toads' } });
+    expect(renamed.updateCategory).toEqual({ id, name: 'Toads', description: 'Green.' });
+    const bare = await gateway.data(UPDATE, { id, input: { description: null } });
+    expect(bare.updateCategory).toEqual({ id, name: 'Toads', description: null });
+    const same = await gateway.data(UPDATE, { id, input: {} });
+    expect(same.updateCategory).toEqual({ id, name: 'Toads', description: null });
+  });
+
+  it('answers CATEGORY_NOT_FOUND where there is none', async () => {
+    const { updateCategory } = await gateway.data(UPDATE, { id: '999999', input: { name: 'x' } });
+    expect(updateCategory).toEqual({ code: 'CATEGORY_NOT_FOUND', status: 404 });
+  });
+
+  it('refuses null for a name', async () => {
+    const id = await makeCategory(gateway);
+    const { updateCategory } = await gateway.data(UPDATE, { id, input: { name: null } });
+    expect(updateCategory).toEqual({ code: 'INVALID_INPUT', status: 400 });
+  });
+});
+
+describe('deleting a category', () => {
+  it('removes one without pets', async () => {
+    const id = await makeCategory(gateway, 'Gone');
+    const { deleteCategory } = await gateway.data(DELETE, { id });
+    expect(deleteCategory).toEqual({ id, name: 'Gone' });
+    const again = await gateway.data(DELETE, { id });
+    expect(again.deleteCategory).toEqual({ code: 'CATEGORY_NOT_FOUND', status: 404 });
+  });
+
+  it('answers CATEGORY_IN_USE for one with pets, and keeps it', async () => {
+    const id = await makeCategory(gateway);
+    await makePet(gateway, { categoryId: id });
+    const { deleteCategory } = await gateway.data(DELETE, { id });
+    expect(deleteCategory).toEqual({ code: 'CATEGORY_IN_USE', status: 409 });
+    const { category } = await gateway.data('query ($id: ID!) { category(id: $id) { id } }', {
+      id,
+    });
+    expect(category).toEqual({ id });
+  });
+});

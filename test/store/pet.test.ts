@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+const INVALID_INPUT = '... on InvalidInput { issues { path } }';
+const PET = `... on Pet { id name categoryId status }
+  ${INVALID_INPUT} ... on InvalidId { issues { path } }
+  ... on Error { code }`;
+
+const create = async (input: Record<string, unknown>) =>
+  (
+    await gateway.data(`mutation ($input: NewPet!) { createPet(input: $input) { ${PET} } }`, {
+      input,
+    })
+  ).createPet;
+
+const update = async (id: string, input: Record<string, unknown>) =>
+  (
+    await gateway.data(
+      `mutation ($id: ID!, $input: PetUpdate!) { updatePet(id: $id, input: $input) { ${PET} } }`,
+      { id, input },
+    )
+  ).updatePet;
+
+const remove = async (id: string) =>
+  (
+    await gateway.data(
+      `mutation ($id: ID!) { deletePet(id: $id) { ${PET.replace(INVALID_INPUT, '')} } }`,
+      { id },
+    )
+  ).deletePet;
+
+const find = (id: string) =>
+  gateway.graphql('query ($id: ID!) { pet(id: $id) { id name category { id } } }', { id });
+
+describe('making a pet', () => {
+  it('answers the pet, AVAILABLE unless told otherwise', async () => {
+    const categoryId = await makeCategory(gateway);
+    expect(await create({ name: 'Milo', categoryId })).toMatchObject({
+      name: 'Milo',
+      categoryId,
+      status: 'AVAILABLE',
+    });
+    expect(await create({ name: 'Milo', categoryId, status: 'SOLD' })).toMatchObject({
+      status: 'SOLD',
+    });
+  });
+
+  it('answers CATEGORY_NOT_FOUND where there is no such category', async () => {
+    expect(await create({ name: 'Milo', categoryId: '999999' })).toEqual({
+      code: 'CATEGORY_NOT_FOUND',
+    });
+  });
+
+  it.each(['', ' ', '\u3000', 'x'.repeat(256), 'a\0', '\uDC00'])(
+    'refuses the name %j',
+    async (name) => {
+      const categoryId = await makeCategory(gateway);
+      expect(await create({ name, categoryId })).toMatchObject({
+        code: 'INVALID_INPUT',
+        issues: [{ path: ['input', 'name'] }],
+      });
+    },
+  );
+});
+
+describe('changing a pet', () => {
+  it('leaves what is not given as it is', async () => {
+    const id = await makePet(gateway, { name: 'Milo' });
+    const categoryId = await makeCategory(gateway, 'Others');
+    expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
+    expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
+    expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
+  });
+
+  it('sets any status after any other', async () => {
+    const id = await makePet(gateway);
+    for (const status of [
+      'SOLD',
+      'AVAILABLE',
+      'PENDING',
+      'SOLD',
+      'PENDING',
+      'AVAILABLE',
+      'AVAILABLE',
+    ]) {
+      expect(await update(id, { status })).toMatchObject({ status });
+    }
+  });
+
+  it('answers PET_NOT_FOUND or CATEGORY_NOT_FOUND for what is not there', async () => {
+    const id = await makePet(gateway);
+    expect(await update('999999', {})).toEqual({ code: 'PET_NOT_FOUND' });
+    expect(await update(id, { categoryId: '999999' })).toEqual({
+      code: 'CATEGORY_NOT_FOUND',
+    });
+  });
+
+  it.each(['name', 'categoryId', 'status'])('refuses null for the %s', async (field) => {
+    const id = await makePet(gateway);
+    expect(await update(id, { [field]: null })).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['input', field] }],
+    });
+  });
+});
+
+describe('deleting a pet', () => {
+  it('removes it with its inventory entry', async () => {
+    const id = await makePet(gateway, { stock: 3 });
+    expect(await remove(id)).toMatchObject({ id });
+    expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
+    const { inventoryItem } = await gateway.data(
+      'query ($id: ID!) { inventoryItem(petId: $id) { quantity } }',
+      { id },
+    );
+    expect(inventoryItem).toBeNull();
+  });
+
+  it('answers PET_IN_USE for one with orders, and keeps all of it', async () => {
+    const id = await makePet(gateway, { stock: 3 });
+    await makeOrder(gateway, id);
+    expect(await remove(id)).toEqual({ code: 'PET_IN_USE' });
+    const { pet } = await gateway.data(
+      'query ($id: ID!) { pet(id: $id) { inventory { quantity } orders { totalCount } } }',
+      { id },
+    );
+    expect(pet).toEqual({ inventory: { quantity: 2 }, orders: { totalCount: 1 } });
+  });
+});
+
+describe('the id of a pet', () => {
+  const LARGE = '9007199254740993';
+
+  it('is exact beyond 2^53', async () => {
+    const categoryId = BigInt(await makeCategory(gateway));
+    await gateway.db.prisma.pet.create({ data: { id: BigInt(LARGE), name: 'Titan', categoryId } });
+    const { data } = await find(LARGE);
+    expect(data.pet).toMatchObject({ id: LARGE, name: 'Titan' });
+    expect((await find('9007199254740992')).data.pet).toBeNull();
+  });
+
+  it.each(['0', '9223372036854775807', '0000000000000000999'])(
+    'may be %s, of which there is none',
+    async (id) => {
+      expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
+    },
+  );
+
+  it.each(['', 'abc', '-1', '1.5', ' 1', '1 ', '0x1', '１', '9223372036854775808', '1'.repeat(20)])(
+    'can not be %j, in a query or a mutation',
+    async (id) => {
+      const { data, errors } = await find(id);
+      expect(data).toEqual({ pet: null });
+      expect(errors).toMatchObject([
+        { path: ['pet'], extensions: { code: 'INVALID_ID', issues: [{ path: ['id'] }] } },
+      ]);
+      const refusal = { code: 'INVALID_ID' };
+      expect(await remove(id)).toEqual({ ...refusal, issues: [{ path: ['id'] }] });
+      expect(await create({ name: 'Milo', categoryId: id })).toEqual({
+        ...refusal,
+        issues: [{ path: ['input', 'categoryId'] }],
+      });
+    },
+  );
+});

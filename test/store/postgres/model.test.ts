@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+import { PrismaPg } from '@prisma/adapter-pg';
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  type ColumnType,
+  ColumnTypeEnum,
+} from '@prisma/driver-adapter-utils';
+import type { SchemaEngine } from '@prisma/schema-engine-wasm';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { copyOnPostgres } from '../../support/databases.ts';
+
+interface EngineModule {
+  SchemaEngine: {
+    new: (options: object, log: () => void, adapter: object) => Promise<SchemaEngine>;
+  };
+  __wbg_set_wasm: (exports: WebAssembly.Exports) => void;
+}
+
+/** Loads Prisma's schema engine, whose own entry needs a bundler. */
+async function loadEngine(): Promise<EngineModule['SchemaEngine']> {
+  const { resolve } = createRequire(import.meta.url);
+  const entry = resolve('@prisma/schema-engine-wasm/schema_engine_bg');
+  const engine = (await import(entry)) as EngineModule;
+  const { instance } = await WebAssembly.instantiate(
+    readFileSync(entry.replace(/\.js$/, '.wasm')),
+    { './schema_engine_bg.js': engine as unknown as WebAssembly.ModuleImports },
+  );
+  // oxlint-disable-next-line no-underscore-dangle
+  engine.__wbg_set_wasm(instance.exports);
+  (instance.exports['__wbindgen_start'] as () => void)();
+  return engine.SchemaEngine;
+}
+
+const PG_CHAR = 18;
+const PG_TEXT = 25;
+
+/** Prisma's adapter, which does not know "char", a type of PostgreSQL's catalogue, with that too. */
+function createAdapter(pool: Pool): PrismaPg {
+  const chars = new Set<string>();
+  const query = pool.query.bind(pool) as (sql: unknown) => Promise<{
+    fields: { name: string; dataTypeID: number }[];
+  }>;
+  pool.query = (async (sql: unknown) => {
+    const result = await query(sql);
+    for (const field of result.fields.filter(({ dataTypeID }) => dataTypeID === PG_CHAR)) {
+      chars.add(field.name);
+      field.dataTypeID = PG_TEXT;
+    }
+    return result;
+  }) as typeof pool.query;
+  const factory = new PrismaPg(pool);
+  const connect = factory.connect.bind(factory);
+  factory.connect = async () => {
+    const connected = await connect();
+    const queryRaw = connected.queryRaw.bind(connected);
+    connected.queryRaw = async (statement) => {
+      const result = await queryRaw(statement);
+      const columnTypes = result.columnTypes.map((type, index): ColumnType =>
+        chars.has(result.columnNames[index] ?? '') ? ColumnTypeEnum.Character : type,
+      );
+      return { ...result, columnTypes };
+    };
+    return connected;
+  };
+  return factory;
+}
+
+let Engine: EngineModule['SchemaEngine'];
+let pool: Pool;
+let adapter: PrismaPg;
+let drop: () => Promise<void>;
+beforeAll(async () => {
+  Engine = await loadEngine();
+  const copy = await copyOnPostgres();
+  ({ drop } = copy);
+  pool = new Pool({ connectionString: copy.url });
+  adapter = createAdapter(pool);
+});
+afterAll(async () => {
+  await pool.end();
+  await drop();
+});
+
+/** The SQL that would make the migrated database what a Prisma schema says. */
+async function differences(content: string): Promise<string | null> {
+  const files = [{ path: 'schema.prisma', content }];
+  const engine = await Engine.new(
+    { datamodels: [['schema.prisma', content]] },
+    () => {},
+    bindMigrationAwareSqlAdapterFactory(adapter),
+  );
+  const { stdout } = await engine.diff({
+    from: { tag: 'schemaDatasource', files, configDir: '.' },
+    to: { tag: 'schemaDatamodel', files },
+    script: true,
+    exitCode: null,
+    filters: { externalTables: ['public._prisma_migrations'], externalEnums: [] },
+  });
+  return stdout;
+}
+
+const model = readFileSync(new URL('../../../prisma/schema.prisma', import.meta.url), 'utf8');
+
+it('the migrations make what schema.prisma says', async () => {
+  expect(await differences(model)).toBe('-- This is an empty migration.\n');
+});
+
+it.each([
+  ['a column', 'quantity Int\n  shipDate', 'quantity BigInt\n  shipDate', 'SET DATA TYPE BIGINT'],
+  ['an index', '  @@index([categoryId, id])\n', '', 'DROP INDEX "pets_category_id_id_idx"'],
+  ['a foreign key', 'onDelete: Cascade', 'onDelete: NoAction', 'inventory_items_pet_id_fkey'],
+])('a difference in %s would be noticed', async (_what, from, to, sql) => {
+  expect(model).toContain(from);
+  expect(await differences(model.replace(from, to))).toContain(sql);
+});

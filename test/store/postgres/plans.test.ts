@@ -1,0 +1,471 @@
+import { Client, escapeLiteral, type QueryResult } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Database, Planning } from '../../../src/database/database.ts';
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+
+// Pets are in the first 500 of 50,000 categories. One in 25 is sold, one in 500 pending; one order
+// in 50 is open, without a date or with one that comes last, as in a real store. Every name has its
+// number, so that a number is a rare part of a name.
+// The statistics are made of all rows: of a sample, plans would be by chance.
+const FILL = `
+  set default_statistics_target = 400;
+  insert into categories (name)
+    select 'Kind ' || (n * 7919 % 50000) from generate_series(1, 50000) as n;
+  insert into pets (name, category_id, status)
+    select (array['Cleo', 'Rex', 'Luna', 'Milo', 'Nala', 'Otto', 'Pia', 'Sam'])[n % 8 + 1]
+        || ' ' || (n * 7919 % 100000),
+      n % 500 + 1,
+      (case when n % 500 = 3 then 'pending' when n % 25 = 7 then 'sold' else 'available' end)::pet_status
+    from generate_series(1, 100000) as n;
+  insert into inventory_items (pet_id, quantity)
+    select n, n * 7919 % 5000 from generate_series(1, 100000) as n;
+  insert into orders (pet_id, quantity, ship_date, complete)
+    select n * 7919 % 90000 + 1, n % 9 + 1,
+      case when n % 10 > 0 then timestamptz '2026-01-01' + n * interval '5 min' end,
+      n <= 98000
+    from generate_series(1, 100000) as n;
+  vacuum (analyze) categories, pets, inventory_items, orders`;
+
+type Value = string | number | boolean | null;
+
+interface Statement {
+  sql: string;
+  parameters: (Value | Value[])[];
+  planning: Planning;
+}
+
+interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
+  Plans?: Node[];
+}
+
+let gateway: Gateway;
+let client: Client;
+const sent: Statement[] = [];
+
+beforeAll(async () => {
+  const { url, drop } = await copyOnPostgres();
+  client = new Client({ connectionString: url });
+  await client.connect();
+  for (const statement of FILL.split(';')) await client.query(statement);
+  gateway = await startGateway({}, async (config, log) => {
+    const db = await openPostgres(url, config, log);
+    const close = async (): Promise<void> => {
+      await Promise.all([db.close(), client.end()]);
+      await drop();
+    };
+    const query: Database['query'] = (statement, planning = 'once') => {
+      const parameters = statement.values as Statement['parameters'];
+      sent.push({ sql: statement.text, parameters, planning });
+      return db.query(statement, planning);
+    };
+    return { ...db, query, close };
+  });
+  gateway.db.prisma.$on('query' as never, (event: { query: string; params: string }) => {
+    sent.push({
+      sql: event.query,
+      parameters: JSON.parse(event.params) as Statement['parameters'],
+      planning: 'once',
+    });
+  });
+}, 30_000);
+afterAll(() => gateway.close());
+
+function toLiteral(value: Value | Value[]): string {
+  if (value === null) return 'null';
+  return escapeLiteral(Array.isArray(value) ? `{${value.join(',')}}` : String(value));
+}
+
+interface Plan {
+  /** The names of those it uses, with spaces between. */
+  indexes: string;
+  /** The tables that are read from one end to the other. */
+  scanned: string[];
+  rowsRead: number;
+  /** Of 8 kB, from the disk or from memory. */
+  blocksRead: number;
+}
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+function toPlan(root: Node): Plan {
+  const nodes = nodesOf(root);
+  const reads = nodes.filter((node) => node['Relation Name'] !== undefined);
+  return {
+    indexes: nodes.flatMap((node) => node['Index Name'] ?? []).join(' '),
+    scanned: reads
+      .filter((node) => node['Node Type'].endsWith('Seq Scan'))
+      .map((node) => node['Relation Name'] ?? ''),
+    rowsRead: reads.reduce(
+      (sum, node) =>
+        sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+      0,
+    ),
+    blocksRead: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
+  };
+}
+
+/**
+ * The plans of a statement: for its values, and for any values where PostgreSQL may come to keep
+ * that one.
+ */
+async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]> {
+  const values = parameters.length > 0 ? `(${parameters.map(toLiteral).join(', ')})` : '';
+  const measured = `explain (analyze, buffers, timing off, format json) execute sent${values};`;
+  const modes = planning === 'once' ? ['custom', 'generic'] : ['custom'];
+  const plans = modes.map(async (mode) => {
+    const results = (await client.query(
+      `begin; set local plan_cache_mode = force_${mode}_plan;
+      prepare sent as ${sql}; ${measured} rollback; deallocate sent`,
+    )) as unknown as QueryResult<{ 'QUERY PLAN': [{ Plan: Node }] }>[];
+    return results.flatMap(({ rows }) => rows.map((row) => toPlan(row['QUERY PLAN'][0].Plan)));
+  });
+  return (await Promise.all(plans)).flat();
+}
+
+/** The statements that an operation sends. */
+async function statementsOf(operation: string): Promise<Statement[]> {
+  sent.length = 0;
+  await gateway.data(operation);
+  return sent.filter(({ sql }) => /^\s*(select|insert|update|delete|with)\b/i.test(sql));
+}
+
+const TABLE_ROWS = 100_000;
+
+/** Expects each statement to use its index, or one of those that `|` divides, and to read few rows. */
+async function expectIndexes(statements: Statement[], indexes: string[]): Promise<Plan[]> {
+  expect(statements).toHaveLength(indexes.length);
+  const plans = [];
+  for (const [place, statement] of statements.entries()) {
+    const { sql } = statement;
+    const index = new RegExp(`\\b(${indexes[place]})\\b`);
+    for (const plan of await explain(statement)) {
+      expect({ sql, ...plan }).toMatchObject({
+        sql,
+        scanned: [],
+        indexes: expect.stringMatching(index) as string,
+      });
+      expect(plan.rowsRead).toBeLessThan(TABLE_ROWS / 10);
+      plans.push(plan);
+    }
+  }
+  return plans;
+}
+
+/** Reads a cursor of a list. */
+async function cursorOf(list: string, args: string, end: 'start' | 'end'): Promise<string> {
+  const { page } = await gateway.data(
+    `{ page: ${list}(${args}) { pageInfo { cursor: ${end}Cursor } } }`,
+  );
+  return JSON.stringify(page.pageInfo.cursor);
+}
+
+// Where two indexes serve, the first is for the first page; which is the better one for the others
+// depends on how many rows the cursor leaves.
+const LISTS = [
+  ['categories by id', 'categories', '', 'categories_pkey'],
+  ['categories by name', 'categories', 'orderBy: { field: NAME }', 'categories_name_id_idx'],
+  [
+    'categories by name, descending',
+    'categories',
+    'orderBy: { field: NAME, direction: DESC }',
+    'categories_name_id_idx',
+  ],
+  [
+    'categories with a text in their name',
+    'categories',
+    'filter: { name: "D 12345" }',
+    'categories_name_trgm_idx|categories_pkey',
+  ],
+  [
+    'categories with a text in their name, by name',
+    'categories',
+    'filter: { name: "D 12345" }, orderBy: { field: NAME }',
+    'categories_name_trgm_idx',
+  ],
+
+  ['pets by id', 'pets', '', 'pets_pkey'],
+  ['pets by id, descending', 'pets', 'orderBy: { field: ID, direction: DESC }', 'pets_pkey'],
+  ['pets by name', 'pets', 'orderBy: { field: NAME }', 'pets_name_id_idx'],
+  [
+    'pets by name, descending',
+    'pets',
+    'orderBy: { field: NAME, direction: DESC }',
+    'pets_name_id_idx',
+  ],
+  ['pets that are sold', 'pets', 'filter: { status: [SOLD] }', 'pets_status_id_idx|pets_pkey'],
+  ['pets that are pending', 'pets', 'filter: { status: [PENDING] }', 'pets_status_id_idx'],
+  [
+    'pets that are sold, by name',
+    'pets',
+    'filter: { status: [SOLD] }, orderBy: { field: NAME }',
+    'pets_status_name_id_idx',
+  ],
+  [
+    'pets that are sold or pending',
+    'pets',
+    'filter: { status: [SOLD, PENDING] }',
+    'pets_pkey|pets_status_id_idx',
+  ],
+  ['pets of a category', 'pets', 'filter: { categoryId: "77" }', 'pets_category_id_id_idx'],
+  [
+    'pets of a category, by name',
+    'pets',
+    'filter: { categoryId: "77" }, orderBy: { field: NAME }',
+    'pets_category_id_name_id_idx',
+  ],
+  ['pets with a text in their name', 'pets', 'filter: { name: "O 1234" }', 'pets_name_trgm_idx'],
+  [
+    'pets with a text in their name, by name',
+    'pets',
+    'filter: { name: "O 1234" }, orderBy: { field: NAME }',
+    'pets_name_trgm_idx',
+  ],
+
+  ['inventory entries by pet', 'inventory', '', 'inventory_items_pkey'],
+  [
+    'inventory entries by quantity',
+    'inventory',
+    'orderBy: { field: QUANTITY }',
+    'inventory_items_quantity_pet_id_idx',
+  ],
+  [
+    'inventory entries by quantity, descending',
+    'inventory',
+    'orderBy: { field: QUANTITY, direction: DESC }',
+    'inventory_items_quantity_pet_id_idx',
+  ],
+  [
+    'inventory entries of few units',
+    'inventory',
+    'filter: { maxQuantity: 3 }',
+    'inventory_items_quantity_pet_id_idx',
+  ],
+  [
+    'inventory entries of few units, by quantity',
+    'inventory',
+    'filter: { maxQuantity: 3 }, orderBy: { field: QUANTITY }',
+    'inventory_items_quantity_pet_id_idx',
+  ],
+  [
+    'inventory entries of sold pets',
+    'inventory',
+    'filter: { status: [SOLD] }',
+    'pets_status_id_idx|pets_pkey',
+  ],
+  [
+    'inventory entries of sold pets, by quantity',
+    'inventory',
+    'filter: { status: [SOLD] }, orderBy: { field: QUANTITY }',
+    'inventory_items_quantity_pet_id_idx',
+  ],
+
+  ['orders by id', 'orders', '', 'orders_pkey'],
+  ['orders by ship date', 'orders', 'orderBy: { field: SHIP_DATE }', 'orders_ship_date_id_idx'],
+  [
+    'orders by ship date, descending',
+    'orders',
+    'orderBy: { field: SHIP_DATE, direction: DESC }',
+    'orders_ship_date_id_idx',
+  ],
+  ['orders of a pet', 'orders', 'filter: { petId: "78" }', 'orders_pet_id_id_idx'],
+  [
+    'orders of a pet, by ship date',
+    'orders',
+    'filter: { petId: "78" }, orderBy: { field: SHIP_DATE }',
+    'orders_pet_id_id_idx',
+  ],
+  ['orders that are open', 'orders', 'filter: { complete: false }', 'orders_complete_id_idx'],
+  [
+    'orders that are open, by ship date',
+    'orders',
+    'filter: { complete: false }, orderBy: { field: SHIP_DATE }',
+    'orders_complete_ship_date_id_idx',
+  ],
+  [
+    'orders that are open, by ship date, descending',
+    'orders',
+    'filter: { complete: false }, orderBy: { field: SHIP_DATE, direction: DESC }',
+    'orders_complete_ship_date_id_idx',
+  ],
+] as const;
+
+describe('a page', () => {
+  it.each(LISTS)('of %s uses its index at either end', async (_what, list, args, index) => {
+    const nearEnd = await cursorOf(list, `${args}, last: 50`, 'start');
+    const nearStart = await cursorOf(list, `${args}, first: 50`, 'end');
+    const blocks = [];
+    for (const page of [
+      'first: 20',
+      'last: 20',
+      `first: 20, after: ${nearEnd}`,
+      `last: 20, before: ${nearEnd}`,
+      `first: 20, before: ${nearStart}`,
+      `last: 20, before: ${nearStart}`,
+    ]) {
+      const statements = await statementsOf(
+        `{ ${list}(${args}, ${page}) { nodes { __typename } } }`,
+      );
+      const expected = page === 'first: 20' ? index.replace(/\|.*/, '') : index;
+      const plans = await expectIndexes(statements, [expected]);
+      blocks.push(Math.max(...plans.map(({ blocksRead }) => blocksRead)));
+    }
+    const [first = 0, ...others] = blocks;
+    expect(Math.max(...others)).toBeLessThan(2 * first + 50);
+  });
+
+  it.each([
+    ['/store/orders?limit=1000'],
+    ['/store/orders?limit=1000&after=98000'],
+    ['/store/orders?after=98000'],
+  ])('of REST uses its index: %s', async (path) => {
+    sent.length = 0;
+    expect((await gateway.rest(path)).status).toBe(200);
+    await expectIndexes(sent, ['orders_pkey']);
+  });
+});
+
+describe('a look-up', () => {
+  it.each([
+    ['category(id: "9") { name }', 'categories_pkey', 1],
+    // With its category.
+    ['pet(id: "9") { name }', 'pets_pkey', 2],
+    ['inventoryItem(petId: "9") { quantity }', 'inventory_items_pkey', 1],
+    ['order(id: "9") { quantity }', 'orders_pkey', 1],
+  ])('uses its index: %s', async (fields, index, rows) => {
+    const plans = await expectIndexes(await statementsOf(`{ ${fields} }`), [index]);
+    for (const { rowsRead } of plans) expect(rowsRead).toBe(rows);
+  });
+
+  it('of REST uses its index', async () => {
+    sent.length = 0;
+    expect((await gateway.rest('/pets/9')).status).toBe(200);
+    await expectIndexes(sent, ['pets_pkey']);
+  });
+});
+
+describe('a relation', () => {
+  it.each([
+    ['category', 'pets { nodes { category { name } } }', 'categories_pkey'],
+    ['inventory', 'pets { nodes { inventory { quantity } } }', 'inventory_items_pkey'],
+    ['pet of an order', 'orders { nodes { pet { name } } }', 'pets_pkey'],
+    ['pet of an entry', 'inventory { nodes { status pet { name } } }', 'pets_pkey'],
+    ['pets', 'categories { nodes { pets { nodes { id } } } }', 'pets_category_id_id_idx'],
+    [
+      'last pets',
+      'categories { nodes { pets(last: 2) { nodes { id } } } }',
+      'pets_category_id_id_idx',
+    ],
+    [
+      'pets by name',
+      'categories { nodes { pets(orderBy: { field: NAME }) { nodes { id } } } }',
+      'pets_category_id_name_id_idx',
+    ],
+    [
+      'pets by name, descending',
+      'categories { nodes { pets(orderBy: { field: NAME, direction: DESC }) { nodes { id } } } }',
+      'pets_category_id_name_id_idx',
+    ],
+    [
+      'sold pets',
+      'categories { nodes { pets(filter: { status: [SOLD] }) { nodes { id } } } }',
+      'pets_category_id_status_id_idx',
+    ],
+    ['orders', 'pets { nodes { orders { nodes { id } } } }', 'orders_pet_id_id_idx'],
+    ['last orders', 'pets { nodes { orders(last: 2) { nodes { id } } } }', 'orders_pet_id_id_idx'],
+    [
+      'orders by ship date',
+      'pets { nodes { orders(orderBy: { field: SHIP_DATE }) { nodes { id } } } }',
+      'orders_pet_id_id_idx',
+    ],
+    [
+      'open orders',
+      'pets { nodes { orders(filter: { complete: false }) { nodes { id } } } }',
+      'orders_pet_id_id_idx',
+    ],
+  ])('uses its index: %s', async (_what, fields, index) => {
+    const [, ...statements] = await statementsOf(`{ ${fields} }`);
+    await expectIndexes(statements, [index]);
+  });
+});
+
+describe('a count', () => {
+  it.each([
+    ['categories(filter: { name: "D 12345" })', 'categories_name_trgm_idx'],
+    ['pets(filter: { status: [SOLD] })', 'pets_status_id_idx'],
+    ['pets(filter: { status: [SOLD, PENDING] })', 'pets_status_id_idx'],
+    ['pets(filter: { categoryId: "77" })', 'pets_category_id_(name|status)_id_idx'],
+    ['pets(filter: { name: "O 1234" })', 'pets_name_trgm_idx'],
+    ['inventory(filter: { maxQuantity: 3 })', 'inventory_items_quantity_pet_id_idx'],
+    ['inventory(filter: { status: [PENDING] })', 'pets_status_id_idx'],
+    ['orders(filter: { petId: "78" })', 'orders_pet_id_id_idx'],
+    ['orders(filter: { complete: false })', 'orders_complete_id_idx'],
+    ['categories { nodes { pets', 'pets_category_id_(name|status)_id_idx'],
+    ['pets { nodes { orders', 'orders_pet_id_id_idx'],
+  ])('uses its index: %s', async (list, index) => {
+    const end = list.includes('nodes') ? '} }' : '';
+    const statements = await statementsOf(`{ ${list} { totalCount } ${end} }`);
+    await expectIndexes(statements.slice(-1), [index]);
+  });
+});
+
+describe('a write', () => {
+  it.each([
+    ['updateCategory(id: "9", input: { name: "Cats" })', ['categories_pkey']],
+    ['updatePet(id: "9", input: { name: "Cleo" })', ['pets_pkey']],
+    ['updateInventory(petId: "9", input: { quantity: 5 }, expectedQuantity: 1271)', ['pets_pkey']],
+    ['placeOrder(input: { petId: "9", quantity: 1 })', ['pets_pkey']],
+    ['rescheduleOrder(id: "99999", shipDate: null)', ['orders_pkey']],
+    ['completeOrder(id: "99998")', ['orders_pkey']],
+    ['cancelOrder(id: "99997")', ['orders_pkey']],
+    ['deletePet(id: "99996")', ['pets_pkey']],
+    ['deleteCategory(id: "19999")', ['categories_pkey']],
+  ])('finds its row by its index: %s', async (mutation, indexes) => {
+    const statements = await statementsOf(`mutation { ${mutation} { __typename } }`);
+    await expectIndexes(statements, indexes);
+  });
+});
+
+describe('a deletion', () => {
+  it.each([
+    ['a category', 'pets', 'category_id', 'pets_category_id'],
+    ['a pet', 'orders', 'pet_id', 'orders_pet_id_id_idx'],
+    ['a pet', 'inventory_items', 'pet_id', 'inventory_items_pkey'],
+  ])('of %s looks for its %s by an index', async (_what, table, column, index) => {
+    // As PostgreSQL itself asks (ri_triggers.c).
+    const sql = `select 1 from only ${table} x where ${column} = $1 for key share of x`;
+    for (const plan of await explain({ sql, parameters: ['77'], planning: 'once' })) {
+      expect(plan.scanned).toEqual([]);
+      expect(plan.indexes).toMatch(index);
+    }
+  });
+
+  it.each([
+    ['pets', 95_000],
+    ['categories', 15_000],
+  ])('from %s reads no other table from end to end', async (table, id) => {
+    const scans = async (): Promise<number> => {
+      const { rows } = await client.query<{ scans: string }>(
+        'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
+      );
+      return Number(rows[0]?.scans);
+    };
+    await client.query('begin');
+    const before = await scans();
+    const { rowCount } = await client.query(`delete from ${table} where id = ${id}`);
+    const after = await scans();
+    await client.query('rollback');
+    expect(rowCount).toBe(1);
+    expect(after - before).toBe(0);
+  });
+});
