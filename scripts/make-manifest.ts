@@ -32,7 +32,7 @@ function placesOf({ nodes, source, locations }: GraphQLError): string {
 }
 
 /** @throws DocumentsError if there are any errors. */
-function refuse(errors: readonly GraphQLError[]): void {
+function throwErrors(errors: readonly GraphQLError[]): void {
   if (errors.length === 0) return;
   throw new DocumentsError(
     errors.map((error) => `${placesOf(error)}: ${error.message}`).join('\n'),
@@ -57,7 +57,7 @@ function readDefinitions(folder: string): DefinitionNode[] {
       return [];
     }
   });
-  refuse(errors);
+  throwErrors(errors);
   return definitions;
 }
 
@@ -66,12 +66,12 @@ const RULES = specifiedRules.filter(
   (rule) => rule !== LoneAnonymousOperationRule && rule !== NoUnusedFragmentsRule,
 );
 
-function check(document: DocumentNode): void {
+function validateDocuments(document: DocumentNode): void {
   const anonymous = document.definitions
     .filter((node) => node.kind === Kind.OPERATION_DEFINITION)
     .filter(({ name }) => !name)
     .map((node) => new GraphQLError('The operation has no name.', { nodes: node }));
-  refuse([...anonymous, ...validate(schema, document, RULES)]);
+  throwErrors([...anonymous, ...validate(schema, document, RULES)]);
 }
 
 /** Where a definition stands: operations before fragments, then by name, as Apollo sorts them too. */
@@ -86,7 +86,7 @@ function toManifest(definitions: readonly DefinitionNode[]): Record<string, stri
     kind: Kind.DOCUMENT,
     definitions: definitions.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)),
   };
-  check(document);
+  validateDocuments(document);
   const texts = Object.values(separateOperations(document)).map(print);
   return Object.fromEntries(texts.map((text) => [hashOf(text), text]));
 }

@@ -1,22 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { Caller, Identify } from './auth/tokens.ts';
-import type { Database } from './database/database.ts';
-import type { Loaders } from './store/loaders.ts';
-import type { RequestRecord } from './telemetry/request-log.ts';
+import type { Caller } from './auth/scopes.ts';
+import type { Authenticate } from './auth/tokens.ts';
+import type { Store } from './database/loaders.ts';
+import type { RequestLog } from './telemetry/request-log.ts';
 
 /** A request and its answer. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  readonly record: RequestRecord;
+  readonly requestLog: RequestLog;
 }
 
 /** What a route may use. */
 export interface Context {
-  readonly db: Database;
-  readonly loaders: Loaders;
-  readonly identify: Identify;
+  readonly store: Store;
+  readonly authenticate: Authenticate;
 }
 
 /** What a resolver may use. */

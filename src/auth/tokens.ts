@@ -13,46 +13,35 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
 import type { Auth } from '../config/config.ts';
-import { Forbidden, StoreError, Unauthenticated } from '../contract/errors.ts';
+import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import { Subject } from '../contract/values.ts';
+import { type Caller, SCOPES } from './scopes.ts';
 
-const SCOPES = ['read', 'pets:write', 'inventory:write', 'orders:write', 'metrics'] as const;
+/** Returns the caller by the headers of its request. @throws Unauthenticated, StoreError */
+export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Caller>;
 
-/** What a token can let its bearer do. */
-export type Scope = (typeof SCOPES)[number];
-
-/** Who calls, and what it may do. */
-export interface Caller {
-  /** The `sub` of its token; undefined without one. */
-  readonly subject: string | undefined;
-  readonly scopes: ReadonlySet<string>;
-}
-
-/** Finds out who calls by the headers of a request. @throws Unauthenticated, StoreError */
-export type Identify = (headers: IncomingHttpHeaders) => Promise<Caller>;
-
-const EVERYBODY: Caller = { subject: undefined, scopes: new Set(SCOPES) };
+const ANYONE: Caller = { subject: undefined, scopes: new Set(SCOPES) };
 
 // One scheme, in upper or lower case, and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
-// A secret may only be used as one, and a public key never (RFC 8725 §3.1).
+// A secret must not be accepted as a public key, nor a public key as a secret (RFC 8725 §3.1).
 const SYMMETRIC = ['HS256'];
 const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 const CLOCK_TOLERANCE_SECONDS = 5;
 const KEYS_TIMEOUT_MS = 5000;
-// A key that is gone is trusted for so long; one that is new is looked for so often.
+// How long a removed key is still trusted, and how often a new key is looked up.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
-// While no keys can be had, each token would ask for them.
+// While the key set can't be fetched, every token would fetch it again.
 const KEYS_RETRY_MS = 1000;
 
-// A check takes as long as a small operation, and most tokens come again at once.
-const TRUST_MS = 10_000;
-const MAX_TRUSTED = 1000;
+// Verifying a token takes as long as a small operation, and most tokens are used again soon.
+const CACHE_MS = 10_000;
+const MAX_CACHED = 1000;
 
-// Another kind of token of the same issuer is no token for us (RFC 8725 §3.11).
+// Rejects other kinds of tokens of the same issuer (RFC 8725 §3.11).
 const TokenHeader = z.object({
   typ: z
     .string()
@@ -73,24 +62,24 @@ const scopesOf = ({ scope, scp }: z.output<typeof Claims>): string[] =>
 function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
   if (authorization === undefined) return undefined;
   const token = BEARER.exec(authorization)?.[1];
-  if (!token) throw new Unauthenticated('The header Authorization has to be Bearer and a token.');
+  if (!token) throw new Unauthenticated('The Authorization header must be Bearer and a token.');
   return token;
 }
 
-const unchecked = (cause: unknown): StoreError =>
-  new StoreError('SERVICE_UNAVAILABLE', 'Tokens can not be checked now.', cause);
+const notVerifiable = (cause: unknown): StoreError =>
+  new StoreError('SERVICE_UNAVAILABLE', 'Tokens can not be verified at the moment.', cause);
 
-/** Makes what fetches the keys, but not again at once. */
+/** Creates a fetch of the key set that fails if the last one was a moment ago. */
 function createKeysFetch(): FetchImplementation {
   let next = 0;
   return async (url, options) => {
-    if (Date.now() < next) throw new Error('The keys were asked for a moment ago.');
+    if (Date.now() < next) throw new Error('The keys were fetched a moment ago.');
     next = Date.now() + KEYS_RETRY_MS;
     return fetch(url, options);
   };
 }
 
-/** Makes what finds the key of a token: a set that can't be fetched is no fault of the token. */
+/** Creates a function that finds the key of a token in the key set of the issuer. */
 function createKeyFinder(url: URL): JWTVerifyGetKey {
   const find = createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
@@ -102,30 +91,31 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
     try {
       return await find(header, token);
     } catch (error) {
-      const isOfToken =
+      // Any other error means that the key set can't be fetched, which is not the token's fault.
+      const isAboutToken =
         error instanceof errors.JWKSNoMatchingKey ||
         error instanceof errors.JWKSMultipleMatchingKeys ||
         error instanceof errors.JOSENotSupported;
-      if (isOfToken) throw error;
-      throw unchecked(error);
+      if (isAboutToken) throw error;
+      throw notVerifiable(error);
     }
   };
 }
 
-/** Makes what always gives a secret. */
-function createKeyHolder(secret: Uint8Array): JWTVerifyGetKey {
+/** Creates a function that always returns the secret. */
+function createSecretFinder(secret: Uint8Array): JWTVerifyGetKey {
   const key = createSecretKey(secret);
   return async () => key;
 }
 
-/** Makes what reads a token's claims. @throws Unauthenticated, StoreError */
+/** Creates a function that verifies a token and returns its claims. @throws Unauthenticated, StoreError */
 function createVerify({
   key,
   issuer,
   audience,
 }: Auth): (token: string) => Promise<z.output<typeof Claims>> {
   const [findKey, algorithms] =
-    key instanceof URL ? [createKeyFinder(key), ASYMMETRIC] : [createKeyHolder(key), SYMMETRIC];
+    key instanceof URL ? [createKeyFinder(key), ASYMMETRIC] : [createSecretFinder(key), SYMMETRIC];
   const options = {
     algorithms,
     issuer,
@@ -142,33 +132,27 @@ function createVerify({
       if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
         throw new Unauthenticated('The token is not valid here.');
       }
-      // Its key is in the set, but no good: too short, or malformed.
-      throw error instanceof StoreError ? error : unchecked(error);
+      // The key is in the set, but can't be used: too short, or malformed.
+      throw error instanceof StoreError ? error : notVerifiable(error);
     }
   };
 }
 
-/** Makes what finds out who calls; without `auth` everybody may do everything. */
-export function createIdentify(auth: Auth | undefined): Identify {
-  if (!auth) return async () => EVERYBODY;
+/** Creates the function that authenticates callers; without `auth` everyone may do everything. */
+export function createAuthenticate(auth: Auth | undefined): Authenticate {
+  if (!auth) return async () => ANYONE;
   const open = auth.readIsOpen ? ['read'] : [];
-  const nobody: Caller = { subject: undefined, scopes: new Set(open) };
+  const anonymous: Caller = { subject: undefined, scopes: new Set(open) };
   const verify = createVerify(auth);
-  const trusted = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_TRUSTED });
+  const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
   return async (headers) => {
     const token = tokenOf(headers);
-    if (token === undefined) return nobody;
-    const known = trusted.get(token);
+    if (token === undefined) return anonymous;
+    const known = cache.get(token);
     if (known && Date.now() < known.until) return known.caller;
     const claims = await verify(token);
     const caller = { subject: claims.sub, scopes: new Set([...open, ...scopesOf(claims)]) };
-    trusted.set(token, { caller, until: Math.min(Date.now() + TRUST_MS, claims.exp * 1000) });
+    cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000) });
     return caller;
   };
-}
-
-/** Lets a caller with a scope pass. @throws Unauthenticated, Forbidden */
-export function demand({ subject, scopes }: Caller, scope: Scope): void {
-  if (scopes.has(scope)) return;
-  throw subject === undefined ? new Unauthenticated() : new Forbidden(scope);
 }

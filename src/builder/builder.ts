@@ -6,7 +6,7 @@ import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { GraphQLError, GraphQLID, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
 import { DateTimeResolver } from 'graphql-scalars';
 
-import { demand, type Scope } from '../auth/tokens.ts';
+import { requireScope, type Scope } from '../auth/scopes.ts';
 import type PrismaTypes from '../database/generated/pothos.ts';
 import { getDatamodel } from '../database/generated/pothos.ts';
 import { DEFAULT_PAGE } from '../database/pages.ts';
@@ -50,7 +50,7 @@ export const builder = new SchemaBuilder<{
     lifecyclePlugin,
   ],
   defaultFieldNullability: false,
-  prisma: { client: ({ db }) => db.prisma, dmmf: getDatamodel() },
+  prisma: { client: ({ store }) => store.db.prisma, dmmf: getDatamodel() },
   errors: {
     directResult: true,
     defaultTypes: [Unauthenticated, Forbidden],
@@ -62,7 +62,7 @@ export const builder = new SchemaBuilder<{
   scopeAuth: {
     authScopes: ({ caller }) => ({
       scope: (scope) => {
-        demand(caller, scope);
+        requireScope(caller, scope);
         return true;
       },
     }),

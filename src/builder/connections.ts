@@ -3,7 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
 import type { Page } from '../database/pages.ts';
-import type { Pages, PagesByParent } from '../store/loaders.ts';
+import type { Pages, PagesByParent } from '../database/loaders.ts';
 import { builder } from './builder.ts';
 
 const SortDirection = builder.enumType('SortDirection', {
@@ -59,8 +59,8 @@ export async function rootConnection<Row, Filter, Field extends string>(
   args: ListArguments<Filter, Field>,
 ): ListConnection<Row> {
   const limit = limitOf(context);
-  const page = await pages.load(args, limit);
-  return { ...page, totalCount: () => counts.load(args.filter, limit) };
+  const page = await pages.load(context.store, args, limit);
+  return { ...page, totalCount: () => counts.load(context.store, args.filter, limit) };
 }
 
 /** A page of the rows that belong to a parent. */
@@ -71,6 +71,9 @@ export async function nestedConnection<Row, Filter, Field extends string>(
   args: ListArguments<Filter, Field>,
 ): ListConnection<Row> {
   const limit = limitOf(context);
-  const page = await pages.load({ parent, args }, limit);
-  return { ...page, totalCount: () => counts.load({ parent, args: args.filter }, limit) };
+  const page = await pages.load(context.store, { parent, args }, limit);
+  return {
+    ...page,
+    totalCount: () => counts.load(context.store, { parent, args: args.filter }, limit),
+  };
 }

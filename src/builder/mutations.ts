@@ -8,14 +8,15 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { z } from 'zod';
 
 import { StoreError } from '../contract/errors.ts';
-import { noteCode, type RequestRecord } from '../telemetry/request-log.ts';
+import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 // A transaction of its own.
 const COST = { weight: '100' };
 
 const Options = z.object({ authScopes: z.object({ scope: z.string() }) });
 
-const hasRecord = (context: object): context is { record: RequestRecord } => 'record' in context;
+const hasRequestLog = (context: object): context is { requestLog: RequestLog } =>
+  'requestLog' in context;
 
 /** What all mutations have in common: a scope, which none may do without, a cost, and errors as data. */
 class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
@@ -46,7 +47,8 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       try {
         return await resolve(source, args, context, info);
       } catch (error) {
-        if (error instanceof StoreError && hasRecord(context)) noteCode(context.record, error.code);
+        if (error instanceof StoreError && hasRequestLog(context))
+          addErrorCode(context.requestLog, error.code);
         throw error;
       }
     };

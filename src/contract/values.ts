@@ -5,7 +5,7 @@ import { InvalidId, InvalidInput, type Issue } from './errors.ts';
 const MAX_QUANTITY = 2_147_483_647;
 const MAX_ID = 9_223_372_036_854_775_807n;
 
-const isId = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;
+const isInt64 = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;
 // PostgreSQL stores neither NUL nor half a surrogate pair.
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 const characters = (text: string): number => Array.from(text).length;
@@ -15,7 +15,7 @@ const characters = (text: string): number => Array.from(text).length;
 /** An identifier: the decimal digits of an int64 outside, a bigint inside. */
 export const Id = z
   .string()
-  .refine(isId, {
+  .refine(isInt64, {
     error: 'has to be 1 to 19 digits, at most 9223372036854775807.',
     params: { id: true },
   })

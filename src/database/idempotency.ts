@@ -8,7 +8,7 @@ import type { Database, Session } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
 /** Who writes, and its own name for this write. */
-export interface NamedWrite {
+export interface CallerKey {
   /** Null or undefined if it gave none. */
   readonly key: string | null | undefined;
   /** Undefined where nobody asks who calls. */
@@ -16,7 +16,7 @@ export interface NamedWrite {
 }
 
 /** A write that a caller may send again without its being done again. */
-interface Request extends NamedWrite {
+interface IdempotentWrite extends CallerKey {
   readonly operation: string;
   /** The checked input, so that two ways to write the same value count as one. */
   readonly input: unknown;
@@ -39,7 +39,7 @@ const toStored = (key: string, caller: string | undefined): string =>
  */
 export async function writeOnce<Result>(
   db: Database,
-  request: Request,
+  request: IdempotentWrite,
   write: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   if (request.key == null) return write(db);
@@ -69,7 +69,7 @@ const BATCH = 1000;
  * Forgets the keys that are older than `ageMs`, a batch at a time, so that none is locked for long.
  * A key that somebody else has locked, another gateway that forgets too, is left to the next time.
  */
-export async function forgetOldKeys(db: Database, ageMs: number): Promise<void> {
+export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();
   let forgotten: number;
   do {

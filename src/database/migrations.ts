@@ -9,7 +9,7 @@ const FOLDER = new URL('prisma/migrations/', ROOT);
 const LOCK = 7_246_531;
 
 /** One session of the database, for migrating. */
-export interface Connection {
+export interface SqlConnection {
   readonly query: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   /** Runs several statements. */
   readonly script: (text: string) => Promise<void>;
@@ -47,7 +47,7 @@ async function readMigrations(): Promise<Migration[]> {
   );
 }
 
-async function readApplied({ query }: Connection): Promise<Record<string, unknown>[]> {
+async function readApplied({ query }: SqlConnection): Promise<Record<string, unknown>[]> {
   const [table] = await query(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS "exists"`);
   if (!table?.['exists']) return [];
   return query(
@@ -68,7 +68,7 @@ interface State {
  * @throws MigrationError where the database was migrated by something else than these files, or
  * those of a later release.
  */
-async function readState(connection: Connection): Promise<State> {
+async function readState(connection: SqlConnection): Promise<State> {
   const migrations = await readMigrations();
   const applied = await readApplied(connection);
   const names = new Set(applied.map((row) => row['migration_name']));
@@ -94,7 +94,10 @@ async function readState(connection: Connection): Promise<State> {
   return { pending, newer };
 }
 
-async function apply(connection: Connection, { name, script, checksum }: Migration): Promise<void> {
+async function apply(
+  connection: SqlConnection,
+  { name, script, checksum }: Migration,
+): Promise<void> {
   try {
     await connection.script(script);
   } catch (error) {
@@ -116,7 +119,7 @@ async function apply(connection: Connection, { name, script, checksum }: Migrati
  * so that it can't outlive a process that dies and holds through a pooler too. Whoever gets it
  * looks again: what was pending may have been applied while it waited.
  */
-async function applyNext(connection: Connection, log: Log): Promise<void> {
+async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
   await connection.script('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
   try {
     await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
@@ -135,7 +138,7 @@ async function applyNext(connection: Connection, log: Log): Promise<void> {
  * Applies what is missing of prisma/migrations, each migration in a transaction of its own.
  * @throws MigrationError
  */
-export async function migrate(connection: Connection, log: Log): Promise<void> {
+export async function migrate(connection: SqlConnection, log: Log): Promise<void> {
   while ((await readState(connection)).pending.length > 0) await applyNext(connection, log);
 }
 
@@ -143,7 +146,7 @@ export async function migrate(connection: Connection, log: Log): Promise<void> {
  * Changes nothing, only makes sure that every migration was applied.
  * @throws MigrationError
  */
-export async function expectMigrated(connection: Connection): Promise<void> {
+export async function expectMigrated(connection: SqlConnection): Promise<void> {
   const [next] = (await readState(connection)).pending;
   if (next) {
     throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
@@ -151,7 +154,7 @@ export async function expectMigrated(connection: Connection): Promise<void> {
 }
 
 /** Warns where a later release migrated the database: that release promises that this one still works. */
-export async function adviseNewer(connection: Connection, log: Log): Promise<void> {
+export async function adviseNewer(connection: SqlConnection, log: Log): Promise<void> {
   const { newer } = await readState(connection);
   if (newer.length > 0) {
     log.warn(`A later release of the gateway migrated the database: ${newer.join(', ')}.`);

@@ -3,8 +3,8 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 
 import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database } from './database.ts';
-import { adviseNewer, type Connection, expectMigrated, migrate } from './migrations.ts';
-import { PARSERS } from './type-parsers.ts';
+import { adviseNewer, type SqlConnection, expectMigrated, migrate } from './migrations.ts';
+import { TYPE_PARSERS } from './type-parsers.ts';
 import { CommittingPrismaPGlite } from './pglite-adapter.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { adviseSettings, OWN_SESSION } from './session-settings.ts';
@@ -33,7 +33,7 @@ export async function createPglite(options: PGliteOptions): Promise<PGlite> {
   return pglite;
 }
 
-const toConnection = (pglite: PGlite): Connection => ({
+const toConnection = (pglite: PGlite): SqlConnection => ({
   query: async (text, values) => (await pglite.query<Record<string, unknown>>(text, values)).rows,
   script: async (text) => {
     await pglite.exec(text);
@@ -60,7 +60,7 @@ export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
     {
       adapter: new CommittingPrismaPGlite(pglite),
       run: async <Row>(text: string, values: unknown[]) =>
-        (await pglite.query<Row>(text, values, { parsers: PARSERS })).rows,
+        (await pglite.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows,
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
       transactionLimits: TRANSACTION_LIMITS,
       heavyAtOnce: 1,

@@ -11,12 +11,12 @@ import { createDatabase, type Database } from './database.ts';
 import { isConflict, isUnavailable } from './errors.ts';
 import {
   adviseNewer,
-  type Connection,
+  type SqlConnection,
   expectMigrated,
   migrate,
   MigrationError,
 } from './migrations.ts';
-import { PARSERS } from './type-parsers.ts';
+import { TYPE_PARSERS } from './type-parsers.ts';
 import { openPool, sessionSql } from './pool.ts';
 import { createPostgresProbe } from './postgres-probe.ts';
 import { adviseSettings, expectSettings } from './session-settings.ts';
@@ -54,7 +54,7 @@ function createStatementNames({ pgbouncer }: Config): (text: string) => string {
 }
 
 const TYPES: CustomTypesConfig = {
-  getTypeParser: (oid, format) => PARSERS[oid] ?? types.getTypeParser(oid, format),
+  getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
 };
 
 /** A parameter as pg takes it; of an array it would quote each item, which digits don't need. */
@@ -64,7 +64,7 @@ const toParameter = (value: unknown): unknown =>
     : value;
 
 /** @throws ConfigError where the database can't hold every name. */
-async function expectUnicode({ query }: Connection): Promise<void> {
+async function expectUnicode({ query }: SqlConnection): Promise<void> {
   const [row] = await query('SHOW server_encoding');
   const encoding = String(row?.['server_encoding']);
   if (encoding !== 'UTF8') {
@@ -79,7 +79,7 @@ async function expectUnicode({ query }: Connection): Promise<void> {
 async function onConnection<Result>(
   url: string,
   config: Config,
-  work: (connection: Connection) => Promise<Result>,
+  work: (connection: SqlConnection) => Promise<Result>,
 ): Promise<Result> {
   const client = new Client({
     connectionString: url,
@@ -90,7 +90,7 @@ async function onConnection<Result>(
   await client.connect().catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`DATABASE_URL: ${error.message || error.code}.`);
   });
-  const connection: Connection = {
+  const connection: SqlConnection = {
     query: async (text, values) => (await client.query<Record<string, unknown>>(text, values)).rows,
     script: async (text) => {
       await client.query(text);
@@ -121,7 +121,7 @@ export const migratePostgres = (url: string, config: Config, log: Log): Promise<
   onConnection(url, config, (connection) => migrate(connection, log));
 
 /** Logs warnings about the database that its operator should know. */
-async function advise(connection: Connection, { pgbouncer }: Config, log: Log): Promise<void> {
+async function advise(connection: SqlConnection, { pgbouncer }: Config, log: Log): Promise<void> {
   await adviseNewer(connection, log);
   await adviseSettings(connection, log);
   if (!pgbouncer) return;
@@ -145,16 +145,18 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
   });
   const pool = openPool(url, config, log);
   const probe = createPostgresProbe(url, config);
-  const nameOf = createStatementNames(config);
+  const nameStatement = createStatementNames(config);
   const { host, pathname } = new URL(url);
   const { connectTimeoutMs: maxWait, statementTimeoutMs: timeout } = config;
   return createDatabase(
     {
-      adapter: new RetryingPrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOf(sql) }),
+      adapter: new RetryingPrismaPg(pool, {
+        statementNameGenerator: ({ sql }) => nameStatement(sql),
+      }),
       run: (text, values, planning) =>
         retryConflicts(async () => {
           // PostgreSQL keeps the plan of a statement that has a name.
-          const name = planning === 'once' ? nameOf(text) : '';
+          const name = planning === 'once' ? nameStatement(text) : '';
           const query = { name, text, values: values.map(toParameter), types: TYPES };
           return (await pool.query(query)).rows;
         }, isConflict),

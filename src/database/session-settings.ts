@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Connection } from './migrations.ts';
+import type { SqlConnection } from './migrations.ts';
 
 // A role, a database or the server may set any of these, and each would make answers or writes
 // wrong. What only makes them slower is the operator's choice, and so are search_path, the
@@ -53,7 +53,7 @@ export const OWN_SESSION = toSql({ ...TRACKED, ...REQUIRED, ...OWN });
  * Makes sure that a session has what the gateway can't do without.
  * @throws ConfigError
  */
-export async function expectSettings({ query }: Connection): Promise<void> {
+export async function expectSettings({ query }: SqlConnection): Promise<void> {
   for (const [name, value] of Object.entries(REQUIRED)) {
     const [row] = await query('SELECT current_setting($1) AS found', [name]);
     const found = String(row?.['found']);
@@ -74,7 +74,7 @@ const CHECKS = `SELECT
     WHERE CASE WHEN to_regclass(name) IS NULL THEN false ELSE row_security_active(name) END) AS "hidden"`;
 
 /** Warns where the database's own settings make less true than the gateway promises. */
-export async function adviseSettings({ query }: Connection, log: Log): Promise<void> {
+export async function adviseSettings({ query }: SqlConnection, log: Log): Promise<void> {
   const [row] = await query(CHECKS);
   if (row?.['foldsCase'] === false) {
     log.warn(

@@ -30,7 +30,7 @@ const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 
 /** Reads the text of values that a driver would leave as it is, or reads slowly; by type. */
-export const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+export const TYPE_PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [INT8]: BigInt,
   [TIMESTAMPTZ]: parseTime,
 };

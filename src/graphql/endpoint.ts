@@ -6,7 +6,7 @@ import { type FetchAPI, isAsyncIterable, processRegularResult } from 'graphql-yo
 import type { Config, Limits } from '../config/config.ts';
 import type { Exchange } from '../context.ts';
 import type { Log } from '../telemetry/log.ts';
-import { toClientResult, toFailure } from './errors.ts';
+import { toClientResult, toExecutionError } from './errors.ts';
 import { readPost } from './params.ts';
 import type { GraphqlHandler } from './yoga.ts';
 
@@ -49,16 +49,21 @@ const PLAIN = { Response: PlainResponse } as unknown as FetchAPI;
 async function execute(
   yoga: GraphqlHandler,
   limits: Limits,
-  { req, res, record }: Exchange,
+  { req, res, requestLog }: Exchange,
 ): Promise<ExecutionResult> {
   try {
     const params = await readPost(req, limits);
     // Yoga adds to the context that it gets. A spread would make an object that V8 is slow with.
-    const result = await yoga.getResultForParams({ params, request: POST }, { req, res, record });
+    const result = await yoga.getResultForParams(
+      { params, request: POST },
+      { req, res, requestLog },
+    );
     if (!result || isAsyncIterable(result)) throw new Error('The schema has no subscriptions.');
     return result;
   } catch (error) {
-    return { errors: [toFailure(error instanceof Error ? error : new Error(String(error)))] };
+    return {
+      errors: [toExecutionError(error instanceof Error ? error : new Error(String(error)))],
+    };
   }
 }
 
@@ -72,9 +77,9 @@ export function createPostHandler(
   log: Log,
 ): (exchange: Exchange, type: string) => Promise<void> {
   return async (exchange, type) => {
-    const { res, record } = exchange;
+    const { res, requestLog } = exchange;
     const executed = await execute(yoga, config.limits, exchange);
-    const result = toClientResult(executed, config, log, record);
+    const result = toClientResult(executed, config, log, requestLog);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const { body, init } = processRegularResult(result, PLAIN, type) as unknown as PlainResponse;
     const bytes = Buffer.byteLength(body);

@@ -5,15 +5,15 @@ import type { Config } from '../config/config.ts';
 import { toStoreError } from '../database/errors.ts';
 import { type ErrorCode, ERRORS, InputError, StoreError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { logCause, noteCode, type RequestRecord } from '../telemetry/request-log.ts';
+import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 /** Whether callers may know the schema. */
-type Shown = Pick<Config, 'introspection'>;
+type SchemaVisibility = Pick<Config, 'introspection'>;
 
 const isCode = (code: unknown): code is ErrorCode => typeof code === 'string' && code in ERRORS;
 
 /** Where in the document, and in the answer, something went wrong. */
-type Place = Pick<GraphQLError, 'nodes' | 'path'>;
+type ErrorLocation = Pick<GraphQLError, 'nodes' | 'path'>;
 
 // graphql-js says so, with the value, of what the store holds too; of the caller's without a path.
 const UNREPRESENTABLE = / cannot represent /;
@@ -61,7 +61,7 @@ const SUGGESTION =
   / Did you mean (?:the enum value |to use an inline fragment on )?"[^"]+"(?:,? (?:or )?"[^"]+")*\?$/;
 
 /** An error about the request, with its code, status and the place of a bad variable. */
-function toRequestError(error: GraphQLError, { introspection }: Shown): GraphQLError {
+function toRequestError(error: GraphQLError, { introspection }: SchemaVisibility): GraphQLError {
   const told = introspection ? error.message : error.message.replace(SUGGESTION, '');
   const message = shorten(told);
   const code = codeOf(error);
@@ -83,11 +83,11 @@ function toRequestError(error: GraphQLError, { introspection }: Shown): GraphQLE
 }
 
 /** An error as GraphQL passes it on until it is told to the caller. */
-export const toFailure = (originalError: Error): GraphQLError =>
+export const toExecutionError = (originalError: Error): GraphQLError =>
   new GraphQLError(originalError.message, { originalError });
 
 /** An error of the store, with what it tells besides code and status. */
-function toGraphqlError(error: StoreError, { nodes, path }: Place): GraphQLError {
+function toGraphqlError(error: StoreError, { nodes, path }: ErrorLocation): GraphQLError {
   const { code, status, message, headers } = error;
   return new GraphQLError(message, {
     nodes: nodes ?? null,
@@ -133,14 +133,17 @@ function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
   return causes;
 }
 
-function logCauses(log: Log, record: RequestRecord, causes: Iterable<Cause>): void {
+function logCauses(log: Log, requestLog: RequestLog, causes: Iterable<Cause>): void {
   const logged = [...causes].filter(({ error }) => error.status >= 500);
   for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
-    logCause(log, record, error, { path, fields });
+    logCause(log, requestLog, error, { path, fields });
   }
   if (logged.length <= MAX_CAUSES) return;
   const more = logged.length - MAX_CAUSES;
-  log.error({ requestId: record.id }, `The request met ${more} more errors that are not logged.`);
+  log.error(
+    { requestId: requestLog.id },
+    `The request met ${more} more errors that are not logged.`,
+  );
 }
 
 /**
@@ -149,17 +152,17 @@ function logCauses(log: Log, record: RequestRecord, causes: Iterable<Cause>): vo
  */
 export function toClientResult(
   result: ExecutionResult,
-  shown: Shown,
+  shown: SchemaVisibility,
   log: Log,
-  record: RequestRecord,
+  requestLog: RequestLog,
 ): ExecutionResult {
   if (!result.errors) return result;
   const causes = findCauses(result.errors);
-  logCauses(log, record, causes.values());
+  logCauses(log, requestLog, causes.values());
   const codes = result.errors.map(
     (error) => causes.get(thrownAs(error))?.error.code ?? codeOf(error),
   );
-  for (const code of new Set(codes)) noteCode(record, code);
+  for (const code of new Set(codes)) addErrorCode(requestLog, code);
   const errors = result.errors.slice(0, MAX_ERRORS).map((error) => {
     const cause = causes.get(thrownAs(error));
     return cause ? toGraphqlError(cause.error, error) : toRequestError(error, shown);
@@ -170,18 +173,21 @@ export function toClientResult(
 }
 
 /** Answers errors as callers are to see them. */
-export function useClientErrors(shown: Shown, log: Log): Plugin<object, { record: RequestRecord }> {
+export function useClientErrors(
+  shown: SchemaVisibility,
+  log: Log,
+): Plugin<object, { requestLog: RequestLog }> {
   return {
     onResultProcess: (event) => {
       const { result, serverContext } = event;
       if (!('errors' in result)) return;
-      event.setResult(toClientResult(result, shown, log, serverContext.record));
+      event.setResult(toClientResult(result, shown, log, serverContext.requestLog));
     },
     onResponse: (event) => {
       const { status, headers } = event.response;
       if (status !== 406) return;
       headers.set('content-type', 'application/json; charset=utf-8');
-      noteCode(event.serverContext.record, 'NOT_ACCEPTABLE');
+      addErrorCode(event.serverContext.requestLog, 'NOT_ACCEPTABLE');
       const body = JSON.stringify(new StoreError('NOT_ACCEPTABLE'));
       event.setResponse(new event.fetchAPI.Response(body, { status, headers }));
     },

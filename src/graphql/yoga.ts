@@ -7,18 +7,18 @@ import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { useAccess } from './plugins/use-auth.ts';
+import { useAuth } from './plugins/use-auth.ts';
 import { useClientErrors } from './errors.ts';
 import { useCost } from './plugins/use-cost.ts';
-import { useDeadline } from './plugins/use-timeout.ts';
+import { useTimeout } from './plugins/use-timeout.ts';
 import { useDeprecations } from './plugins/use-deprecations.ts';
-import { useDocuments } from './plugins/use-persisted-documents.ts';
+import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
 import { useJit } from './plugins/use-jit.ts';
 import { useLimits } from './plugins/use-limits.ts';
 import { readManifest, withTrusted } from './manifest.ts';
 import { useMetrics } from './plugins/use-metrics.ts';
 import { useParameters } from './params.ts';
-import { useRequestRecord } from './plugins/use-request-log.ts';
+import { useRequestLog } from './plugins/use-request-log.ts';
 import { schema } from './schema.ts';
 import { useTracing } from './plugins/use-tracing.ts';
 
@@ -49,14 +49,14 @@ export function createGraphqlHandler(
     context,
     plugins: [
       // First: nothing is parsed for who may not have it, nor counted.
-      useAccess(context.identify),
+      useAuth(context.authenticate),
       useParameters(limits),
-      log.isLevelEnabled('info') && useRequestRecord(),
-      useDocuments(config.documents, manifest),
+      log.isLevelEnabled('info') && useRequestLog(),
+      usePersistedDocuments(config.documents, manifest),
       useLimits(config),
       useCost(limits),
       useJit(),
-      useDeadline(config.answerTimeoutMs),
+      useTimeout(config.answerTimeoutMs),
       // After what chooses how an operation is executed.
       useTracing(),
       useDeprecations(),

@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorCode, StoreError } from '../contract/errors.ts';
 
 /** The methods that a route answers. */
-export const ALLOWED = 'GET, HEAD';
+export const ALLOWED_METHODS = 'GET, HEAD';
 
 /** What a route is asked. */
-export interface Question {
+export interface RouteRequest {
   /** The named parts of the path, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -14,13 +14,13 @@ export interface Question {
 }
 
 /** Headers, and each link (RFC 8288) that goes into the header Link. */
-export interface Head {
+export interface ResponseHead {
   readonly headers?: Readonly<Record<string, string>>;
   readonly links?: readonly string[];
 }
 
 /** What a route answers, whole or as it comes: JSON unless its headers say otherwise. */
-export interface Answer extends Head {
+export interface RouteResponse extends ResponseHead {
   readonly status: number;
   readonly body: string | Buffer | AsyncIterable<string>;
   /** Of the error that it is, for the log. */
@@ -32,28 +32,31 @@ export interface Route {
   /** The path, its parameters in braces: /pets/{petId}. */
   readonly path: string;
   /** What every answer has, errors too. */
-  readonly head?: Head;
+  readonly head?: ResponseHead;
   /** Whether asking it is no use of the store, which the log has at level debug alone. */
-  readonly isAside?: boolean;
+  readonly isAuxiliary?: boolean;
   /** @throws StoreError */
-  readonly get: (question: Question) => Promise<Answer>;
+  readonly get: (question: RouteRequest) => Promise<RouteResponse>;
 }
 
 /** An answer with a head added to its own. */
-export const withHead = (answer: Answer, { headers, links = [] }: Head = {}): Answer => ({
+export const withHead = (
+  answer: RouteResponse,
+  { headers, links = [] }: ResponseHead = {},
+): RouteResponse => ({
   ...answer,
   headers: { ...headers, ...answer.headers },
   links: [...(answer.links ?? []), ...links],
 });
 
 /** A value as JSON. */
-export const jsonAnswer = (value: unknown): Answer => ({
+export const jsonResponse = (value: unknown): RouteResponse => ({
   status: 200,
   body: JSON.stringify(value),
 });
 
 /** An error as the error object. */
-export const errorAnswer = (error: StoreError): Answer => ({
+export const errorResponse = (error: StoreError): RouteResponse => ({
   status: error.status,
   headers: error.headers,
   body: JSON.stringify(error),

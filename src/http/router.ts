@@ -1,9 +1,9 @@
-import type { Question, Route } from './route.ts';
+import type { RouteRequest, Route } from './route.ts';
 
 /** The route of a path, and the parameters in it. */
 export interface Match {
   readonly route: Route;
-  readonly parameters: Question['parameters'];
+  readonly parameters: RouteRequest['parameters'];
 }
 
 function decode(text: string): string {

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 import etag from 'etag';
 import Negotiator from 'negotiator';
 
-import type { Answer, Question } from './route.ts';
+import type { RouteResponse, RouteRequest } from './route.ts';
 import { isUnchanged } from './etag.ts';
 
 /** Something that is made once and then answered as it is. */
@@ -40,7 +40,7 @@ const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
 /** Makes what answers an asset, compressed, and only to who hasn't got it; made when first asked for. */
 export function serveAsset(
   make: () => Asset | Promise<Asset>,
-): (question: Pick<Question, 'headers'>) => Promise<Answer> {
+): (question: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse> {
   const makePacked = async (): Promise<Packed> => pack(await make());
   let packed: Promise<Packed> | undefined;
   return async ({ headers: asked }) => {

@@ -1,5 +1,5 @@
 import type { Asset } from '../http/static-asset.ts';
-import { renderPage, type Shown } from './page.ts';
+import { renderPage, type VisiblePages } from './page.ts';
 
 const GRAPHIQL =
   '<li><a href="/graphql">GraphiQL</a> Explore the store, with examples that run.</li>';
@@ -7,7 +7,7 @@ const SCHEMA =
   '<li><a href="/schema.graphql">GraphQL schema</a> All of it, with a description of everything.</li>';
 
 /** What greets who opens the server's root. */
-export const renderHome = (shown: Shown): Asset =>
+export const renderHome = (shown: VisiblePages): Asset =>
   renderPage(shown, {
     title: 'Pet store',
     main: `<h1>Pet store</h1>

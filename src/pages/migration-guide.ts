@@ -1,47 +1,52 @@
 import escapeHtml from 'escape-html';
 
 import type { Asset } from '../http/static-asset.ts';
-import { lifecycleOf, describeLife, type Operation, type Sunset } from '../rest/operation.ts';
+import {
+  lifecycleOf,
+  describeLifecycle,
+  type RestOperation,
+  type SunsetConfig,
+} from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
-import { renderPage, type Shown } from './page.ts';
+import { renderPage, type VisiblePages } from './page.ts';
 
-function status(operation: Operation, sunset: Sunset): string {
-  const life = escapeHtml(describeLife(operation, sunset));
+function status(operation: RestOperation, sunset: SunsetConfig): string {
+  const life = escapeHtml(describeLifecycle(operation, sunset));
   return lifecycleOf(operation).deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 
 /** A link that opens GraphiQL on a query, where it is shown. */
-function linkToGraphiql(query: string, { graphiql }: Shown): string {
+function linkToGraphiql(query: string, { graphiql }: VisiblePages): string {
   const url = `/graphql?query=${encodeURIComponent(query)}`;
   return graphiql ? `<p><a href="${escapeHtml(url)}">Run it in GraphiQL</a></p>` : '';
 }
 
-function guide(operation: Operation, config: Sunset & Shown): string {
-  const { id, name, move } = operation;
+function guide(operation: RestOperation, config: SunsetConfig & VisiblePages): string {
+  const { id, name, migration } = operation;
   const { successor } = lifecycleOf(operation);
-  const body = JSON.stringify({ query: move.query.replaceAll(/\s+/g, ' ').trim() });
+  const body = JSON.stringify({ query: migration.query.replaceAll(/\s+/g, ' ').trim() });
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escapeHtml(name)}</h2>
 <p>${status(operation, config)} <code>${escapeHtml(successor)}</code> does the same, and more.</p>
 <div class="sides">
 <figure><figcaption>REST</figcaption>
-<pre tabindex="0">GET ${escapeHtml(move.request)}</pre>
-<p><a href="${escapeHtml(move.request)}">Open it</a></p></figure>
+<pre tabindex="0">GET ${escapeHtml(migration.request)}</pre>
+<p><a href="${escapeHtml(migration.request)}">Open it</a></p></figure>
 <figure><figcaption>GraphQL</figcaption>
 <pre tabindex="0">POST /graphql
 Content-Type: application/json
 
 ${escapeHtml(body)}</pre>
-<pre tabindex="0" class="query">${escapeHtml(move.query)}</pre>
-${linkToGraphiql(move.query, config)}</figure>
+<pre tabindex="0" class="query">${escapeHtml(migration.query)}</pre>
+${linkToGraphiql(migration.query, config)}</figure>
 </div>
 <p>What differs:</p>
-<ul>${move.differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
+<ul>${migration.differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
 </section>`;
 }
 
 /** How to move from each REST route to GraphQL, the two requests side by side. */
-export const renderMoving = (config: Sunset & Shown): Asset =>
+export const renderMigrationGuide = (config: SunsetConfig & VisiblePages): Asset =>
   renderPage(config, {
     title: 'Moving to GraphQL · Pet store',
     main: `<h1>Moving to GraphQL</h1>

@@ -2,9 +2,9 @@ import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 
 /** What is shown to people of what can be hidden from them. */
-export type Shown = Pick<Config, 'graphiql' | 'introspection'>;
+export type VisiblePages = Pick<Config, 'graphiql' | 'introspection'>;
 
-const LINKS: readonly (readonly [url: string, text: string, shownBy?: keyof Shown])[] = [
+const LINKS: readonly (readonly [url: string, text: string, shownBy?: keyof VisiblePages])[] = [
   ['/graphql', 'GraphiQL', 'graphiql'],
   ['/docs', 'REST reference'],
   ['/docs/moving', 'Moving to GraphQL'],
@@ -12,7 +12,7 @@ const LINKS: readonly (readonly [url: string, text: string, shownBy?: keyof Show
 ];
 
 /** The links to all pages that are shown. */
-const renderLinks = (shown: Shown): string =>
+const renderLinks = (shown: VisiblePages): string =>
   LINKS.filter(([, , shownBy]) => !shownBy || shown[shownBy])
     .map(([url, text]) => `<a href="${url}">${text}</a>`)
     .join('\n');
@@ -29,7 +29,7 @@ const POLICY = {
   'frame-ancestors': "'none'",
 };
 
-interface Html {
+interface HtmlDocument {
   readonly title: string;
   readonly body: string;
   readonly styles: readonly string[];
@@ -39,7 +39,7 @@ interface Html {
 }
 
 /** An HTML document, with a Content-Security-Policy that lets it have what it needs and no more. */
-export const renderHtml = ({ title, body, styles, scripts, policy }: Html): Asset => ({
+export const renderHtml = ({ title, body, styles, scripts, policy }: HtmlDocument): Asset => ({
   type: 'text/html; charset=utf-8',
   headers: {
     'Content-Security-Policy': Object.entries({ ...POLICY, ...policy })
@@ -67,7 +67,7 @@ ${scripts.map((url) => `<script src="${url}"></script>`).join('\n')}
 `,
 });
 
-interface Page {
+interface HtmlPage {
   readonly title: string;
   /** What stands in `main`, as HTML. */
   readonly main: string;
@@ -76,7 +76,10 @@ interface Page {
 }
 
 /** A page for people, with the links to all others. */
-export const renderPage = (shown: Shown, { title, main, styles = [], scripts = [] }: Page): Asset =>
+export const renderPage = (
+  shown: VisiblePages,
+  { title, main, styles = [], scripts = [] }: HtmlPage,
+): Asset =>
   renderHtml({
     title,
     styles: [...styles, '/assets/page.css'],

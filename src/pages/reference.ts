@@ -1,8 +1,8 @@
 import type { Asset } from '../http/static-asset.ts';
-import { renderPage, type Shown } from './page.ts';
+import { renderPage, type VisiblePages } from './page.ts';
 
 /** The reference of the REST routes: Swagger UI over /openapi.json. */
-export const renderReference = (shown: Shown): Asset =>
+export const renderReference = (shown: VisiblePages): Asset =>
   renderPage(shown, {
     title: 'REST reference · Pet store',
     styles: ['/assets/swagger-ui.css'],

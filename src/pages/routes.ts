@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { ownFile, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';
-import { renderMoving } from './migration-guide.ts';
+import { renderMigrationGuide } from './migration-guide.ts';
 import { renderReference } from './reference.ts';
 
 const createSchemaRoute = (printSchema: () => string): Route => ({
@@ -16,7 +16,7 @@ const createSchemaRoute = (printSchema: () => string): Route => ({
 export const createPages = (config: Config, printSchema: () => string): Route[] => [
   { path: '/', get: serveAsset(() => renderHome(config)) },
   { path: '/docs', get: serveAsset(() => renderReference(config)) },
-  { path: '/docs/moving', get: serveAsset(() => renderMoving(config)) },
+  { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(config)) },
   ...(config.introspection ? [createSchemaRoute(printSchema)] : []),
   ...(config.graphiql ? createGraphiqlFiles() : []),
   { path: '/assets/page.css', get: serveAsset(() => ownFile('page.css')) },

@@ -2,16 +2,16 @@ import type { z } from 'zod';
 
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
-import { JSON_TYPE } from '../http/write-response.ts';
+import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
 import { type Stability, toDay } from '../contract/lifecycle.ts';
 import {
   guideOf,
   lifecycleOf,
-  describeLife,
-  type Operation,
+  describeLifecycle,
+  type RestOperation,
   pathOf,
-  type Sunset,
-  type Told,
+  type SunsetConfig,
+  type OpenApiConfig,
 } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { toComponents, toResponses } from './responses.ts';
@@ -29,7 +29,7 @@ const stabilityMarkers = (stability: Stability, deprecated: boolean): object => 
 });
 
 /** Where an operation is in its life, in the words of GitBook, oasdiff, Scalar and ReadMe. */
-function markers(operation: Operation, { sunset }: Sunset): object {
+function markers(operation: RestOperation, { sunset }: SunsetConfig): object {
   const { stability, deprecatedSince, tryItOut } = lifecycleOf(operation);
   return {
     ...stabilityMarkers(stability, deprecatedSince !== undefined),
@@ -50,12 +50,12 @@ const toParameters = (place: 'path' | 'query', rules: z.ZodObject): object[] =>
   });
 
 /** What an operation does, until when, and what GraphQL has instead: paragraphs of Markdown. */
-const describe = (operation: Operation, sunset: Sunset): string =>
+const describe = (operation: RestOperation, sunset: SunsetConfig): string =>
   [
     operation.description,
-    describeLife(operation, sunset),
+    describeLifecycle(operation, sunset),
     `GraphQL's \`${lifecycleOf(operation).successor}\` does the same, and more ([how to move](${guideOf(operation)})):`,
-    `\`\`\`graphql\n${operation.move.query}\n\`\`\``,
+    `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
   ].join('\n\n');
 
 const BEARER = {
@@ -68,7 +68,7 @@ const BEARER = {
 /** What a caller has to show for reading: nothing, if it likes, where that is open. */
 const toSecurity = (readIsOpen: boolean): object[] => [...(readIsOpen ? [{}] : []), { bearer: [] }];
 
-function toOpenApi(operation: Operation, config: Told): object {
+function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
   const { id, tag, summary, parameters } = operation;
   return {
     operationId: id,
@@ -90,7 +90,7 @@ const VERSION = '1.0.0';
 const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
 
 /** The OpenAPI document of all operations. */
-export const createOpenApi = (config: Told): object => ({
+export const createOpenApi = (config: OpenApiConfig): object => ({
   openapi: '3.0.3',
   info: {
     title: 'Pet store',
@@ -120,11 +120,11 @@ export const createOpenApi = (config: Told): object => ({
 });
 
 /** GET /openapi.json and GET /openapi.yaml */
-export const createOpenApiRoutes = (config: Told): Route[] => [
+export const createOpenApiRoutes = (config: OpenApiConfig): Route[] => [
   {
     path: '/openapi.json',
     get: serveAsset(() => ({
-      type: JSON_TYPE,
+      type: JSON_CONTENT_TYPE,
       content: JSON.stringify(createOpenApi(config)),
     })),
   },

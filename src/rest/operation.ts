@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, StoreError } from '../contract/errors.ts';
-import type { Answer, Head, Question, Route } from '../http/route.ts';
+import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { SCHEMAS } from './schemas.ts';
@@ -17,7 +17,7 @@ export interface HeaderField {
 export type HeaderFields = Readonly<Record<string, HeaderField>>;
 
 /** One operation of REST: what it takes, what it answers, and how. */
-export interface Operation {
+export interface RestOperation {
   /** Its name in the registry: method and path. */
   readonly name: keyof typeof REST_LIFECYCLES;
   readonly id: string;
@@ -37,27 +37,30 @@ export interface Operation {
   /** What can go wrong besides what can with every operation. */
   readonly errors: readonly ErrorCode[];
   /** How to move to GraphQL: a request, the query that replaces it, and what differs. */
-  readonly move: {
+  readonly migration: {
     readonly request: string;
     readonly query: string;
     readonly differences: readonly string[];
   };
   /** @throws StoreError */
-  readonly get: (context: Context, question: Question) => Promise<Answer>;
+  readonly get: (context: Context, question: RouteRequest) => Promise<RouteResponse>;
 }
 
 /** When what is deprecated ends, and whether it does. */
-export type Sunset = Pick<Config, 'sunset' | 'enforceSunset'>;
+export type SunsetConfig = Pick<Config, 'sunset' | 'enforceSunset'>;
 
 /** What of the configuration the OpenAPI document tells. */
-export type Told = Sunset & Pick<Config, 'auth' | 'checksHost'>;
+export type OpenApiConfig = SunsetConfig & Pick<Config, 'auth' | 'checksHost'>;
 
-export const pathOf = ({ name }: Operation): string => name.replace('GET ', '');
+export const pathOf = ({ name }: RestOperation): string => name.replace('GET ', '');
 
-export const lifecycleOf = ({ name }: Operation): RestLifecycle => REST_LIFECYCLES[name];
+export const lifecycleOf = ({ name }: RestOperation): RestLifecycle => REST_LIFECYCLES[name];
 
 /** Until when an operation works, in a sentence or two. */
-export function describeLife(operation: Operation, { sunset, enforceSunset }: Sunset): string {
+export function describeLifecycle(
+  operation: RestOperation,
+  { sunset, enforceSunset }: SunsetConfig,
+): string {
   const { deprecatedSince, stability } = lifecycleOf(operation);
   if (!deprecatedSince) return `It is ${stability} and not deprecated.`;
   const end = enforceSunset ? 'It stops working' : 'It may stop working';
@@ -65,10 +68,10 @@ export function describeLife(operation: Operation, { sunset, enforceSunset }: Su
 }
 
 /** Where people read what comes instead. */
-export const guideOf = ({ id }: Operation): string => `/docs/moving#${id}`;
+export const guideOf = ({ id }: RestOperation): string => `/docs/moving#${id}`;
 
 /** The headers of RFC 9745 §2 (Deprecation), RFC 8594 §3 (Sunset) and the links of both. */
-export function lifecycleHead(operation: Operation, { sunset }: Sunset): Head {
+export function lifecycleHead(operation: RestOperation, { sunset }: SunsetConfig): ResponseHead {
   const { deprecatedSince } = lifecycleOf(operation);
   const links = [
     '</openapi.json>; rel="service-desc"; type="application/json"',
@@ -94,9 +97,9 @@ export function lifecycleHead(operation: Operation, { sunset }: Sunset): Head {
  * are counted whatever they are answered, once the caller may make them.
  */
 export function toRoute(
-  operation: Operation,
+  operation: RestOperation,
   context: Context,
-  sunset: Sunset,
+  sunset: SunsetConfig,
   { countCalls }: Metrics,
 ): Route {
   const ends = sunset.enforceSunset && lifecycleOf(operation).deprecatedSince !== undefined;

@@ -1,6 +1,6 @@
-import type { Operation } from './operation.ts';
+import type { RestOperation } from './operation.ts';
 import { listOrders } from './orders.ts';
 import { getPet } from './pets.ts';
 
 /** Every operation of REST. */
-export const OPERATIONS: readonly Operation[] = [getPet, listOrders];
+export const OPERATIONS: readonly RestOperation[] = [getPet, listOrders];

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { InvalidInput } from '../contract/errors.ts';
-import type { Answer, Question } from '../http/route.ts';
+import type { RouteResponse, RouteRequest } from '../http/route.ts';
 import { type OrdersAsJson, ordersAsJson } from '../store/order/orders.ts';
 import { Id, parse } from '../contract/values.ts';
-import type { Operation } from './operation.ts';
+import type { RestOperation } from './operation.ts';
 
 const MAX_PAGE = 1000;
 const LIMIT_RULE = `has to be 1 to ${MAX_PAGE}.`;
@@ -39,7 +39,10 @@ async function* writeOrders(db: Database, first: OrdersAsJson): AsyncGenerator<s
   yield ']';
 }
 
-async function answerOrders({ db }: Context, { query }: Question): Promise<Answer> {
+async function answerOrders(
+  { store: { db } }: Context,
+  { query }: RouteRequest,
+): Promise<RouteResponse> {
   for (const name of Object.keys(Query.shape)) {
     if (query.getAll(name).length > 1) {
       throw new InvalidInput([{ path: [name], message: 'can be given once.' }]);
@@ -55,7 +58,7 @@ async function answerOrders({ db }: Context, { query }: Question): Promise<Answe
 }
 
 /** GET /store/orders */
-export const listOrders: Operation = {
+export const listOrders: RestOperation = {
   name: 'GET /store/orders',
   id: 'listOrders',
   tag: 'Store',
@@ -65,7 +68,7 @@ export const listOrders: Operation = {
   parameters: { path: z.object({}), query: Query },
   result: { schema: 'Orders', description: 'The orders, by id.', headers: {} },
   errors: ['INVALID_ID', 'INVALID_INPUT'],
-  move: {
+  migration: {
     request: '/store/orders?limit=2',
     query: `{
   orders(first: 2) {

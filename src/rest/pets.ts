@@ -3,23 +3,27 @@ import { z } from 'zod';
 
 import type { Context } from '../context.ts';
 import { isUnchanged } from '../http/etag.ts';
-import type { Answer, Question } from '../http/route.ts';
+import type { RouteResponse, RouteRequest } from '../http/route.ts';
 import { Id, parse } from '../contract/values.ts';
-import type { Operation } from './operation.ts';
+import { petOf } from '../store/pet/pets.ts';
+import type { RestOperation } from './operation.ts';
 import { petToJson } from './schemas.ts';
 
 const Path = z.object({ petId: Id.meta({ description: 'Which pet.', example: 1 }) });
 
-async function answerPet({ loaders }: Context, { parameters, headers }: Question): Promise<Answer> {
+async function answerPet(
+  { store }: Context,
+  { parameters, headers }: RouteRequest,
+): Promise<RouteResponse> {
   const { petId } = parse(Path, parameters);
-  const body = petToJson(await loaders.petOf.load(petId));
+  const body = petToJson(await petOf.load(store, petId));
   const validators = { ETag: etag(body), 'Cache-Control': 'no-cache' };
   const unchanged = isUnchanged(headers, validators.ETag);
   return { status: unchanged ? 304 : 200, headers: validators, body: unchanged ? '' : body };
 }
 
 /** GET /pets/{petId} */
-export const getPet: Operation = {
+export const getPet: RestOperation = {
   name: 'GET /pets/{petId}',
   id: 'getPet',
   tag: 'Pets',
@@ -41,7 +45,7 @@ export const getPet: Operation = {
     },
   },
   errors: ['INVALID_ID', 'PET_NOT_FOUND'],
-  move: {
+  migration: {
     request: '/pets/1',
     query: `{
   pet(id: "1") {

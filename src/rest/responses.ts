@@ -4,26 +4,26 @@ import {
   type HeaderFields,
   lifecycleHead,
   lifecycleOf,
-  type Operation,
-  type Sunset,
-  type Told,
+  type RestOperation,
+  type SunsetConfig,
+  type OpenApiConfig,
 } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
 
 /** What node:http refuses before it knows the path: the answer can't tell an operation's life. */
-const REFUSALS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'];
+const EARLY_ERRORS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'];
 
 /** What can go wrong with any request; the path of a bad one may be known or not. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
   'BAD_REQUEST',
-  ...REFUSALS,
+  ...EARLY_ERRORS,
   'URI_TOO_LONG',
   'INTERNAL_SERVER_ERROR',
   'SERVICE_UNAVAILABLE',
 ];
 
 /** What is asked of a caller; `headers` has the challenge that any such answer has. */
-function accessOf({ auth }: Told): { errors: ErrorCode[]; headers: HeaderFields } {
+function accessOf({ auth }: OpenApiConfig): { errors: ErrorCode[]; headers: HeaderFields } {
   if (!auth) return { errors: [], headers: {} };
   const { headers } = new Unauthenticated();
   return {
@@ -32,7 +32,7 @@ function accessOf({ auth }: Told): { errors: ErrorCode[]; headers: HeaderFields 
   };
 }
 
-const errorsOf = (operation: Operation, config: Told): ErrorCode[] => [
+const errorsOf = (operation: RestOperation, config: OpenApiConfig): ErrorCode[] => [
   ...operation.errors,
   ...accessOf(config).errors,
   ...(lifecycleOf(operation).deprecatedSince ? (['GONE'] as const) : []),
@@ -66,7 +66,7 @@ const COMMON_FIELDS: HeaderFields = {
 };
 
 /** The headers that tell the life of an operation, as it sends them. */
-function lifecycleFields(operation: Operation, sunset: Sunset): HeaderFields {
+function lifecycleFields(operation: RestOperation, sunset: SunsetConfig): HeaderFields {
   const { headers, links = [] } = lifecycleHead(operation, sunset);
   return toFields({ Link: links.join(', '), ...headers });
 }
@@ -95,16 +95,16 @@ const toErrorResponse = (codes: readonly ErrorCode[], headers: object = {}): obj
 });
 
 function toErrorResponses(
-  operation: Operation,
+  operation: RestOperation,
   fields: HeaderFields,
-  config: Told,
+  config: OpenApiConfig,
 ): Record<string, object> {
   const codes = errorsOf(operation, config);
   const access = accessOf(config);
   const responses = codes.map((code) => {
     const { status } = ERRORS[code];
     const group = codes.filter((other) => ERRORS[other].status === status);
-    if (REFUSALS.includes(code)) return [status, { $ref: `#/components/responses/${code}` }];
+    if (EARLY_ERRORS.includes(code)) return [status, { $ref: `#/components/responses/${code}` }];
     const headers = group.includes('BAD_REQUEST')
       ? mapValues(fields, (field) => toHeader(field, false))
       : referTo({ ...fields, ...(access.errors.includes(code) && access.headers) });
@@ -114,7 +114,10 @@ function toErrorResponses(
 }
 
 /** Every answer of an operation. */
-export function toResponses(operation: Operation, config: Told): Record<string, object> {
+export function toResponses(
+  operation: RestOperation,
+  config: OpenApiConfig,
+): Record<string, object> {
   const { result } = operation;
   const fields = lifecycleFields(operation, config);
   const headers = referTo({ ...COMMON_FIELDS, ...fields, ...result.headers });
@@ -137,7 +140,7 @@ export function toResponses(operation: Operation, config: Told): Record<string, 
 }
 
 /** What the answers of the operations have in common. */
-export function toComponents(operations: readonly Operation[], config: Told): object {
+export function toComponents(operations: readonly RestOperation[], config: OpenApiConfig): object {
   // Of a header that several have, the example is that of the first.
   const fields = operations
     .toReversed()
@@ -151,6 +154,6 @@ export function toComponents(operations: readonly Operation[], config: Told): ob
     examples: Object.fromEntries(
       codes.map((code) => [code, { value: new StoreError(code).toJSON() }]),
     ),
-    responses: Object.fromEntries(REFUSALS.map((code) => [code, toErrorResponse([code])])),
+    responses: Object.fromEntries(EARLY_ERRORS.map((code) => [code, toErrorResponse([code])])),
   };
 }

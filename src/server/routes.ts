@@ -1,4 +1,4 @@
-import { demand, type Scope } from '../auth/tokens.ts';
+import { requireScope, type Scope } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { printedSchema } from '../graphql/schema.ts';
@@ -10,14 +10,14 @@ import { createOpenApiRoutes } from '../rest/openapi.ts';
 import { toRoute } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
 import { createProbes } from './health.ts';
-import { createScrape } from '../telemetry/cluster-metrics.ts';
-import type { Stopping } from './shutdown.ts';
+import { createMetricsReader } from '../telemetry/cluster-metrics.ts';
+import type { ShutdownState } from './shutdown.ts';
 
 /** A route for callers that have a scope. */
-const guard = ({ identify }: Context, scope: Scope, route: Route): Route => ({
+const withScope = ({ authenticate }: Context, scope: Scope, route: Route): Route => ({
   ...route,
   get: async (question) => {
-    demand(await identify(question.headers), scope);
+    requireScope(await authenticate(question.headers), scope);
     return route.get(question);
   },
 });
@@ -26,19 +26,19 @@ const guard = ({ identify }: Context, scope: Scope, route: Route): Route => ({
 export function createRoutes(
   context: Context,
   config: Config,
-  stopping: Stopping,
+  stopping: ShutdownState,
   metrics: Metrics,
 ): Route[] {
   const aside = [
-    ...createProbes(context.db, stopping),
+    ...createProbes(context.store.db, stopping),
     ...createOpenApiRoutes(config),
     ...createPages(config, printedSchema),
-    guard(context, 'metrics', createMetricsRoute(createScrape(metrics))),
+    withScope(context, 'metrics', createMetricsRoute(createMetricsReader(metrics))),
   ];
   return [
     ...OPERATIONS.map((operation) =>
-      guard(context, 'read', toRoute(operation, context, config, metrics)),
+      withScope(context, 'read', toRoute(operation, context, config, metrics)),
     ),
-    ...aside.map((route): Route => ({ ...route, isAside: true })),
+    ...aside.map((route): Route => ({ ...route, isAuxiliary: true })),
   ];
 }

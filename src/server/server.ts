@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 import Negotiator from 'negotiator';
 
-import { createIdentify } from '../auth/tokens.ts';
+import { createAuthenticate } from '../auth/tokens.ts';
 import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
 import type { Database } from '../database/database.ts';
@@ -10,27 +10,32 @@ import { toStoreError } from '../database/errors.ts';
 import { StoreError } from '../contract/errors.ts';
 import { createPostHandler, plainTypeOf } from '../graphql/endpoint.ts';
 import { createGraphqlHandler, type GraphqlHandler } from '../graphql/yoga.ts';
-import { ALLOWED, type Answer, errorAnswer, type Question, withHead } from '../http/route.ts';
+import {
+  ALLOWED_METHODS,
+  type RouteResponse,
+  errorResponse,
+  type RouteRequest,
+  withHead,
+} from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { createCors } from '../http/cors.ts';
 import { canBeRebound } from '../http/host-check.ts';
-import { createRefuser, type Refuser } from '../http/client-error.ts';
+import { createClientErrorHandler, type ClientErrorHandler } from '../http/client-error.ts';
 import { createRouter, type Match } from '../http/router.ts';
-import { NO_SNIFFING, send } from '../http/write-response.ts';
+import { NO_SNIFFING, writeResponse } from '../http/write-response.ts';
 import { createUnsentLimit } from '../http/unsent-limit.ts';
-import { createLoaders } from '../store/loaders.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { renderGraphiql } from '../pages/graphiql.ts';
 import {
   logCause,
-  logRequest,
-  noteCode,
-  type RequestRecord,
+  writeRequestLog,
+  addErrorCode,
+  type RequestLog,
   requestIdOf,
 } from '../telemetry/request-log.ts';
 import { createRoutes } from './routes.ts';
-import { type Stopping, stopListening, stopServer, watchConnections } from './shutdown.ts';
+import { type ShutdownState, stopListening, shutDown, watchConnections } from './shutdown.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Load balancers keep a connection for a minute: one that we end first may be in use by then.
@@ -40,62 +45,62 @@ interface Parts {
   readonly config: Config;
   readonly graphql: GraphqlHandler;
   readonly post: ReturnType<typeof createPostHandler>;
-  readonly graphiql: (question: Pick<Question, 'headers'>) => Promise<Answer>;
+  readonly graphiql: (question: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse>;
   readonly findRoute: ReturnType<typeof createRouter>;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
 /** What a request asks for: the path, its route, and the query with its question mark. */
-interface Target {
+interface RequestTarget {
   readonly path: string;
   readonly match: Match | undefined;
   readonly search: string;
 }
 
 /** Reads the target of a request; one in absolute form (RFC 9112 §3.2.2) counts as its path. */
-function toTarget({ findRoute }: Parts, { url = '/' }: IncomingMessage): Target {
+function toTarget({ findRoute }: Parts, { url = '/' }: IncomingMessage): RequestTarget {
   const [given] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
   const path = given || '/';
   return { path, match: findRoute(path), search: /\?.*/.exec(url)?.[0] ?? '' };
 }
 
-const isReading = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
+const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
 
 /** Asks the route of a path; an error of it is an answer too. */
-async function ask(
+async function callRoute(
   { log }: Parts,
-  { req: request, record }: Exchange,
-  { match, search }: Target,
-): Promise<Answer> {
-  if (!match) return errorAnswer(new StoreError('NOT_FOUND'));
+  { req: request, requestLog }: Exchange,
+  { match, search }: RequestTarget,
+): Promise<RouteResponse> {
+  if (!match) return errorResponse(new StoreError('NOT_FOUND'));
   const { route, parameters } = match;
-  if (!isReading(request)) {
-    const refusal = errorAnswer(new StoreError('METHOD_NOT_ALLOWED'));
-    return withHead({ ...refusal, headers: { Allow: ALLOWED } }, route.head);
+  if (!isGetOrHead(request)) {
+    const refusal = errorResponse(new StoreError('METHOD_NOT_ALLOWED'));
+    return withHead({ ...refusal, headers: { Allow: ALLOWED_METHODS } }, route.head);
   }
   const query = new URLSearchParams(search);
   try {
     return withHead(await route.get({ parameters, query, headers: request.headers }), route.head);
   } catch (error) {
     const storeError = toStoreError(error);
-    logCause(log, record, storeError);
-    return withHead(errorAnswer(storeError), route.head);
+    logCause(log, requestLog, storeError);
+    return withHead(errorResponse(storeError), route.head);
   }
 }
 
 /** The path of a request as its route has it, so that callers can't make up ever new ones. */
-const routeOf = ({ path, match }: Target): string =>
+const routeOf = ({ path, match }: RequestTarget): string =>
   path === '/graphql' ? path : (match?.route.path ?? 'other');
 
 const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
 
 /** Whether a person looks at /graphql: who would rather have HTML than any answer of GraphQL. */
 const isGraphiqlRequest = (request: IncomingMessage): boolean =>
-  isReading(request) && new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
+  isGetOrHead(request) && new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
 
 /** Why a request is refused whatever it asks for. */
-function findRefusal(
+function findRejection(
   { config }: Parts,
   { httpVersion, headers, url = '/' }: IncomingMessage,
 ): StoreError | undefined {
@@ -110,18 +115,18 @@ function findRefusal(
   return new StoreError('URI_TOO_LONG', `The URL can have at most ${maxUrlBytes} bytes.`);
 }
 
-async function respond(parts: Parts, exchange: Exchange, target: Target): Promise<void> {
-  const { req: request, res: response, record } = exchange;
-  const refusal = findRefusal(parts, request);
+async function respond(parts: Parts, exchange: Exchange, target: RequestTarget): Promise<void> {
+  const { req: request, res: response, requestLog } = exchange;
+  const refusal = findRejection(parts, request);
   if (refusal || target.path !== '/graphql') {
     const answer = refusal
-      ? withHead(errorAnswer(refusal), target.match?.route.head)
-      : await ask(parts, exchange, target);
-    if (answer.code) noteCode(record, answer.code);
-    return send(request, response, answer);
+      ? withHead(errorResponse(refusal), target.match?.route.head)
+      : await callRoute(parts, exchange, target);
+    if (answer.code) addErrorCode(requestLog, answer.code);
+    return writeResponse(request, response, answer);
   }
   if (parts.config.graphiql && isGraphiqlRequest(request)) {
-    return send(request, response, await parts.graphiql(request));
+    return writeResponse(request, response, await parts.graphiql(request));
   }
   const type = plainTypeOf(request);
   if (type) return parts.post(exchange, type);
@@ -132,11 +137,15 @@ async function respond(parts: Parts, exchange: Exchange, target: Target): Promis
   // Yoga builds a URL of both, and shows its stack to the caller where that fails.
   request.url = target.path + target.search;
   request.headers.host = 'localhost';
-  await parts.graphql(request, response, { record });
+  await parts.graphql(request, response, { requestLog });
 }
 
 /** Counts a request and writes its line when it has ended. */
-function watchEnd({ log, metrics }: Parts, { req, res, record }: Exchange, target: Target): void {
+function watchEnd(
+  { log, metrics }: Parts,
+  { req, res, requestLog }: Exchange,
+  target: RequestTarget,
+): void {
   const start = performance.now();
   // A HEAD becomes a GET on its way.
   const { method } = req;
@@ -145,8 +154,8 @@ function watchEnd({ log, metrics }: Parts, { req, res, record }: Exchange, targe
     const route = routeOf(target);
     const status = res.writableFinished ? res.statusCode : 'aborted';
     metrics.observeRequest({ method, route, status }, ms);
-    const level = target.match?.route.isAside ? 'debug' : 'info';
-    logRequest(log, record, { level, method, route, status, ms });
+    const level = target.match?.route.isAuxiliary ? 'debug' : 'info';
+    writeRequestLog(log, requestLog, { level, method, route, status, ms });
   });
 }
 
@@ -161,7 +170,7 @@ export interface Gateway {
 function createHttpServer(
   config: Config,
   listener: (request: IncomingMessage, response: ServerResponse) => void,
-  { refuse, refuseFor }: Refuser,
+  { reject, rejectFor }: ClientErrorHandler,
 ): Server {
   const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const options = {
@@ -177,8 +186,8 @@ function createHttpServer(
     // without a listener ends the process. Nothing is left to do for a caller whose connection broke.
     .on('connection', (socket) => socket.on('error', () => {}))
     .on('checkExpectation', listener)
-    .on('connect', (_request, socket) => refuse('METHOD_NOT_ALLOWED', socket))
-    .on('clientError', refuseFor);
+    .on('connect', (_request, socket) => reject('METHOD_NOT_ALLOWED', socket))
+    .on('clientError', rejectFor);
   // Drops clients that stop reading, as unsent data is held in memory. Longer than every other
   // timeout, so that those fire first.
   server.timeout =
@@ -188,12 +197,11 @@ function createHttpServer(
 
 /** Creates the gateway: GraphQL and GraphiQL at /graphql, routes.ts everywhere else. */
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
-  const stopping: Stopping = { now: false };
+  const stopping: ShutdownState = { now: false };
   const metrics = createMetrics(db.poolUse);
   const context: Context = {
-    db,
-    loaders: createLoaders(db, metrics, config.limits.maxListSize),
-    identify: createIdentify(config.auth),
+    store: { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch },
+    authenticate: createAuthenticate(config.auth),
   };
   const graphql = createGraphqlHandler(context, config, log, metrics);
   const parts: Parts = {
@@ -206,7 +214,7 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     log,
   };
   const share = createCors(config);
-  const refuser = createRefuser(log);
+  const refuser = createClientErrorHandler(log);
   const unsent = createUnsentLimit(config.limits.maxUnsentBytes, (connection) => {
     log.warn('A slow reader was cut off: too much waits for all of them.');
     connection.destroy();
@@ -216,15 +224,15 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     response.setHeader(...NO_SNIFFING);
     refuser.watch(request, response);
     const target = toTarget(parts, request);
-    const record: RequestRecord = { id: requestIdOf(request.headers) };
-    response.setHeader('X-Request-Id', record.id);
-    const exchange = { req: request, res: response, record };
+    const requestLog: RequestLog = { id: requestIdOf(request.headers) };
+    response.setHeader('X-Request-Id', requestLog.id);
+    const exchange = { req: request, res: response, requestLog };
     watchEnd(parts, exchange, target);
     unsent.watch(response);
     const cutOff = (error: unknown): void => {
       // Nothing can be said any more: the answer has begun, or its reader is gone.
       if (!request.destroyed) {
-        log.error({ err: error, requestId: record.id }, 'An answer was cut off.');
+        log.error({ err: error, requestId: requestLog.id }, 'An answer was cut off.');
       }
       response.destroy();
     };
@@ -237,6 +245,6 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
   return {
     server,
     stop: (stopAccepting = () => stopListening(server)) =>
-      stopServer({ server, sockets, stopAccepting, stopping }, config, log),
+      shutDown({ server, sockets, stopAccepting, stopping }, config, log),
   };
 }

@@ -15,7 +15,7 @@ const MAX_QUIET_MS = 0.3;
 const ignore = (): void => {};
 
 /** Whether the gateway is stopping: one that is answers /ready with 503. */
-export interface Stopping {
+export interface ShutdownState {
   now: boolean;
 }
 
@@ -65,7 +65,7 @@ interface Stoppable {
   readonly sockets: ReadonlySet<Socket>;
   /** Ends the taking of connections; every one that was taken before is in `sockets` then. */
   readonly stopAccepting: () => Promise<void>;
-  readonly stopping: Stopping;
+  readonly stopping: ShutdownState;
 }
 
 /**
@@ -74,7 +74,7 @@ interface Stoppable {
  * any more. Each open one gets the answer that it waits for until the deadline; one that has sent
  * nothing has a second to do so.
  */
-export async function stopServer(
+export async function shutDown(
   { server, sockets, stopAccepting, stopping }: Stoppable,
   { stopDelayMs, stopTimeoutMs }: Config,
   log: Log,

@@ -18,7 +18,7 @@ export interface PoolUse {
 }
 
 /** How a request ended. */
-interface Ending {
+interface RequestEnd {
   readonly method: string | undefined;
   /** The template of its path. */
   readonly route: string;
@@ -30,9 +30,9 @@ export interface Metrics {
   /** Counts one call of each operation: method and path template, or a schema coordinate. */
   readonly countCalls: (operations: Iterable<string>, headers: IncomingHttpHeaders) => void;
   /** Takes how a request ended, and how many milliseconds that took. */
-  readonly observeRequest: (ending: Ending, ms: number) => void;
-  /** Gives what takes the size of each batch of a loader. */
-  readonly batchesOf: (loader: string) => (size: number) => void;
+  readonly observeRequest: (ending: RequestEnd, ms: number) => void;
+  /** Observes the size of a batch of a loader. */
+  readonly observeBatch: (loader: string, size: number) => void;
   /** Everything to show: this gateway's registry and that of the process. */
   readonly registries: readonly Registry[];
 }
@@ -42,7 +42,7 @@ const UNKNOWN = 'unknown';
 const PRODUCT = /^[\w!#$%&'*+.^`|~-]+/;
 
 /** The name by which a caller goes: its own, that of its program, or `unknown`. */
-function nameOf(headers: IncomingHttpHeaders): string {
+function callerNameOf(headers: IncomingHttpHeaders): string {
   const given = headers['apollographql-client-name'];
   const name = typeof given === 'string' ? given.trim() : '';
   const chosen = name || PRODUCT.exec(headers['user-agent'] ?? '')?.[0] || UNKNOWN;
@@ -53,7 +53,7 @@ function nameOf(headers: IncomingHttpHeaders): string {
 function createCallerNames(): (headers: IncomingHttpHeaders) => string {
   const known = new Set<string>();
   return (headers) => {
-    const name = nameOf(headers);
+    const name = callerNameOf(headers);
     if (name === UNKNOWN || known.has(name)) return name;
     if (known.size >= MAX_CALLERS) return 'other';
     known.add(name);
@@ -126,7 +126,7 @@ export function createMetrics(poolUse?: () => PoolUse): Metrics {
       const known = METHODS.has(method) ? method : 'other';
       requests.observe({ method: known, route, status }, ms / 1000);
     },
-    batchesOf: (loader) => (size) => batches.observe({ loader }, size),
+    observeBatch: (loader, size) => batches.observe({ loader }, size),
     registries: [registry, processMetrics()],
   };
 }

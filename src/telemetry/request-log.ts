@@ -7,7 +7,7 @@ import type { ErrorCode, StoreError } from '../contract/errors.ts';
 import type { Log } from './log.ts';
 
 /** What is known of a request, for its line in the log; each part is set by who learns it. */
-export interface RequestRecord {
+export interface RequestLog {
   /** Names the request to its caller and in the log. */
   readonly id: string;
   /** The name of its operation of GraphQL, at most 100 characters. */
@@ -20,7 +20,7 @@ export interface RequestRecord {
 }
 
 /** How a request ended. */
-interface Ending {
+interface RequestEnd {
   readonly method: string | undefined;
   /** The template of its path: the path itself, as the query, may hold values. */
   readonly route: string;
@@ -42,8 +42,8 @@ export function requestIdOf({ 'x-request-id': given, traceparent }: IncomingHttp
 }
 
 /** Takes note of the code of an error that a caller is told. */
-export function noteCode(record: RequestRecord, code: ErrorCode): void {
-  (record.codes ??= new Set()).add(code);
+export function addErrorCode(requestLog: RequestLog, code: ErrorCode): void {
+  (requestLog.codes ??= new Set()).add(code);
 }
 
 /** Where an error is in an answer of GraphQL, and how many fields failed with it. */
@@ -55,7 +55,7 @@ interface FailedFields {
 /** Logs the cause of an error that is not the caller's fault. */
 export function logCause(
   log: Log,
-  { id }: RequestRecord,
+  { id }: RequestLog,
   error: StoreError,
   failed?: FailedFields,
 ): void {
@@ -64,10 +64,10 @@ export function logCause(
 }
 
 /** Writes the line of a request that has ended. Nothing in it is a value of the caller's or the store's. */
-export function logRequest(log: Log, record: RequestRecord, ending: Ending): void {
+export function writeRequestLog(log: Log, requestLog: RequestLog, ending: RequestEnd): void {
   const { level, method, route, status, ms } = ending;
   if (!log.isLevelEnabled(level)) return;
-  const { id, operationName, operationType, cost, codes } = record;
+  const { id, operationName, operationType, cost, codes } = requestLog;
   const line = {
     requestId: id,
     traceId: trace.getActiveSpan()?.spanContext().traceId,

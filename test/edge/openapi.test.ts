@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { createIdentify } from '../../src/auth/tokens.ts';
+import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { REST_LIFECYCLES } from '../../src/contract/lifecycle.ts';
-import { createLoaders } from '../../src/store/loaders.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createRoutes } from '../../src/server/routes.ts';
 import { type OpenApi, openApiOf, plant } from '../support/documented.ts';
@@ -76,9 +75,8 @@ describe('the document', () => {
     const { paths } = await readDocument();
     const metrics = createMetrics();
     const context = {
-      db: gateway.db,
-      loaders: createLoaders(gateway.db, metrics, 100),
-      identify: createIdentify(undefined),
+      store: { db: gateway.db, maxPage: 100, observeBatch: metrics.observeBatch },
+      authenticate: createAuthenticate(undefined),
     };
     const routes = createRoutes(context, readConfig({}), { now: false }, metrics);
     const operations = routes.filter(({ head }) => head !== undefined);

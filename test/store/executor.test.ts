@@ -11,14 +11,13 @@ import {
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { createIdentify } from '../../src/auth/tokens.ts';
+import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { useClientErrors } from '../../src/graphql/errors.ts';
 import { useDeprecations } from '../../src/graphql/plugins/use-deprecations.ts';
-import { createLoaders } from '../../src/store/loaders.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import type { RequestRecord } from '../../src/telemetry/request-log.ts';
+import type { RequestLog } from '../../src/telemetry/request-log.ts';
 import { fillStore, openFaulty, spoilRows } from '../support/faulty-store.ts';
 import {
   type ClientError,
@@ -60,12 +59,11 @@ const toAsk =
 /** The same gateway, but for HTTP itself and for the executor: that is graphql-js's own. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
-  const yoga = createYoga<{ record: RequestRecord }>({
+  const yoga = createYoga<{ requestLog: RequestLog }>({
     schema: executed,
     context: async () => ({
-      db,
-      loaders: createLoaders(db, createMetrics(), 100),
-      caller: await createIdentify(undefined)({}),
+      store: { db, maxPage: 100, observeBatch: createMetrics().observeBatch },
+      caller: await createAuthenticate(undefined)({}),
     }),
     plugins: [
       { onExecute: (event) => event.setExecuteFn(execute) } satisfies Plugin,
@@ -76,7 +74,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
     maskedErrors: false,
   });
   return toAsk((init) =>
-    yoga.fetch('http://localhost/graphql', init, { record: { id: 'reference' } }),
+    yoga.fetch('http://localhost/graphql', init, { requestLog: { id: 'reference' } }),
   );
 }
 

@@ -47,7 +47,7 @@ declare module 'graphql' {
 }
 
 /** Whether a field reads the store: one of Query, and one that leads from a row to others. */
-function isReading(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
+function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   const parent = typeInfo.getParentType();
   const field = typeInfo.getFieldDef();
   if (!parent || !field || field.name.startsWith('__') || isIntrospectionType(parent)) return false;
@@ -73,7 +73,7 @@ function createVisitor(
   return {
     Field: () => {
       if (typeInfo.getParentType() === root) used.roots.add(fieldAt());
-      used.reads ||= isReading(schema, typeInfo);
+      used.reads ||= readsStore(schema, typeInfo);
       see(typeInfo.getFieldDef(), fieldAt());
     },
     Argument: ({ name }) => {

@@ -4,7 +4,7 @@ import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Limits } from '../../config/config.ts';
 import type { Exchange } from '../../context.ts';
 import { StoreError } from '../../contract/errors.ts';
-import { toFailure } from '../errors.ts';
+import { toExecutionError } from '../errors.ts';
 import { isLargerThan } from '../analysis/size.ts';
 import { estimate } from '../analysis/estimate.ts';
 
@@ -34,10 +34,10 @@ export function useCost({ maxCost, maxListSize, maxAnswerBytes }: Limits): Plugi
       if (!operation) return undefined;
       const asked = { schema, document, operation };
       const { cost: requested, bytes } = estimate(asked, variableValues ?? {}, maxListSize);
-      contextValue.record.cost = requested;
+      contextValue.requestLog.cost = requested;
       const cost: Cost = { requested, allowed: maxCost };
       const reject = (error: StoreError): void =>
-        setResultAndStopExecution({ errors: [toFailure(error)], extensions: { cost } });
+        setResultAndStopExecution({ errors: [toExecutionError(error)], extensions: { cost } });
       if (requested > maxCost) return reject(tooCostly(cost));
       const mayBeTooLarge = bytes > maxAnswerBytes;
       if (mayBeTooLarge && operation.operation === OperationTypeNode.MUTATION) {
@@ -49,7 +49,10 @@ export function useCost({ maxCost, maxListSize, maxAnswerBytes }: Limits): Plugi
         onExecuteDone: ({ result, setResult }) => {
           if (isAsyncIterable(result)) return;
           if (mayBeTooLarge && isLargerThan(result.data, maxAnswerBytes)) {
-            setResult({ errors: [toFailure(tooLarge(maxAnswerBytes))], extensions: { cost } });
+            setResult({
+              errors: [toExecutionError(tooLarge(maxAnswerBytes))],
+              extensions: { cost },
+            });
           } else if (reports) {
             setResult({ ...result, extensions: { ...result.extensions, cost } });
           }

@@ -15,7 +15,7 @@ import type { Plugin } from 'graphql-yoga';
 
 import type { Config, Limits } from '../../config/config.ts';
 import { InvalidInput, type Issue, StoreError } from '../../contract/errors.ts';
-import { toFailure } from '../errors.ts';
+import { toExecutionError } from '../errors.ts';
 import { add, createFold } from '../analysis/fragments.ts';
 
 /** How many errors a document, or its variables, can get: a caller mends one at a time. */
@@ -155,7 +155,7 @@ export function validateWithin(
 ): readonly GraphQLError[] {
   return descend(() => {
     const excess = findExcess(document, limits);
-    if (excess) return [toFailure(excess)];
+    if (excess) return [toExecutionError(excess)];
     const rules = introspection ? specifiedRules : WITHOUT_INTROSPECTION;
     return validate(schema, document, rules, { maxErrors: MAX_ERRORS });
   });

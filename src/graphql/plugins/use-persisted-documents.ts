@@ -22,19 +22,25 @@ interface Given extends GraphQLParams {
   readonly id?: unknown;
 }
 
-const isId = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isNonEmptyString = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '';
 
 /** The id of the document that is asked for; undefined where there is none, or no string. */
 export function documentIdOf({ documentId, extensions, doc_id, id }: Given): string | undefined {
   const hash: unknown = extensions?.['persistedQuery']?.sha256Hash;
-  return [documentId, isId(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(isId);
+  return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(
+    isNonEmptyString,
+  );
 }
 
 /**
  * Finds the document of a request, by its id or as its text. An id of the manifest goes before any
  * text; in mode `automatic` a text that comes with its hash is kept for whoever sends the hash alone.
  */
-export function useDocuments(mode: Config['documents'], manifest: Manifest | undefined): Plugin {
+export function usePersistedDocuments(
+  mode: Config['documents'],
+  manifest: Manifest | undefined,
+): Plugin {
   const kept =
     mode === 'automatic'
       ? new LRUCache<string, string>({

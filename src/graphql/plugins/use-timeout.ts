@@ -1,10 +1,10 @@
 import type { Plugin } from 'graphql-yoga';
 
 import { StoreError } from '../../contract/errors.ts';
-import { toFailure } from '../errors.ts';
+import { toExecutionError } from '../errors.ts';
 
 /** Answers SERVICE_UNAVAILABLE to an operation that takes longer; what it began may still be done. */
-export function useDeadline(timeoutMs: number): Plugin {
+export function useTimeout(timeoutMs: number): Plugin {
   const tooLate = new StoreError(
     'SERVICE_UNAVAILABLE',
     `The operation took longer than ${timeoutMs} ms; what it changes may still be changed.`,
@@ -14,7 +14,7 @@ export function useDeadline(timeoutMs: number): Plugin {
       setExecuteFn(async (args) => {
         let timer: NodeJS.Timeout | undefined;
         const late = new Promise((resolve) => {
-          timer = setTimeout(() => resolve({ errors: [toFailure(tooLate)] }), timeoutMs);
+          timer = setTimeout(() => resolve({ errors: [toExecutionError(tooLate)] }), timeoutMs);
         });
         try {
           return await Promise.race([executeFn(args), late]);

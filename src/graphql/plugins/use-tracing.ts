@@ -8,12 +8,12 @@ import {
 import { type ExecutionResult, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
-import { nameOf } from './use-request-log.ts';
+import { operationNameOf } from './use-request-log.ts';
 
 /** As the conventions have it, but without the document, which may hold values. */
 const attributesOf = (operation: OperationDefinitionNode): Attributes => ({
   'graphql.operation.type': operation.operation,
-  'graphql.operation.name': nameOf(operation),
+  'graphql.operation.name': operationNameOf(operation),
 });
 
 /**

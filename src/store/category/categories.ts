@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { Database } from '../../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
 import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
-import { type NamedWrite, writeOnce } from '../../database/idempotency.ts';
+import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
+import { byId, pagesOf, required } from '../../database/loaders.ts';
 import { containsText, nameKey } from '../../database/text.ts';
 import { CategoryInUse, CategoryNotFound } from '../../contract/errors.ts';
 import {
@@ -28,8 +29,8 @@ const CategoryFilter = z.object({ name: NamePart.nullish() });
 
 const COLUMNS = Prisma.sql`id, name, description`;
 
-/** Categories, for paging through. */
-export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
+/** The list of categories. */
+const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
   from: Prisma.sql`categories`,
   columns: COLUMNS,
   id: { sql: Prisma.sql`id`, of: (category) => category.id },
@@ -42,15 +43,18 @@ export const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>
   isSearch: ({ name }) => name != null,
 };
 
-export function categoriesByIds(db: Database, ids: readonly bigint[]): Promise<Category[]> {
-  return db.query(Prisma.sql`select ${COLUMNS} from categories where id = any(${ids}::bigint[])`);
-}
+const categoriesByIds = (db: Database, ids: readonly bigint[]): Promise<Category[]> =>
+  db.query(Prisma.sql`select ${COLUMNS} from categories where id = any(${ids}::bigint[])`);
+
+export const categoryById = byId('category', categoriesByIds, ({ id }) => id);
+export const categoryOf = required(categoryById, (id) => new CategoryNotFound(id));
+export const categoryPages = pagesOf(categoryListing);
 
 /** @throws InvalidInput, IdempotencyConflict */
 export async function createCategory(
   db: Database,
   input: Unchecked<typeof NewCategory>,
-  write: NamedWrite,
+  write: CallerKey,
 ): Promise<Category> {
   const data = parse(NewCategory, input, 'input');
   const request = { ...write, operation: 'createCategory', input: data };

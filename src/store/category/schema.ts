@@ -9,7 +9,13 @@ import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { rootConnection, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/idempotency.ts';
 import { parseId } from '../../contract/values.ts';
-import { createCategory, deleteCategory, updateCategory } from './categories.ts';
+import {
+  categoryById,
+  categoryPages,
+  createCategory,
+  deleteCategory,
+  updateCategory,
+} from './categories.ts';
 
 export const Category = builder.prismaObject('Category', {
   description: 'A kind of pet.',
@@ -67,7 +73,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'One category; null where there is none.',
     args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
-    resolve: (_root, { id }, { loaders }) => loaders.category.load(parseId(id, 'id')),
+    resolve: (_root, { id }, { store }) => categoryById.load(store, parseId(id, 'id')),
   }),
   categories: t.connection(
     {
@@ -77,7 +83,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: CategoryFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: CategorySort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, context) => rootConnection(context, context.loaders.categories, args),
+      resolve: (_root, args, context) => rootConnection(context, categoryPages, args),
     },
     CategoryConnection,
   ),
@@ -93,8 +99,8 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewCategory, required: true, description: 'What to make.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { db, caller }) =>
-      createCategory(db, input, { key, caller: caller.subject }),
+    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
+      createCategory(store.db, input, { key, caller: caller.subject }),
   }),
   updateCategory: t.field({
     type: Category,
@@ -105,7 +111,7 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'Which category.' }),
       input: t.arg({ type: CategoryUpdate, required: true, description: 'What to change.' }),
     },
-    resolve: (_root, { id, input }, { db }) => updateCategory(db, id, input),
+    resolve: (_root, { id, input }, { store }) => updateCategory(store.db, id, input),
   }),
   deleteCategory: t.field({
     type: Category,
@@ -113,6 +119,6 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, CategoryNotFound, CategoryInUse] },
     args: { id: t.arg.id({ required: true, description: 'Which category.' }) },
-    resolve: (_root, { id }, { db }) => deleteCategory(db, id),
+    resolve: (_root, { id }, { store }) => deleteCategory(store.db, id),
   }),
 }));

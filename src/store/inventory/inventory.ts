@@ -4,6 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { isForeignKeyViolation } from '../../database/errors.ts';
 import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
 import type { Listing } from '../../database/listing.ts';
+import { byId, pagesOf } from '../../database/loaders.ts';
 import { PetNotFound, StaleInventory } from '../../contract/errors.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 import { parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
@@ -16,8 +17,8 @@ const InventoryFilter = z.object({
 
 const COLUMNS = Prisma.sql`pet_id as "petId", quantity`;
 
-/** Inventory entries, for paging through. */
-export const inventoryListing: Listing<
+/** The list of inventory entries. */
+const inventoryListing: Listing<
   InventoryItem,
   Unchecked<typeof InventoryFilter>,
   'PET_ID' | 'QUANTITY'
@@ -52,14 +53,13 @@ export const inventoryListing: Listing<
   isSearch: ({ status }) => status != null,
 };
 
-export function inventoryByPetIds(
-  db: Database,
-  petIds: readonly bigint[],
-): Promise<InventoryItem[]> {
-  return db.query(
+const inventoryByPetIds = (db: Database, petIds: readonly bigint[]): Promise<InventoryItem[]> =>
+  db.query(
     Prisma.sql`select ${COLUMNS} from inventory_items where pet_id = any(${petIds}::bigint[])`,
   );
-}
+
+export const inventoryByPetId = byId('inventoryItem', inventoryByPetIds, ({ petId }) => petId);
+export const inventoryPages = pagesOf(inventoryListing);
 
 /**
  * Sets the stock if it is the expected one, where no entry counts as none in stock.

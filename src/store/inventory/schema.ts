@@ -1,9 +1,10 @@
 import { InvalidId, InvalidInput, PetNotFound, StaleInventory } from '../../contract/errors.ts';
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { rootConnection, sortInput } from '../../builder/connections.ts';
+import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import { parseId } from '../../contract/values.ts';
-import { updateInventory } from './inventory.ts';
+import { inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
   description: 'How much there is of a pet.',
@@ -12,14 +13,14 @@ const InventoryItem = builder.prismaObject('InventoryItem', {
     pet: t.field({
       type: Pet,
       description: 'The pet.',
-      resolve: ({ petId }, _args, { loaders }) => loaders.petOf.load(petId),
+      resolve: ({ petId }, _args, { store }) => petOf.load(store, petId),
     }),
     quantity: t.exposeInt('quantity', { description: 'The units in stock, 0 or more.' }),
     status: t.field({
       type: PetStatus,
       description: "The pet's own status.",
       extensions: { ofOtherRow: true },
-      resolve: async ({ petId }, _args, { loaders }) => (await loaders.petOf.load(petId)).status,
+      resolve: async ({ petId }, _args, { store }) => (await petOf.load(store, petId)).status,
     }),
   }),
 });
@@ -59,7 +60,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The inventory entry of one pet; null where there is none.',
     args: { petId: t.arg.id({ required: true, description: 'The identifier of the pet.' }) },
-    resolve: (_root, { petId }, { loaders }) => loaders.inventoryItem.load(parseId(petId, 'petId')),
+    resolve: (_root, { petId }, { store }) => inventoryByPetId.load(store, parseId(petId, 'petId')),
   }),
   inventory: t.connection(
     {
@@ -72,7 +73,7 @@ builder.queryFields((t) => ({
           description: "In which order; by the pet's id by default.",
         }),
       },
-      resolve: (_root, args, context) => rootConnection(context, context.loaders.inventory, args),
+      resolve: (_root, args, context) => rootConnection(context, inventoryPages, args),
     },
     InventoryConnection,
   ),
@@ -83,7 +84,7 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
     type: InventoryItem,
     nullable: true,
     description: 'How much there is of it; null where that was never set.',
-    resolve: ({ id }, _args, { loaders }) => loaders.inventoryItem.load(id),
+    resolve: ({ id }, _args, { store }) => inventoryByPetId.load(store, id),
   }),
 );
 
@@ -100,7 +101,7 @@ builder.mutationFields((t) => ({
         description: 'The stock to find, none counting as 0: with any other nothing is changed.',
       }),
     },
-    resolve: (_root, { petId, input, expectedQuantity }, { db }) =>
-      updateInventory(db, petId, input, expectedQuantity),
+    resolve: (_root, { petId, input, expectedQuantity }, { store }) =>
+      updateInventory(store.db, petId, input, expectedQuantity),
   }),
 }));

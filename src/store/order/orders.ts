@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { Database, Session } from '../../database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
 import { type Order, type PetStatus, Prisma } from '../../database/generated/prisma/client.ts';
-import { type NamedWrite, writeOnce } from '../../database/idempotency.ts';
+import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
+import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
 import {
   InsufficientStock,
   InvalidInput,
@@ -26,8 +27,8 @@ const OrderFilter = z.object({ petId: Id.nullish(), complete: z.boolean().nullis
 const COLUMNS = Prisma.sql`id, pet_id as "petId", quantity, ship_date as "shipDate", complete`;
 const LATEST = 'infinity';
 
-/** Orders, for paging through. */
-export const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_DATE'> = {
+/** The list of orders. */
+const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_DATE'> = {
   from: Prisma.sql`orders`,
   columns: COLUMNS,
   id: { sql: Prisma.sql`id`, of: (order) => order.id },
@@ -56,14 +57,17 @@ export const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 
 };
 
 /** Orders belong to a pet. */
-export const ordersByPet: Parent<Order> = {
+const byPet: Parent<Order> = {
   sql: Prisma.sql`pet_id`,
   of: (order) => order.petId,
 };
 
-export function ordersByIds(db: Database, ids: readonly bigint[]): Promise<Order[]> {
-  return db.query(Prisma.sql`select ${COLUMNS} from orders where id = any(${ids}::bigint[])`);
-}
+const ordersByIds = (db: Database, ids: readonly bigint[]): Promise<Order[]> =>
+  db.query(Prisma.sql`select ${COLUMNS} from orders where id = any(${ids}::bigint[])`);
+
+export const orderById = byId('order', ordersByIds, ({ id }) => id);
+export const orderPages = pagesOf(orderListing);
+export const orderPagesByPet = pagesByParent('ordersByPet', orderListing, byPet);
 
 /** Orders as a JSON array, and where it ends. */
 export interface OrdersAsJson {
@@ -107,7 +111,7 @@ type Placement = { status: PetStatus; stock: number | null } & {
 export async function placeOrder(
   db: Database,
   input: Unchecked<typeof NewOrder>,
-  write: NamedWrite,
+  write: CallerKey,
 ): Promise<Order> {
   const order = parse(NewOrder, input, 'input');
   const request = { ...write, operation: 'placeOrder', input: order };

@@ -11,10 +11,19 @@ import {
 } from '../../contract/errors.ts';
 import { builder } from '../../builder/builder.ts';
 import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
+import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/idempotency.ts';
 import { parseId } from '../../contract/values.ts';
-import { cancelOrder, completeOrder, placeOrder, rescheduleOrder } from './orders.ts';
+import {
+  cancelOrder,
+  completeOrder,
+  orderById,
+  orderPages,
+  orderPagesByPet,
+  placeOrder,
+  rescheduleOrder,
+} from './orders.ts';
 
 const Order = builder.prismaObject('Order', {
   description: 'Units of a pet that somebody ordered. It is open until it is complete.',
@@ -24,7 +33,7 @@ const Order = builder.prismaObject('Order', {
     pet: t.field({
       type: Pet,
       description: 'The pet.',
-      resolve: ({ petId }, _args, { loaders }) => loaders.petOf.load(petId),
+      resolve: ({ petId }, _args, { store }) => petOf.load(store, petId),
     }),
     quantity: t.exposeInt('quantity', { description: 'The units ordered, 1 or more.' }),
     shipDate: t.expose('shipDate', {
@@ -69,7 +78,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'One order; null where there is none.',
     args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
-    resolve: (_root, { id }, { loaders }) => loaders.order.load(parseId(id, 'id')),
+    resolve: (_root, { id }, { store }) => orderById.load(store, parseId(id, 'id')),
   }),
   orders: t.connection(
     {
@@ -79,7 +88,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, context) => rootConnection(context, context.loaders.orders, args),
+      resolve: (_root, args, context) => rootConnection(context, orderPages, args),
     },
     OrderConnection,
   ),
@@ -95,7 +104,7 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
         orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
       },
       resolve: ({ id: parent }, args, context) =>
-        nestedConnection(context, context.loaders.ordersByPet, parent, args),
+        nestedConnection(context, orderPagesByPet, parent, args),
     },
     OrderConnection,
   ),
@@ -120,8 +129,8 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewOrder, required: true, description: 'What to order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { db, caller }) =>
-      placeOrder(db, input, { key, caller: caller.subject }),
+    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
+      placeOrder(store.db, input, { key, caller: caller.subject }),
   }),
   rescheduleOrder: t.field({
     type: Order,
@@ -135,7 +144,7 @@ builder.mutationFields((t) => ({
         description: 'The new date, or null for none; left out it is INVALID_INPUT.',
       }),
     },
-    resolve: (_root, { id, shipDate }, { db }) => rescheduleOrder(db, id, shipDate),
+    resolve: (_root, { id, shipDate }, { store }) => rescheduleOrder(store.db, id, shipDate),
   }),
   completeOrder: t.field({
     type: Order,
@@ -143,7 +152,7 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound] },
     args: { id: t.arg.id({ required: true, description: 'Which order.' }) },
-    resolve: (_root, { id }, { db }) => completeOrder(db, id),
+    resolve: (_root, { id }, { store }) => completeOrder(store.db, id),
   }),
   cancelOrder: t.field({
     type: Order,
@@ -151,6 +160,6 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded] },
     args: { id: t.arg.id({ required: true, description: 'Which order.' }) },
-    resolve: (_root, { id }, { db }) => cancelOrder(db, id),
+    resolve: (_root, { id }, { store }) => cancelOrder(store.db, id),
   }),
 }));

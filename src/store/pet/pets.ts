@@ -8,8 +8,9 @@ import {
   PetStatus,
   Prisma,
 } from '../../database/generated/prisma/client.ts';
-import { type NamedWrite, writeOnce } from '../../database/idempotency.ts';
+import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
+import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
 import { containsText, nameKey } from '../../database/text.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../../contract/errors.ts';
 import { Id, Name, NamePart, parse, parseId, type Unchecked } from '../../contract/values.ts';
@@ -35,8 +36,8 @@ export const hasStatus = (status: readonly PetStatus[]): Prisma.Sql =>
     ? Prisma.sql`pets.status = ${status[0]}::text::pet_status`
     : Prisma.sql`pets.status = any(${status}::text[]::pet_status[])`;
 
-/** Pets, for paging through. */
-export const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
+/** The list of pets. */
+const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
   from: Prisma.sql`pets`,
   columns: COLUMNS,
   id: { sql: Prisma.sql`id`, of: (pet) => pet.id },
@@ -54,7 +55,7 @@ export const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'
 };
 
 /** Pets belong to a category. */
-export const petsByCategory: Parent<Pet> = {
+const byCategory: Parent<Pet> = {
   sql: Prisma.sql`category_id`,
   of: (pet) => pet.categoryId,
 };
@@ -72,7 +73,7 @@ interface PetRow extends Pet {
  * statement and a wait. With `offset 0` each category is looked up; a join for any number of pets
  * would walk through the categories.
  */
-export async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCategory[]> {
+async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCategory[]> {
   const rows = await db.query<PetRow>(Prisma.sql`
     select pets.id, pets.name, pets.category_id as "categoryId", pets.status,
       category.name as "categoryName", category.description as "categoryDescription"
@@ -89,11 +90,16 @@ export async function petsByIds(db: Database, ids: readonly bigint[]): Promise<P
   }));
 }
 
+export const petById = byId('pet', petsByIds, ({ id }) => id);
+export const petOf = required(petById, (id) => new PetNotFound(id));
+export const petPages = pagesOf(petListing);
+export const petPagesByCategory = pagesByParent('petsByCategory', petListing, byCategory);
+
 /** @throws InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict */
 export async function createPet(
   db: Database,
   input: Unchecked<typeof NewPet>,
-  write: NamedWrite,
+  write: CallerKey,
 ): Promise<Pet> {
   const data = parse(NewPet, input, 'input');
   const request = { ...write, operation: 'createPet', input: data };

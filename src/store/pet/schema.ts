@@ -1,3 +1,4 @@
+import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
 import {
   CategoryNotFound,
@@ -11,7 +12,15 @@ import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/idempotency.ts';
 import { parseId } from '../../contract/values.ts';
-import { createPet, deletePet, type PetAndCategory, updatePet } from './pets.ts';
+import {
+  createPet,
+  deletePet,
+  type PetAndCategory,
+  petById,
+  petPages,
+  petPagesByCategory,
+  updatePet,
+} from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
   description: 'Where a pet is on its way to a new home. Any status may follow any other.',
@@ -31,8 +40,8 @@ export const Pet = builder.prismaObject('Pet', {
     category: t.field({
       type: Category,
       description: 'The category it belongs to.',
-      resolve: ({ category, categoryId }: PetAndCategory, _args, { loaders }) =>
-        category ?? loaders.categoryOf.load(categoryId),
+      resolve: ({ category, categoryId }: PetAndCategory, _args, { store }) =>
+        category ?? categoryOf.load(store, categoryId),
     }),
     status: t.expose('status', { type: PetStatus, description: 'Whether it can be ordered.' }),
   }),
@@ -92,7 +101,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'One pet; null where there is none.',
     args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
-    resolve: (_root, { id }, { loaders }) => loaders.pet.load(parseId(id, 'id')),
+    resolve: (_root, { id }, { store }) => petById.load(store, parseId(id, 'id')),
   }),
   pets: t.connection(
     {
@@ -102,7 +111,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
         orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
       },
-      resolve: (_root, args, context) => rootConnection(context, context.loaders.pets, args),
+      resolve: (_root, args, context) => rootConnection(context, petPages, args),
     },
     PetConnection,
   ),
@@ -118,7 +127,7 @@ builder.prismaObjectField('Category', 'pets', (t) =>
         orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
       },
       resolve: ({ id: parent }, args, context) =>
-        nestedConnection(context, context.loaders.petsByCategory, parent, args),
+        nestedConnection(context, petPagesByCategory, parent, args),
     },
     PetConnection,
   ),
@@ -134,8 +143,8 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewPet, required: true, description: 'What to make.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { db, caller }) =>
-      createPet(db, input, { key, caller: caller.subject }),
+    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
+      createPet(store.db, input, { key, caller: caller.subject }),
   }),
   updatePet: t.field({
     type: Pet,
@@ -146,7 +155,7 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'Which pet.' }),
       input: t.arg({ type: PetUpdate, required: true, description: 'What to change.' }),
     },
-    resolve: (_root, { id, input }, { db }) => updatePet(db, id, input),
+    resolve: (_root, { id, input }, { store }) => updatePet(store.db, id, input),
   }),
   deletePet: t.field({
     type: Pet,
@@ -154,6 +163,6 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, PetNotFound, PetInUse] },
     args: { id: t.arg.id({ required: true, description: 'Which pet.' }) },
-    resolve: (_root, { id }, { db }) => deletePet(db, id),
+    resolve: (_root, { id }, { store }) => deletePet(store.db, id),
   }),
 }));

@@ -1,0 +1,174 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import DataLoader from 'dataloader';
+import type { LimitFunction } from 'p-limit';
+
+import type { Database } from './database.ts';
+import type { ListArguments, Listing, Parent } from './listing.ts';
+import { checkPage, countRows, countRowsOf, loadPage, loadPages, type Page } from './pages.ts';
+
+/** What loaders read from. One object for the life of a gateway. */
+export interface Store {
+  readonly db: Database;
+  /** The largest page that a caller may request. */
+  readonly maxPage: number;
+  /** Called with the size of each batch of a loader. */
+  readonly observeBatch: (loader: string, size: number) => void;
+}
+
+// Loaders are shared by all requests. A batch is what was requested during one turn of the event
+// loop, by any request: under load many requests share a statement, and an idle server does not wait.
+// Nothing is cached, so nothing is ever stale: a statement begins after every request that shares it.
+// Equal keys of one batch are read once.
+const SHARED = {
+  cache: false,
+  batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
+} as const;
+
+/** Loads the value of a key from a store, in a batch with others. */
+export interface Loader<Key, Value> {
+  readonly load: (store: Store, key: Key) => Promise<Value>;
+}
+
+/** Creates something once for each store. */
+function perStore<Value>(create: (store: Store) => Value): (store: Store) => Value {
+  const values = new WeakMap<Store, Value>();
+  return (store) => {
+    const known = values.get(store);
+    if (known !== undefined) return known;
+    const value = create(store);
+    values.set(store, value);
+    return value;
+  };
+}
+
+/** Defines a loader of rows by their id; null if a row does not exist. */
+export function byId<Row>(
+  name: string,
+  read: (db: Database, ids: readonly bigint[]) => Promise<Row[]>,
+  idOf: (row: Row) => bigint,
+): Loader<bigint, Row | null> {
+  const loaderOf = perStore(
+    ({ db, observeBatch }) =>
+      new DataLoader<bigint, Row | null>(async (ids) => {
+        observeBatch(name, ids.length);
+        const rows = await read(db, [...new Set(ids)]);
+        const rowOf = new Map(rows.map((row) => [idOf(row), row]));
+        return ids.map((id) => rowOf.get(id) ?? null);
+      }, SHARED),
+  );
+  return { load: (store, id) => loaderOf(store).load(id) };
+}
+
+/** The same loader for rows that have to exist; it rejects with `missing(id)` if one does not. */
+export const required = <Row>(
+  { load }: Loader<bigint, Row | null>,
+  missing: (id: bigint) => Error,
+): Loader<bigint, Row> => ({
+  load: async (store, id) => {
+    const row = await load(store, id);
+    if (row === null) throw missing(id);
+    return row;
+  },
+});
+
+/** Loads a list or a count. A statement that requests share waits in the limit of the first of them. */
+interface ListLoader<Key, Value> {
+  readonly load: (store: Store, key: Key, limit: LimitFunction) => Promise<Value>;
+}
+
+/** The arguments of a field of one parent. */
+interface OfParent<Args> {
+  readonly parent: bigint;
+  readonly args: Args;
+}
+
+/** Defines a loader for parents: all parents with equal arguments share a batch. */
+function byParent<Args, Value>(
+  name: string,
+  read: (store: Store, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
+): ListLoader<OfParent<Args>, Value> {
+  const batchesOf = perStore(() => new Map<string, DataLoader<bigint, Value>>());
+  const startBatch = (
+    store: Store,
+    signature: string,
+    args: Args,
+    limit: LimitFunction,
+  ): DataLoader<bigint, Value> => {
+    const batches = batchesOf(store);
+    const batch = new DataLoader<bigint, Value>(async (ids) => {
+      batches.delete(signature);
+      store.observeBatch(name, ids.length);
+      const valueOf = await limit(read, store, [...new Set(ids)], args);
+      return ids.map((id) => valueOf.get(id) ?? new Error(`Nothing was loaded for ${id}.`));
+    }, SHARED);
+    batches.set(signature, batch);
+    return batch;
+  };
+  return {
+    load: (store, { parent, args }, limit) => {
+      const signature = JSON.stringify([args]);
+      const batch = batchesOf(store).get(signature) ?? startBatch(store, signature, args, limit);
+      return batch.load(parent);
+    },
+  };
+}
+
+/** Defines a loader that reads once for all requests with equal arguments. */
+function byArguments<Args, Value>(
+  read: (store: Store, args: Args) => Promise<Value>,
+): ListLoader<Args, Value> {
+  const pendingOf = perStore(() => new Map<string, Promise<Value>>());
+  return {
+    load: (store, args, limit) => {
+      const pending = pendingOf(store);
+      const signature = JSON.stringify([args]);
+      const readNextTurn = async (): Promise<Value> => {
+        await nextTurn();
+        pending.delete(signature);
+        return limit(read, store, args);
+      };
+      const value = pending.get(signature) ?? readNextTurn();
+      pending.set(signature, value);
+      return value;
+    },
+  };
+}
+
+/** Loads pages and counts of a list. */
+export interface Pages<Row, Filter, Field extends string> {
+  readonly pages: ListLoader<ListArguments<Filter, Field>, Page<Row>>;
+  readonly counts: ListLoader<Filter | null | undefined, number>;
+}
+
+/** Defines the loaders of a list. */
+export const pagesOf = <Row, Filter, Field extends string>(
+  listing: Listing<Row, Filter, Field>,
+): Pages<Row, Filter, Field> => ({
+  pages: byArguments(async ({ db, maxPage }, args) => {
+    checkPage(args, maxPage);
+    return loadPage(db, listing, args);
+  }),
+  counts: byArguments(({ db }, filter) => countRows(db, listing, filter)),
+});
+
+/** Loads pages and counts of the rows that belong to a parent. */
+export interface PagesByParent<Row, Filter, Field extends string> {
+  readonly pages: ListLoader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
+  readonly counts: ListLoader<OfParent<Filter | null | undefined>, number>;
+}
+
+/** Defines the loaders of the rows that belong to a parent. */
+export const pagesByParent = <Row, Filter, Field extends string>(
+  name: string,
+  listing: Listing<Row, Filter, Field>,
+  parent: Parent<Row>,
+): PagesByParent<Row, Filter, Field> => ({
+  pages: byParent(`${name}.pages`, async ({ db, maxPage }, ids, args) => {
+    checkPage(args, maxPage);
+    return loadPages(db, listing, parent, { ids, args });
+  }),
+  counts: byParent(`${name}.counts`, ({ db }, ids, filter) =>
+    countRowsOf(db, listing, parent, { ids, filter }),
+  ),
+});
