@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { openStore } from './open-store.ts';
 import { createHandover, isReady } from './handover.ts';
 import type { Log } from '../telemetry/log.ts';
-import { answerScrapes } from '../telemetry/cluster-metrics.ts';
+import { serveClusterMetrics } from '../telemetry/cluster-metrics.ts';
 import { announce, listen } from './serve.ts';
 
 // A worker that dies again and again must not keep the machine busy with starting it: the pause before
@@ -99,7 +99,7 @@ export async function startWorkers(config: Config, log: Log): Promise<() => Prom
   await db.close();
 
   const handover = createHandover();
-  answerScrapes();
+  serveClusterMetrics();
   const keeper = await keepWorkers(config, log);
   announce(await listen(handover.server, config), config, log);
 

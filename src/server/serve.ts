@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
 import { type Config, ConfigError } from '../config/config.ts';
-import { forgetOldKeys } from '../database/idempotency.ts';
+import { deleteOldKeys } from '../database/idempotency.ts';
 import { openStore } from './open-store.ts';
 import { leavePrimary, takeConnections } from './handover.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -56,7 +56,7 @@ export async function serve(config: Config, log: Log): Promise<() => Promise<voi
     log.warn({ err: error }, 'Prisma could not be made ready.');
   });
   const forgetting = setInterval(() => {
-    forgetOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
+    deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old idempotency keys could not be removed.'),
     );
   }, FORGET_EVERY_MS);
