@@ -1,63 +1,43 @@
-import type { IncomingMessage } from 'node:http';
-
 import type { ExecutionResult } from 'graphql';
-import { type FetchAPI, isAsyncIterable, processRegularResult } from 'graphql-yoga';
+import { isAsyncIterable } from 'graphql-yoga';
+import Negotiator from 'negotiator';
 
-import type { Config, Limits } from '../config/config.ts';
-import type { Exchange } from '../context.ts';
+import type { Config } from '../config/config.ts';
+import type { Context, Exchange } from '../context.ts';
+import { StoreError } from '../contract/errors.ts';
+import { errorResponse } from '../http/route.ts';
+import { writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { addErrorCode } from '../telemetry/request-log.ts';
 import { toClientResult, toExecutionError } from './errors.ts';
-import { readPost } from './params.ts';
-import type { GraphqlHandler } from './yoga.ts';
+import { readParams } from './params.ts';
+import { createExecutor, type Executor } from './yoga.ts';
 
-const LARGE_BYTES = 65_536;
+const JSON_RESPONSE = 'application/json; charset=utf-8';
+// The first is for callers that accept anything.
+const MEDIA_TYPES = [JSON_RESPONSE, 'application/graphql-response+json; charset=utf-8'];
 
-const JSON_TYPE = 'application/json';
-// Yoga takes the first of these that a caller lists.
-const LISTED_FIRST = /^application\/(graphql-response\+)?json(?=,|$)/;
+// Yoga's own plugins read nothing but the method.
+const URL_OF_ALL = 'http://localhost/graphql';
+const REQUESTS = {
+  GET: new Request(URL_OF_ALL),
+  POST: new Request(URL_OF_ALL, { method: 'POST' }),
+};
 
-/** The media type of the answer to a plain POST; undefined where that takes Yoga to find out. */
-export function plainTypeOf({ method, headers }: IncomingMessage): string | undefined {
-  if (method !== 'POST') return undefined;
-  const { accept = '*/*' } = headers;
-  return accept === '*/*' ? JSON_TYPE : LISTED_FIRST.exec(accept)?.[0];
-}
-
-interface PlainInit {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-}
-
-/** What an answer is written from, in place of a Response. */
-class PlainResponse {
-  readonly body: string;
-  readonly init: PlainInit;
-
-  constructor(body: string, init: PlainInit) {
-    this.body = body;
-    this.init = init;
-  }
-}
-
-// What Yoga's own plugins ask of the Request of an operation.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const POST = { method: 'POST' } as Request;
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const PLAIN = { Response: PlainResponse } as unknown as FetchAPI;
-
-/** Executes the operation of a POST as Yoga does: whatever goes wrong is a result too. */
+/** Executes the operation of a request; whatever fails is an error of the result. */
 async function execute(
-  yoga: GraphqlHandler,
-  limits: Limits,
+  executor: Executor,
   { req, res, requestLog }: Exchange,
+  search: string,
+  { limits }: Config,
 ): Promise<ExecutionResult> {
   try {
-    const params = await readPost(req, limits);
-    // Yoga adds to the context that it gets. A spread would make an object that V8 is slow with.
-    const result = await yoga.getResultForParams(
-      { params, request: POST },
-      { req, res, requestLog },
-    );
+    const params = await readParams(req, search, limits);
+    const request = req.method === 'POST' ? REQUESTS.POST : REQUESTS.GET;
+    // Yoga adds to this object. V8 is slow with one that is a copy by spread.
+    const context = { req, res, requestLog };
+    const result = await executor.getResultForParams({ params, request }, context);
     if (!result || isAsyncIterable(result)) throw new Error('The schema has no subscriptions.');
     return result;
   } catch (error) {
@@ -67,24 +47,41 @@ async function execute(
   }
 }
 
+/** Handles a request to /graphql; `search` is the query of its URL, with the question mark. */
+export type GraphqlEndpoint = (exchange: Exchange, search: string) => Promise<void>;
+
 /**
- * Makes what answers a POST from node:http to node:http, past Yoga's Request and Response, which take
- * longer than a small operation. Yoga's plugins, its executor and its rules for the answer stay.
+ * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST. Yoga executes, but its HTTP layer
+ * is not used: its Request and Response take longer than a small operation.
+ * @throws ConfigError if the manifest of trusted documents can't be used
  */
-export function createPostHandler(
-  yoga: GraphqlHandler,
+export function createGraphqlEndpoint(
+  context: Context,
   config: Config,
   log: Log,
-): (exchange: Exchange, type: string) => Promise<void> {
-  return async (exchange, type) => {
-    const { res, requestLog } = exchange;
-    const executed = await execute(yoga, config.limits, exchange);
-    const result = toClientResult(executed, config, log, requestLog);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const { body, init } = processRegularResult(result, PLAIN, type) as unknown as PlainResponse;
-    const bytes = Buffer.byteLength(body);
-    res.writeHead(init.status, { ...init.headers, 'Content-Length': bytes });
-    // Of a text that waits for a slow reader Node.js counts characters, not bytes.
-    res.end(bytes > LARGE_BYTES ? Buffer.from(body) : body);
+  metrics: Metrics,
+): GraphqlEndpoint {
+  const executor = createExecutor(context, config, log, metrics);
+  return async (exchange, search) => {
+    const { req, res, requestLog } = exchange;
+    // The response to the same GET may differ next time: a document may be unknown by its hash now.
+    if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
+    const type = new Negotiator(req).mediaType(MEDIA_TYPES);
+    if (!type) {
+      addErrorCode(requestLog, 'NOT_ACCEPTABLE');
+      return writeResponse(req, res, errorResponse(new StoreError('NOT_ACCEPTABLE')));
+    }
+    const result = await execute(executor, exchange, search, config);
+    const { body, status, headers } = toClientResult(result, {
+      introspection: config.introspection,
+      isJson: type === JSON_RESPONSE,
+      log,
+      requestLog,
+    });
+    return writeResponse(req, res, {
+      status,
+      headers: { ...headers, 'Content-Type': type },
+      body: JSON.stringify(body),
+    });
   };
 }

@@ -1,19 +1,11 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 
-import type { Config } from '../config/config.ts';
 import { toStoreError } from '../database/errors.ts';
 import { type ErrorCode, ERRORS, InputError, StoreError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
-/** Whether callers may know the schema. */
-type SchemaVisibility = Pick<Config, 'introspection'>;
-
 const isCode = (code: unknown): code is ErrorCode => typeof code === 'string' && code in ERRORS;
-
-/** Where in the document, and in the answer, something went wrong. */
-type ErrorLocation = Pick<GraphQLError, 'nodes' | 'path'>;
 
 // graphql-js says so, with the value, of what the store holds too; of the caller's without a path.
 const UNREPRESENTABLE = / cannot represent /;
@@ -60,12 +52,10 @@ function codeOf(error: GraphQLError): ErrorCode {
 const SUGGESTION =
   / Did you mean (?:the enum value |to use an inline fragment on )?"[^"]+"(?:,? (?:or )?"[^"]+")*\?$/;
 
-/** An error about the request, with its code, status and the place of a bad variable. */
-function toRequestError(error: GraphQLError, { introspection }: SchemaVisibility): GraphQLError {
-  const told = introspection ? error.message : error.message.replace(SUGGESTION, '');
-  const message = shorten(told);
+/** Creates the client's error for one about the request, with its code and the place of a bad variable. */
+function toRequestError(error: GraphQLError, introspection: boolean): GraphQLError {
+  const message = shorten(introspection ? error.message : error.message.replace(SUGGESTION, ''));
   const code = codeOf(error);
-  const { status } = ERRORS[code];
   const isValue = code === 'INVALID_INPUT' || code === 'INVALID_ID';
   const path = isValue && !error.path ? variablePath(error.message) : undefined;
   return new GraphQLError(message, {
@@ -75,20 +65,19 @@ function toRequestError(error: GraphQLError, { introspection }: SchemaVisibility
     path: error.path ?? null,
     extensions: {
       code,
-      status,
+      status: ERRORS[code].status,
       ...(path && { issues: [{ path, message }] }),
-      ...(!error.path && { http: error.extensions.http ?? { status } }),
     },
   });
 }
 
-/** An error as GraphQL passes it on until it is told to the caller. */
+/** Wraps an error as GraphQL passes it on, until toClientResult turns it into a client's error. */
 export const toExecutionError = (originalError: Error): GraphQLError =>
   new GraphQLError(originalError.message, { originalError });
 
-/** An error of the store, with what it tells besides code and status. */
-function toGraphqlError(error: StoreError, { nodes, path }: ErrorLocation): GraphQLError {
-  const { code, status, message, headers } = error;
+/** Creates the client's error for one of the store. */
+function toGraphqlError(error: StoreError, { nodes, path }: GraphQLError): GraphQLError {
+  const { code, status, message } = error;
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     path: path ?? null,
@@ -96,7 +85,6 @@ function toGraphqlError(error: StoreError, { nodes, path }: ErrorLocation): Grap
       code,
       status,
       ...(error instanceof InputError && { issues: error.issues }),
-      ...(!path && { http: { status, headers } }),
     },
   });
 }
@@ -146,50 +134,62 @@ function logCauses(log: Log, requestLog: RequestLog, causes: Iterable<Cause>): v
   );
 }
 
+/** How an error changes the head of the HTTP response. */
+interface HttpHead {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Set by Yoga for a document that can't be executed: application/json reports it with 200. */
+  readonly spec?: boolean;
+}
+
+function headOf(error: GraphQLError, cause: Cause | undefined): HttpHead {
+  if (error.path) return {};
+  if (cause) return { status: cause.error.status, headers: cause.error.headers };
+  return error.extensions.http ?? { status: ERRORS[codeOf(error)].status };
+}
+
+/** A result as its caller receives it. */
+export interface ClientResult {
+  readonly body: ExecutionResult;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface ClientResultOptions {
+  /** Whether callers may know the schema. */
+  readonly introspection: boolean;
+  /** Whether the response is application/json (GraphQL over HTTP §6.4.1). */
+  readonly isJson: boolean;
+  readonly log: Log;
+  readonly requestLog: RequestLog;
+}
+
 /**
  * Turns a result into what its caller may see; errors leave GraphQL in no other way. Of more than 100
- * errors the first 100 are in the answer, and `extensions.omittedErrors` counts the others.
+ * errors the first 100 are returned, and `extensions.omittedErrors` counts the others.
  */
 export function toClientResult(
   result: ExecutionResult,
-  shown: SchemaVisibility,
-  log: Log,
-  requestLog: RequestLog,
-): ExecutionResult {
-  if (!result.errors) return result;
+  { introspection, isJson, log, requestLog }: ClientResultOptions,
+): ClientResult {
+  if (!result.errors) return { body: result, status: 200, headers: {} };
   const causes = findCauses(result.errors);
   logCauses(log, requestLog, causes.values());
-  const codes = result.errors.map(
-    (error) => causes.get(thrownAs(error))?.error.code ?? codeOf(error),
-  );
-  for (const code of new Set(codes)) addErrorCode(requestLog, code);
-  const errors = result.errors.slice(0, MAX_ERRORS).map((error) => {
+  for (const error of result.errors) {
+    addErrorCode(requestLog, causes.get(thrownAs(error))?.error.code ?? codeOf(error));
+  }
+  const kept = result.errors.slice(0, MAX_ERRORS);
+  const heads = kept.map((error) => headOf(error, causes.get(thrownAs(error))));
+  const statuses = heads.map(({ status = 200, spec }) => (isJson && spec ? 200 : status));
+  const errors = kept.map((error) => {
     const cause = causes.get(thrownAs(error));
-    return cause ? toGraphqlError(cause.error, error) : toRequestError(error, shown);
+    return cause ? toGraphqlError(cause.error, error) : toRequestError(error, introspection);
   });
   const omittedErrors = result.errors.length - errors.length;
-  if (omittedErrors === 0) return { ...result, errors };
-  return { ...result, errors, extensions: { ...result.extensions, omittedErrors } };
-}
-
-/** Answers errors as callers are to see them. */
-export function useClientErrors(
-  shown: SchemaVisibility,
-  log: Log,
-): Plugin<object, { requestLog: RequestLog }> {
+  const extensions = omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } };
   return {
-    onResultProcess: (event) => {
-      const { result, serverContext } = event;
-      if (!('errors' in result)) return;
-      event.setResult(toClientResult(result, shown, log, serverContext.requestLog));
-    },
-    onResponse: (event) => {
-      const { status, headers } = event.response;
-      if (status !== 406) return;
-      headers.set('content-type', 'application/json; charset=utf-8');
-      addErrorCode(event.serverContext.requestLog, 'NOT_ACCEPTABLE');
-      const body = JSON.stringify(new StoreError('NOT_ACCEPTABLE'));
-      event.setResponse(new event.fetchAPI.Response(body, { status, headers }));
-    },
+    body: { ...result, errors, ...extensions },
+    status: Math.max(...statuses),
+    headers: Object.assign({}, ...heads.map(({ headers }) => headers)),
   };
 }

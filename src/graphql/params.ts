@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 
-import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import type { GraphQLParams } from 'graphql-yoga';
 
 import type { Limits } from '../config/config.ts';
 import { StoreError } from '../contract/errors.ts';
@@ -9,7 +9,7 @@ import { documentIdOf, type DocumentParams } from './plugins/use-persisted-docum
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** Reads a body; the rest of one that is too large is thrown away as it comes. */
+/** Reads a body; after the limit it discards the rest. */
 function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -38,13 +38,13 @@ function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** The parameters of GraphQL over HTTP and the document's id; others are ignored, as it asks. */
+/** The parameters of GraphQL over HTTP and the document's id; the specification ignores others. */
 function pick(given: GraphQLParams, { maxDocumentLength }: Limits): DocumentParams {
   const { query, variables, operationName, extensions } = given;
   if (query != null && typeof query !== 'string') {
     throw new StoreError('BAD_REQUEST', 'query has to be a string with a GraphQL document.');
   }
-  // Documents are kept, parsed, for the next time. Values belong into variables, which are not.
+  // Parsed documents are kept for the next time; variables are not.
   if (query && query.length > maxDocumentLength) {
     throw new StoreError(
       'DOCUMENT_TOO_LARGE',
@@ -73,24 +73,23 @@ function fromBody(body: Buffer, limits: Limits): DocumentParams {
   return pick(json, limits);
 }
 
-/** A body was compressed. */
+/** The body is compressed. */
 class UnsupportedEncoding extends StoreError {
   constructor() {
-    super('UNSUPPORTED_MEDIA_TYPE', 'The body has to be sent as it is, without Content-Encoding.');
+    super('UNSUPPORTED_MEDIA_TYPE', 'The body must not have a Content-Encoding.');
   }
 
-  /** Which encodings would do (RFC 9110 §15.5.16). */
+  /** The accepted encoding (RFC 9110 §15.5.16). */
   override get headers(): Readonly<Record<string, string>> {
     return { 'Accept-Encoding': 'identity' };
   }
 }
 
 /**
- * Reads the parameters of a POST, which has to be application/json, so that no form of another site
- * can post here.
- * @throws StoreError
+ * Reads the parameters of a POST. Its body has to be application/json, which a form of another site
+ * can't send.
  */
-export async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
+async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
   const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
   if (!JSON_TYPE.test(type)) throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
   if (!/^(identity)?$/i.test(encoding.trim())) throw new UnsupportedEncoding();
@@ -100,22 +99,21 @@ export async function readPost(request: IncomingMessage, limits: Limits): Promis
 const PREFLIGHTED = 'apollo-require-preflight';
 
 /**
- * Refuses what a page of another site makes a browser ask, which takes no preflight: the page would
- * not see the answer, but could make visitors run costly queries (https://www.w3.org/TR/fetch-metadata/).
+ * Rejects a GET that a page of another site sends without a preflight: the page can't read the
+ * response, but could make its visitors run costly queries (https://www.w3.org/TR/fetch-metadata/).
  */
-function refuseOtherSites({ headers }: IncomingMessage): void {
+function rejectOtherSites({ headers }: IncomingMessage): void {
   const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = headers;
   if (site === 'none' || site === 'same-origin' || preflighted) return;
   throw new StoreError(
     'FORBIDDEN',
-    'A GET of a page of another site needs the header Apollo-Require-Preflight, with any value.',
+    'A GET from a page of another site needs the header Apollo-Require-Preflight, with any value.',
   );
 }
 
-function readGet(request: IncomingMessage, limits: Limits): DocumentParams {
-  refuseOtherSites(request);
-  const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
-  const json = Object.entries(Object.fromEntries(searchParams)).map(([name, text]) =>
+function readGet(request: IncomingMessage, search: string, limits: Limits): DocumentParams {
+  rejectOtherSites(request);
+  const json = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(([name, text]) =>
     name === 'variables' || name === 'extensions'
       ? [name, text === '' ? null : parseJson(text, name)]
       : [name, text === '' ? null : text],
@@ -123,12 +121,29 @@ function readGet(request: IncomingMessage, limits: Limits): DocumentParams {
   return pick(Object.fromEntries(json), limits);
 }
 
-/** Takes the place of Yoga's own parsers; its limit costs neither a stream nor a second Request. */
-export function useParameters(limits: Limits): Plugin<object, { req: IncomingMessage }> {
-  return {
-    onRequestParse: ({ request, serverContext: { req }, setRequestParser }) => {
-      if (request.method === 'GET') setRequestParser(() => readGet(req, limits));
-      if (request.method === 'POST') setRequestParser(() => readPost(req, limits));
-    },
-  };
+/** The request has a method that GraphQL over HTTP does not use. */
+class MethodNotAllowed extends StoreError {
+  constructor() {
+    super('METHOD_NOT_ALLOWED');
+  }
+
+  override get headers(): Readonly<Record<string, string>> {
+    return { Allow: 'GET, HEAD, POST' };
+  }
+}
+
+/**
+ * Reads the parameters of a request to GraphQL; `search` is the query of its URL.
+ * @throws StoreError
+ */
+export async function readParams(
+  request: IncomingMessage,
+  search: string,
+  limits: Limits,
+): Promise<DocumentParams> {
+  if (request.method === 'POST') return readPost(request, limits);
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    return readGet(request, search, limits);
+  }
+  throw new MethodNotAllowed();
 }

@@ -4,13 +4,22 @@ import { pipeline } from 'node:stream/promises';
 
 import type { RouteResponse } from './route.ts';
 
-/** What an answer is unless its headers say otherwise. */
+/** The media type of a response whose headers have none. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
-/** Every answer has it: browsers are to take it for what it says it is, nothing else. */
+/** A header of every response: browsers must not guess another media type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
-/** Writes an answer. */
+// Node.js counts the unsent part of a string in characters, and that of a buffer in bytes.
+const LARGE_BYTES = 65_536;
+
+function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
+  const bytes = Buffer.byteLength(body);
+  if (hasLength) response.setHeader('Content-Length', bytes);
+  response.end(bytes > LARGE_BYTES && typeof body === 'string' ? Buffer.from(body) : body);
+}
+
+/** Writes a response. */
 export async function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -23,8 +32,7 @@ export async function writeResponse(
   }
   if (links.length > 0) response.setHeader('Link', links.join(', '));
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
-    if (status !== 304) response.setHeader('Content-Length', Buffer.byteLength(body));
-    response.end(body);
+    writeBody(response, body, status !== 304);
   } else if (request.method === 'HEAD') {
     response.end();
   } else {

@@ -1,9 +1,10 @@
-import { buildSchema, parse } from 'graphql';
+import { type DocumentNode, buildSchema, parse } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 
 import { useMetrics } from '../../src/graphql/plugins/use-metrics.ts';
-import { usageOf } from '../../src/graphql/analysis/usage.ts';
+import { operationOf } from '../../src/graphql/analysis/operation.ts';
+import { type Usage, usageOf } from '../../src/graphql/analysis/usage.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { parseMetrics } from '../support/metrics.ts';
 
@@ -14,6 +15,13 @@ const schema = buildSchema(`
   enum Status { NEW  LOST @deprecated }
   input Filter { status: [Status]  tag: String @deprecated  or: [Filter] }
 `);
+
+/** Returns what an operation of a document uses. */
+function usageIn(document: DocumentNode, operationName?: string): Usage {
+  const operation = operationOf(document, operationName);
+  if (!operation) throw new Error('The document has no such operation.');
+  return usageOf(schema, operation);
+}
 
 describe('what a document uses', () => {
   it.each([
@@ -42,7 +50,7 @@ describe('what a document uses', () => {
     ['nothing', 'mutation { buy { name } }', ['Mutation.buy'], []],
     ['introspection', '{ __typename }', ['Query.__typename'], []],
   ])('tells the roots, and what is deprecated: %s', (_what, query, roots, deprecated) => {
-    expect(usageOf(schema, parse(query))).toMatchObject({ roots, deprecated });
+    expect(usageIn(parse(query))).toMatchObject({ roots, deprecated });
   });
 
   it.each([
@@ -57,16 +65,17 @@ describe('what a document uses', () => {
       true,
     ],
   ])('tells whether it reads: %s', (_what, query, reads) => {
-    expect(usageOf(schema, parse(query)).reads).toBe(reads);
+    expect(usageIn(parse(query)).reads).toBe(reads);
   });
 
   it('is that of the chosen operation alone, and found once', () => {
     const document = parse('query A { pet { nick } } query B { pets { name } }');
-    const usage = usageOf(schema, document, 'B');
+    const usage = usageIn(document, 'B');
     expect(usage).toMatchObject({ roots: ['Query.pets'], deprecated: [] });
-    expect(usageOf(schema, document, 'B')).toBe(usage);
-    expect(usageOf(schema, document, 'A').deprecated).toEqual(['Pet.nick']);
-    expect(usageOf(schema, document)).toEqual({ roots: [], deprecated: [], reads: false });
+    expect(usageIn(document, 'B')).toBe(usage);
+    expect(usageIn(document, 'A').deprecated).toEqual(['Pet.nick']);
+    expect(operationOf(document, undefined)).toBeUndefined();
+    expect(operationOf(document, 'C')).toBeUndefined();
   });
 
   it('is counted by caller, what is deprecated too, each once a request', async () => {

@@ -1,5 +1,4 @@
 import {
-  type DocumentNode,
   type FieldNode,
   getNamedType,
   type GraphQLCompositeType,
@@ -23,13 +22,7 @@ import { add, type Estimate, NOTHING, times } from './estimate-sums.ts';
 import { bytesOf, fieldOf, weightOf } from './field-weight.ts';
 import { fragmentsOf } from './fragments.ts';
 import { IntrospectionCounter } from './introspection-cost.ts';
-
-/** An operation of a valid document. */
-interface Operation {
-  readonly schema: GraphQLSchema;
-  readonly document: DocumentNode;
-  readonly operation: OperationDefinitionNode;
-}
+import type { Operation } from './operation.ts';
 
 /** The connection whose fields are being counted. */
 interface Rows {
@@ -62,10 +55,15 @@ class Counter {
   // A fragment is counted once for each size of page it is in: its spreads can be without number.
   readonly #known = new Map<string, Estimate>();
 
-  constructor({ schema, document, operation }: Operation, variables: Variables, maxPage: number) {
+  constructor(
+    schema: GraphQLSchema,
+    { document, node }: Operation,
+    variables: Variables,
+    maxPage: number,
+  ) {
     this.#schema = schema;
     this.#fragments = fragmentsOf(document);
-    this.#operation = operation;
+    this.#operation = node;
     this.#variables = variables;
     this.#maxPage = maxPage;
     this.#introspection = new IntrospectionCounter(schema, this.#fragments);
@@ -174,13 +172,11 @@ class Counter {
 const MAX_ESTIMATES = 100;
 
 /** The estimates of an operation, by the variables on which they depend. */
-interface Estimates {
+export interface Estimates {
   readonly sizing: readonly string[];
   readonly factors: readonly Factor[];
   readonly estimateOf: LRUCache<string, Estimate>;
 }
-
-const known = new WeakMap<OperationDefinitionNode, Estimates>();
 
 /** The variables of a request, and the defaults of those that it leaves out. */
 function withDefaults(
@@ -213,12 +209,17 @@ const keyOf = ({ sizing, factors }: Estimates, variables: Variables): string =>
  * store. Each field costs its weight, as often as the pages around it may have rows, `maxPage` at
  * most. What @skip or @include leaves out counts too, and what is selected twice counts twice.
  */
-export function estimate(operation: Operation, given: Variables, maxPage: number): Estimate {
-  const variables = withDefaults(operation.operation, given);
-  const before = known.get(operation.operation);
+export function estimate(
+  schema: GraphQLSchema,
+  operation: Operation,
+  given: Variables,
+  maxPage: number,
+): Estimate {
+  const variables = withDefaults(operation.node, given);
+  const before = operation.estimates;
   const found = before?.estimateOf.get(keyOf(before, variables));
   if (found) return found;
-  const counter = new Counter(operation, variables, maxPage);
+  const counter = new Counter(schema, operation, variables, maxPage);
   const { cost, bytes } = counter.count();
   const counted = { cost: Math.ceil(cost), bytes };
   const estimates = {
@@ -227,6 +228,6 @@ export function estimate(operation: Operation, given: Variables, maxPage: number
     estimateOf: before?.estimateOf ?? new LRUCache<string, Estimate>({ max: MAX_ESTIMATES }),
   };
   estimates.estimateOf.set(keyOf(estimates, variables), counted);
-  known.set(operation.operation, estimates);
+  operation.estimates = estimates;
   return counted;
 }

@@ -1,9 +1,7 @@
 import {
   type ASTVisitor,
-  type DocumentNode,
   type FragmentDefinitionNode,
   getNamedType,
-  getOperationAST,
   type GraphQLSchema,
   isCompositeType,
   isInputObjectType,
@@ -16,6 +14,7 @@ import {
 } from 'graphql';
 
 import { fragmentsOf } from './fragments.ts';
+import type { Operation } from './operation.ts';
 
 /** What an operation uses of the schema, as schema coordinates, each once. */
 export interface Usage {
@@ -94,11 +93,7 @@ function createVisitor(
   };
 }
 
-function walk(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): Usage {
+function findUsage(schema: GraphQLSchema, { document, node: operation }: Operation): Usage {
   const typeInfo = new TypeInfo(schema);
   const used: Used = { roots: new Set(), deprecated: new Set(), reads: false };
   const fragments = fragmentsOf(document);
@@ -115,22 +110,9 @@ function walk(
   return { roots: [...used.roots], deprecated: [...used.deprecated], reads: used.reads };
 }
 
-const NOTHING: Usage = { roots: [], deprecated: [], reads: false };
-const known = new WeakMap<OperationDefinitionNode, Usage>();
-
 /**
- * What the chosen operation of a valid document uses of its schema, found once for each document;
- * nothing where no operation can be chosen. What variables hold is not looked at, and what @skip
- * or @include leaves out counts too.
+ * Returns what an operation of a valid document uses of its schema. The values of variables are not
+ * looked at, and what @skip or @include leaves out counts too.
  */
-export function usageOf(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName?: string | null,
-): Usage {
-  const operation = getOperationAST(document, operationName);
-  if (!operation) return NOTHING;
-  const usage = known.get(operation) ?? walk(schema, document, operation);
-  known.set(operation, usage);
-  return usage;
-}
+export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
+  (operation.usage ??= findUsage(schema, operation));

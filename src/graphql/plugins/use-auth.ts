@@ -4,9 +4,10 @@ import type { Plugin } from 'graphql-yoga';
 
 import { type Caller, requireScope } from '../../auth/scopes.ts';
 import type { Authenticate } from '../../auth/tokens.ts';
+import { operationOf } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 
-/** Finds out who calls before a document is parsed, and runs nothing that reads for who may not. */
+/** Authenticates the caller before a document is parsed, and rejects an operation that it may not read. */
 export function useAuth(
   authenticate: Authenticate,
 ): Plugin<{ caller: Caller }, { req: IncomingMessage; caller?: Caller }> {
@@ -15,7 +16,8 @@ export function useAuth(
       context.caller = await authenticate(context.req.headers);
     },
     onExecute: ({ args: { schema, document, operationName, contextValue } }) => {
-      if (usageOf(schema, document, operationName).reads) requireScope(contextValue.caller, 'read');
+      const operation = operationOf(document, operationName);
+      if (operation && usageOf(schema, operation).reads) requireScope(contextValue.caller, 'read');
     },
   };
 }

@@ -1,4 +1,4 @@
-import { getOperationAST, OperationTypeNode } from 'graphql';
+import { OperationTypeNode } from 'graphql';
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 
 import type { Limits } from '../../config/config.ts';
@@ -7,8 +7,9 @@ import { StoreError } from '../../contract/errors.ts';
 import { toExecutionError } from '../errors.ts';
 import { isLargerThan } from '../analysis/size.ts';
 import { estimate } from '../analysis/estimate.ts';
+import { operationOf } from '../analysis/operation.ts';
 
-/** What `extensions.cost` of an answer tells. */
+/** The content of `extensions.cost`. */
 interface Cost {
   readonly requested: number;
   readonly allowed: number;
@@ -30,17 +31,21 @@ export function useCost({ maxCost, maxListSize, maxAnswerBytes }: Limits): Plugi
   return {
     onExecute: ({ args, setResultAndStopExecution }) => {
       const { schema, document, operationName, variableValues, contextValue } = args;
-      const operation = getOperationAST(document, operationName);
+      const operation = operationOf(document, operationName);
       if (!operation) return undefined;
-      const asked = { schema, document, operation };
-      const { cost: requested, bytes } = estimate(asked, variableValues ?? {}, maxListSize);
+      const { cost: requested, bytes } = estimate(
+        schema,
+        operation,
+        variableValues ?? {},
+        maxListSize,
+      );
       contextValue.requestLog.cost = requested;
       const cost: Cost = { requested, allowed: maxCost };
       const reject = (error: StoreError): void =>
         setResultAndStopExecution({ errors: [toExecutionError(error)], extensions: { cost } });
       if (requested > maxCost) return reject(tooCostly(cost));
       const mayBeTooLarge = bytes > maxAnswerBytes;
-      if (mayBeTooLarge && operation.operation === OperationTypeNode.MUTATION) {
+      if (mayBeTooLarge && operation.node.operation === OperationTypeNode.MUTATION) {
         return reject(tooLarge(maxAnswerBytes));
       }
       const reports = contextValue.req.headers['graphql-cost'] === 'report';

@@ -1,9 +1,10 @@
 import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 
 import { GRAPHQL_LIFECYCLES, toDay } from '../../contract/lifecycle.ts';
+import { operationOf } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 
-/** What a caller is told of something deprecated that its operation uses. */
+/** What a caller gets to know about a deprecated element that its operation uses. */
 interface DeprecationNotice {
   readonly coordinate: string;
   readonly deprecatedSince?: string;
@@ -19,11 +20,12 @@ function toNotice(coordinate: string): DeprecationNotice {
   };
 }
 
-/** Tells in `extensions.deprecations` what an operation uses that is deprecated. */
+/** Adds `extensions.deprecations` to a result: the deprecated elements that its operation uses. */
 export function useDeprecations(): Plugin {
   return {
     onExecute: ({ args: { schema, document, operationName } }) => {
-      const { deprecated } = usageOf(schema, document, operationName);
+      const operation = operationOf(document, operationName);
+      const deprecated = operation ? usageOf(schema, operation).deprecated : [];
       if (deprecated.length === 0) return undefined;
       const deprecations = deprecated.map(toNotice);
       return {

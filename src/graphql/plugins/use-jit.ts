@@ -4,7 +4,6 @@ import {
   execute as executeAny,
   type ExecutionArgs,
   type ExecutionResult,
-  getOperationAST,
   getVariableValues,
   GraphQLScalarType,
   type GraphQLSchema,
@@ -20,6 +19,7 @@ import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Plugin } from 'graphql-yoga';
 
 import { add, createFold } from '../analysis/fragments.ts';
+import { operationOf } from '../analysis/operation.ts';
 import { MAX_ERRORS } from './use-limits.ts';
 
 // Compiling takes as long as some hundred executions.
@@ -141,7 +141,7 @@ export function useJit(): Plugin {
   };
   return {
     onExecute: ({ args: { schema, document, operationName }, setExecuteFn }) => {
-      const operation = getOperationAST(document, operationName);
+      const operation = operationOf(document, operationName)?.node;
       const query =
         operation?.operation === OperationTypeNode.QUERY
           ? find(schema, document, operation)

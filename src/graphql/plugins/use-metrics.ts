@@ -3,13 +3,16 @@ import type { IncomingMessage } from 'node:http';
 import type { Plugin } from 'graphql-yoga';
 
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { operationOf } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 
-/** Counts who uses which root fields, and what is deprecated: once for each request executed. */
+/** Counts, by caller, the root fields and deprecated elements of each operation that is executed. */
 export function useMetrics(metrics: Metrics): Plugin<{ req: IncomingMessage }> {
   return {
     onExecute: ({ args: { schema, document, operationName, contextValue } }) => {
-      const { roots, deprecated } = usageOf(schema, document, operationName);
+      const operation = operationOf(document, operationName);
+      if (!operation) return;
+      const { roots, deprecated } = usageOf(schema, operation);
       metrics.countCalls(new Set([...roots, ...deprecated]), contextValue.req.headers);
     },
   };

@@ -1,26 +1,19 @@
-import { getOperationAST, type OperationDefinitionNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import type { RequestLog } from '../../telemetry/request-log.ts';
+import { operationOf } from '../analysis/operation.ts';
 
-const MAX_NAME = 100;
-
-/** The name of an operation as logs and traces have it: at most 100 characters. */
-export const operationNameOf = ({ name }: OperationDefinitionNode): string | undefined =>
-  name?.value.slice(0, MAX_NAME);
-
-/** Takes note of the operation of each request, of one that is refused for what it asks too. */
+/** Adds the operation of each request to its log, also if the operation is rejected. */
 export function useRequestLog(): Plugin<{ requestLog: RequestLog }> {
   return {
     onParse:
       () =>
       ({ context: { requestLog, params }, result }) => {
         if (result === null || result instanceof Error) return;
-        const operation = getOperationAST(result, params.operationName);
+        const operation = operationOf(result, params.operationName);
         if (!operation) return;
-        requestLog.operationType = operation.operation;
-        const name = operationNameOf(operation);
-        if (name !== undefined) requestLog.operationName = name;
+        requestLog.operationType = operation.node.operation;
+        if (operation.name !== undefined) requestLog.operationName = operation.name;
       },
   };
 }

@@ -5,20 +5,20 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { type ExecutionResult, getOperationAST, type OperationDefinitionNode } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
-import { operationNameOf } from './use-request-log.ts';
+import { type Operation, operationOf } from '../analysis/operation.ts';
 
-/** As the conventions have it, but without the document, which may hold values. */
-const attributesOf = (operation: OperationDefinitionNode): Attributes => ({
-  'graphql.operation.type': operation.operation,
-  'graphql.operation.name': operationNameOf(operation),
+/** The attributes of the conventions, but not the document, which may contain values. */
+const attributesOf = ({ node, name }: Operation): Attributes => ({
+  'graphql.operation.type': node.operation,
+  'graphql.operation.name': name,
 });
 
 /**
- * Makes a span of each operation that is executed, within that of its request
- * (https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/); nothing at all unless
+ * Creates a span for each operation that is executed, within the span of its request
+ * (https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/). Does nothing unless
  * OpenTelemetry was set up before the start.
  */
 export function useTracing(): Plugin | false {
@@ -29,11 +29,11 @@ export function useTracing(): Plugin | false {
   if (!isSpanContextValid(first.spanContext())) return false;
   return {
     onExecute: ({ args: { document, operationName }, executeFn, setExecuteFn }) => {
-      const operation = getOperationAST(document, operationName);
+      const operation = operationOf(document, operationName);
       if (!operation) return;
       const options = { kind: SpanKind.SERVER, attributes: attributesOf(operation) };
       setExecuteFn((args) =>
-        tracer.startActiveSpan(operation.operation, options, async (span) => {
+        tracer.startActiveSpan(operation.node.operation, options, async (span) => {
           try {
             const result: ExecutionResult = await executeFn(args);
             if (result.errors) span.setStatus({ code: SpanStatusCode.ERROR });

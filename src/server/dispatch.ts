@@ -1,0 +1,151 @@
+import type { IncomingMessage } from 'node:http';
+
+import Negotiator from 'negotiator';
+
+import type { Config } from '../config/config.ts';
+import type { Exchange } from '../context.ts';
+import { StoreError } from '../contract/errors.ts';
+import { toStoreError } from '../database/errors.ts';
+import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
+import type { createCors } from '../http/cors.ts';
+import { canBeRebound } from '../http/host-check.ts';
+import {
+  ALLOWED_METHODS,
+  errorResponse,
+  type RouteRequest,
+  type RouteResponse,
+  withHead,
+} from '../http/route.ts';
+import type { createRouter, Match } from '../http/router.ts';
+import { writeResponse } from '../http/write-response.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { addErrorCode, logCause, writeRequestLog } from '../telemetry/request-log.ts';
+
+/** What requests are dispatched to. */
+export interface Handlers {
+  readonly respondToPreflight: ReturnType<typeof createCors>;
+  readonly graphql: GraphqlEndpoint;
+  /** The page of GraphiQL. */
+  readonly graphiql: (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse>;
+  readonly findRoute: ReturnType<typeof createRouter>;
+}
+
+/** What the dispatch of a gateway works with. */
+interface DispatchOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** The target of a request: its path, the route of that, and the query with its question mark. */
+interface RequestTarget {
+  readonly path: string;
+  readonly match: Match | undefined;
+  readonly search: string;
+}
+
+/** Parses the target of a request; one in absolute form (RFC 9112 §3.2.2) counts as its path. */
+function parseTarget({ findRoute }: Handlers, { url = '/' }: IncomingMessage): RequestTarget {
+  const [given] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
+  const path = given || '/';
+  return { path, match: findRoute(path), search: /\?.*/.exec(url)?.[0] ?? '' };
+}
+
+const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
+
+/** Calls the route of a path; an error that it throws is a response too. */
+async function callRoute(
+  { req: request, requestLog }: Exchange,
+  { match, search }: RequestTarget,
+  log: Log,
+): Promise<RouteResponse> {
+  if (!match) return errorResponse(new StoreError('NOT_FOUND'));
+  const { route, parameters } = match;
+  if (!isGetOrHead(request)) {
+    const rejection = errorResponse(new StoreError('METHOD_NOT_ALLOWED'));
+    return withHead({ ...rejection, headers: { Allow: ALLOWED_METHODS } }, route.head);
+  }
+  const query = new URLSearchParams(search);
+  try {
+    return withHead(await route.get({ parameters, query, headers: request.headers }), route.head);
+  } catch (error) {
+    const storeError = toStoreError(error);
+    logCause(log, requestLog, storeError);
+    return withHead(errorResponse(storeError), route.head);
+  }
+}
+
+const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
+
+/** Whether a browser opens /graphql: it prefers HTML to any media type of GraphQL. */
+const isGraphiqlRequest = (request: IncomingMessage): boolean =>
+  isGetOrHead(request) && new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
+
+/** Why a request is rejected, whatever its path. */
+function findRejection(
+  { checksHost, limits: { maxUrlBytes } }: Config,
+  { httpVersion, headers, url = '/' }: IncomingMessage,
+): StoreError | undefined {
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    return new StoreError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
+  }
+  if (checksHost && headers.host !== undefined && canBeRebound(headers.host)) {
+    return new StoreError('MISDIRECTED_REQUEST');
+  }
+  if (url.length <= maxUrlBytes) return undefined;
+  return new StoreError('URI_TOO_LONG', `The URL can have at most ${maxUrlBytes} bytes.`);
+}
+
+async function respond(
+  handlers: Handlers,
+  exchange: Exchange,
+  target: RequestTarget,
+  { config, log }: DispatchOptions,
+): Promise<void> {
+  const { req: request, res: response, requestLog } = exchange;
+  const rejection = findRejection(config, request);
+  if (rejection || target.path !== '/graphql') {
+    const routeResponse = rejection
+      ? withHead(errorResponse(rejection), target.match?.route.head)
+      : await callRoute(exchange, target, log);
+    if (routeResponse.code) addErrorCode(requestLog, routeResponse.code);
+    return writeResponse(request, response, routeResponse);
+  }
+  if (config.graphiql && isGraphiqlRequest(request)) {
+    return writeResponse(request, response, await handlers.graphiql(request));
+  }
+  return handlers.graphql(exchange, target.search);
+}
+
+/** The path of a request as its route has it, so that callers can't create ever new label values. */
+const routeOf = ({ path, match }: RequestTarget): string =>
+  path === '/graphql' ? path : (match?.route.path ?? 'other');
+
+/** Counts a request and writes its log line when it has ended. */
+function watchEnd(
+  { req, res, requestLog }: Exchange,
+  target: RequestTarget,
+  { log, metrics }: DispatchOptions,
+): void {
+  const start = performance.now();
+  res.once('close', () => {
+    const ms = performance.now() - start;
+    const { method } = req;
+    const route = routeOf(target);
+    const status = res.writableFinished ? res.statusCode : 'aborted';
+    metrics.observeRequest({ method, route, status }, ms);
+    const level = target.match?.route.isAuxiliary ? 'debug' : 'info';
+    writeRequestLog(log, requestLog, { level, method, route, status, ms });
+  });
+}
+
+/** Creates the function that responds to a request: GraphQL and GraphiQL at /graphql, or a route. */
+export const createDispatch =
+  (handlers: Handlers, options: DispatchOptions) =>
+  async (exchange: Exchange): Promise<void> => {
+    const target = parseTarget(handlers, exchange.req);
+    watchEnd(exchange, target, options);
+    if (handlers.respondToPreflight(exchange.req, exchange.res)) return;
+    await respond(handlers, exchange, target, options);
+  };
