@@ -8,52 +8,59 @@ import { createPing, type Probe, type Readiness } from './probe.ts';
 
 /**
  * How PostgreSQL plans a statement: `once` for all values, or for its values `each` time, which pays
- * where it depends on them how many rows there are.
+ * if the number of rows depends on them.
  */
 export type Planning = 'once' | 'each';
 
-/** How much a statement reads: what an index leads it to, or a large part of the store. */
+/** How much a statement reads: the rows that an index finds, or a large part of the store. */
 type Load = 'light' | 'heavy';
 
-/** Where statements run: each on its own, or all in one transaction. */
+/** Runs statements: each on its own, or all in one transaction. */
 export interface Session {
-  readonly prisma: Prisma.TransactionClient;
   /** Runs one statement; parameters are bound, never spliced. */
   readonly query: <Row>(statement: Prisma.Sql, planning?: Planning, load?: Load) => Promise<Row[]>;
 }
 
-/** The store's database, embedded or not, migrated and ready. */
+/**
+ * The database of the store, embedded or not, migrated and ready.
+ *
+ * Statements are SQL that goes to the driver, which reads rows several times as fast as Prisma. The
+ * exception is a write of one row outside a transaction that Prisma's model API says more plainly, as
+ * an update of the fields that were given.
+ */
 export interface Database extends Session {
   readonly prisma: PrismaClient;
   /** What it is and where, for people; no password. */
   readonly description: string;
-  /** Runs `work` in one transaction; `work` has to use nothing but the session it is given. */
+  /** Runs `work` in one transaction, again after a conflict; `work` must use only its session. */
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
   /** How its pool of connections is used; the embedded one has none. */
   readonly poolUse?: () => PoolUse;
-  /** Asks whether the database answers, within two seconds, however busy the gateway is with it. */
+  /** Checks that the database responds, within two seconds, however busy its connections are. */
   readonly ping: () => Promise<Readiness>;
   readonly close: () => Promise<void>;
 }
 
-/** What a Database is made of. */
+/** Runs one statement; TYPE_PARSERS read its values. */
+export type Run = <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
+
+/** What a Database is created from. */
 interface Driver {
   readonly adapter: NonNullable<Prisma.PrismaClientOptions['adapter']>;
-  /** Runs one statement past Prisma, with PARSERS for the values. */
-  readonly run: <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
+  readonly run: Run;
+  /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
+  readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
   readonly description: string;
-  /** How long a transaction may wait to begin, and then take. */
-  readonly transactionLimits: { readonly maxWait: number; readonly timeout: number };
-  /** How many heavy statements may run at once. */
-  readonly heavyAtOnce: number;
+  /** How many heavy statements may run at once, and how long one may wait for its turn. */
+  readonly heavyLimits: { readonly atOnce: number; readonly maxWaitMs: number };
   readonly poolUse?: () => PoolUse;
   readonly probe: Probe;
   readonly disconnect: () => Promise<void>;
 }
 
-/** A driver's `run` that logs each statement. */
+/** Logs each statement that is run. */
 const logged =
-  (run: Driver['run'], log: Log): Driver['run'] =>
+  (run: Run, log: Log): Run =>
   async (text, values, planning) => {
     const start = performance.now();
     try {
@@ -63,43 +70,50 @@ const logged =
     }
   };
 
-/** Makes a Database of a driver; at log level debug every statement is logged. */
+/** Creates a Database from a driver; at log level debug every statement is logged. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, transactionLimits, poolUse, probe, disconnect } = driver;
+  const { adapter, description, heavyLimits, poolUse, probe, disconnect } = driver;
   const prisma = new PrismaClient({
     adapter,
     log: [{ emit: 'event', level: 'query' }],
-    // Its messages would have the values that a call was given.
+    // The messages of the other formats contain the values of a call.
     errorFormat: 'minimal',
   });
-  const debugging = log.isLevelEnabled('debug');
-  if (debugging) {
+  const isDebugging = log.isLevelEnabled('debug');
+  if (isDebugging) {
     prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
   }
-  const run = debugging ? logged(driver.run, log) : driver.run;
-  const runHeavy = createHeavyLane(driver.heavyAtOnce, transactionLimits.maxWait);
+  const runHeavy = createHeavyLane(heavyLimits);
+  const toSession = (driverRun: Run): Session => {
+    const run = isDebugging ? logged(driverRun, log) : driverRun;
+    return {
+      query: <Row>(
+        { text, values }: Prisma.Sql,
+        planning: Planning = 'once',
+        load: Load = 'light',
+      ) =>
+        load === 'heavy'
+          ? runHeavy(() => run<Row>(text, values, planning))
+          : run<Row>(text, values, planning),
+    };
+  };
   return {
+    ...toSession(driver.run),
     prisma,
-    // Prisma's own $queryRaw takes several times as long over a row as PostgreSQL does.
-    query: <Row>({ text, values }: Prisma.Sql, planning: Planning = 'once', load: Load = 'light') =>
-      load === 'heavy'
-        ? runHeavy(() => run<Row>(text, values, planning))
-        : run<Row>(text, values, planning),
     description,
     ...(poolUse && { poolUse }),
     transaction: (work) =>
-      retryConflicts(
-        () =>
-          prisma.$transaction(
-            (client) => work({ prisma: client, query: (statement) => client.$queryRaw(statement) }),
-            transactionLimits,
-          ),
-        isConflict,
-      ),
+      retryConflicts(() => driver.transaction((run) => work(toSession(run))), isConflict),
     ping: createPing(probe),
     close: async () => {
       await prisma.$disconnect();
       await disconnect();
     },
   };
+}
+
+/** Returns the row of a statement that always returns one. */
+export function onlyRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error('A statement returned no row.');
+  return row;
 }

@@ -1,17 +1,17 @@
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
+import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import type { Log } from '../telemetry/log.ts';
-import { createDatabase, type Database } from './database.ts';
+import { createDatabase, type Database, type Run } from './database.ts';
 import { adviseNewer, type SqlConnection, expectMigrated, migrate } from './migrations.ts';
 import { TYPE_PARSERS } from './type-parsers.ts';
-import { CommittingPrismaPGlite } from './pglite-adapter.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { adviseSettings, OWN_SESSION } from './session-settings.ts';
 import { yieldBetweenStatements } from './turns.ts';
 
-// One session serves all, so that a transaction may have to wait for many others.
-const TRANSACTION_LIMITS = { maxWait: 30_000, timeout: 10_000 };
+// One session serves all, so one statement that reads much has to be enough.
+const HEAVY_LIMITS = { atOnce: 1, maxWaitMs: 30_000 };
 
 // PostgreSQL clears its buffers when it starts: 128 MB, its default, take 0.2 s and that much memory.
 // Checkpoints keep as many files of the write-ahead log as min_wal_size takes: 80 MB, its default.
@@ -21,7 +21,7 @@ const START_PARAMS = [
   ...SETTINGS.flatMap((setting) => ['-c', setting]),
 ];
 
-/** Makes the embedded PostgreSQL itself, not migrated. */
+/** Opens the embedded PostgreSQL itself, not migrated. */
 export async function createPglite(options: PGliteOptions): Promise<PGlite> {
   const pglite = await PGlite.create({
     ...options,
@@ -47,8 +47,13 @@ const toConnection = (pglite: PGlite): SqlConnection => ({
 export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
   migrate(toConnection(pglite), log);
 
+const runOn =
+  (session: Pick<PGlite, 'query'>): Run =>
+  async <Row>(text: string, values: unknown[]) =>
+    (await session.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows;
+
 /**
- * Makes a Database of an embedded PostgreSQL, which has to be up to date.
+ * Creates a Database from an embedded PostgreSQL, which has to be up to date.
  * @throws MigrationError
  */
 export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
@@ -58,12 +63,12 @@ export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
   await adviseSettings(connection, log);
   return createDatabase(
     {
-      adapter: new CommittingPrismaPGlite(pglite),
-      run: async <Row>(text: string, values: unknown[]) =>
-        (await pglite.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows,
+      // Its transactions are not used: with version 0.7.2, a COMMIT that fails is not an error.
+      adapter: new PrismaPGlite(pglite),
+      run: runOn(pglite),
+      transaction: (work) => pglite.transaction((transaction) => work(runOn(transaction))),
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
-      transactionLimits: TRANSACTION_LIMITS,
-      heavyAtOnce: 1,
+      heavyLimits: HEAVY_LIMITS,
       probe: {
         ask: async () => ({
           writes: (await pglite.query<Readiness>(READINESS_SQL)).rows[0]?.writes === true,

@@ -63,8 +63,8 @@ export function openPool(url: string, config: Config, log: Log): Pool {
   pool.on('error', (error) => log.warn({ err: error }, 'An idle database connection was lost.'));
   const unsound = new WeakSet<PoolClient>();
   pool.on('connect', (client) => {
-    // Before pg's own listener, which may release the client at once. Of an error in a transaction
-    // only Prisma hears, and it releases the client as if there had been none.
+    // Before pg's own listener, which may release the client at once. A transaction releases it as if
+    // there had been no error.
     client.connection.prependListener('errorMessage', (error: Error) => {
       if (!keepsConnection(error)) unsound.add(client);
     });

@@ -1,13 +1,19 @@
 import cluster from 'node:cluster';
 
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Client, type CustomTypesConfig, DatabaseError, types } from 'pg';
+import {
+  Client,
+  type CustomTypesConfig,
+  DatabaseError,
+  type Pool,
+  type PoolClient,
+  types,
+} from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import { rejectAbortedCommit } from './commit.ts';
 import { retryConflicts } from './retry.ts';
-import { createDatabase, type Database } from './database.ts';
+import { createDatabase, type Database, type Run } from './database.ts';
 import { isConflict, isUnavailable } from './errors.ts';
 import {
   adviseNewer,
@@ -21,7 +27,10 @@ import { openPool, sessionSql } from './pool.ts';
 import { createPostgresProbe } from './postgres-probe.ts';
 import { adviseSettings, expectSettings } from './session-settings.ts';
 
-/** Prisma's adapter, which tries a single statement again where PostgreSQL undid it. */
+/**
+ * Prisma's adapter, which retries a single statement after a conflict. Its transactions are not used:
+ * with version 7.10, a COMMIT that PostgreSQL answers with ROLLBACK is not an error.
+ */
 class RetryingPrismaPg extends PrismaPg {
   override async connect(): ReturnType<PrismaPg['connect']> {
     const adapter = await super.connect();
@@ -29,9 +38,6 @@ class RetryingPrismaPg extends PrismaPg {
     const executeRaw = adapter.executeRaw.bind(adapter);
     adapter.queryRaw = (statement) => retryConflicts(() => queryRaw(statement), isConflict);
     adapter.executeRaw = (statement) => retryConflicts(() => executeRaw(statement), isConflict);
-    const start = adapter.startTransaction.bind(adapter);
-    adapter.startTransaction = async (isolationLevel) =>
-      rejectAbortedCommit(await start(isolationLevel));
     return adapter;
   }
 }
@@ -56,6 +62,33 @@ function createStatementNames({ pgbouncer }: Config): (text: string) => string {
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
 };
+
+const ignore = (): void => {};
+
+/** Runs `work` in a transaction on one connection. */
+async function runTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  // An error that no statement is waiting for; the next statement fails.
+  client.on('error', ignore);
+  try {
+    await client.query('BEGIN');
+    const result = await work(client);
+    const { command } = await client.query('COMMIT');
+    // PostgreSQL does so if a statement failed, which is not an error of COMMIT.
+    if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
+    return result;
+  } catch (error) {
+    // If that fails too, the pool closes the connection.
+    if (client.getTransactionStatus() !== 'I') await client.query('ROLLBACK').catch(ignore);
+    throw error;
+  } finally {
+    client.off('error', ignore);
+    client.release();
+  }
+}
 
 /** A parameter as pg takes it; of an array it would quote each item, which digits don't need. */
 const toParameter = (value: unknown): unknown =>
@@ -147,22 +180,28 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
   const probe = createPostgresProbe(url, config);
   const nameStatement = createStatementNames(config);
   const { host, pathname } = new URL(url);
-  const { connectTimeoutMs: maxWait, statementTimeoutMs: timeout } = config;
+  const runOn =
+    (client: Pool | PoolClient): Run =>
+    async (text, values, planning) => {
+      // PostgreSQL keeps the plan of a statement that has a name.
+      const name = planning === 'once' ? nameStatement(text) : '';
+      const query = { name, text, values: values.map(toParameter), types: TYPES };
+      return (await client.query(query)).rows;
+    };
+  const run = runOn(pool);
   return createDatabase(
     {
       adapter: new RetryingPrismaPg(pool, {
         statementNameGenerator: ({ sql }) => nameStatement(sql),
       }),
       run: (text, values, planning) =>
-        retryConflicts(async () => {
-          // PostgreSQL keeps the plan of a statement that has a name.
-          const name = planning === 'once' ? nameStatement(text) : '';
-          const query = { name, text, values: values.map(toParameter), types: TYPES };
-          return (await pool.query(query)).rows;
-        }, isConflict),
+        retryConflicts(() => run(text, values, planning), isConflict),
+      transaction: (work) => runTransaction(pool, (client) => work(runOn(client))),
       description: `PostgreSQL at ${host}${pathname}`,
-      transactionLimits: { maxWait, timeout },
-      heavyAtOnce: Math.ceil(config.poolSize / 2),
+      heavyLimits: {
+        atOnce: Math.ceil(config.poolSize / 2),
+        maxWaitMs: config.connectTimeoutMs,
+      },
       poolUse: () => ({
         total: pool.totalCount,
         idle: pool.idleCount,

@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 
 import { toStoreError } from '../database/errors.ts';
-import { type ErrorCode, ERRORS, InputError, StoreError } from '../contract/errors.ts';
+import { type ErrorCode, ERRORS, InputError, type StoreError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 

@@ -55,54 +55,73 @@ const CATEGORIES: readonly (readonly [name: string, description: string, pets: s
   ],
 ];
 
+const { sql } = Prisma;
+
 const DAY_MS = 86_400_000;
 const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 
-// The remainders below only spread the values; what matters is that each start gives the same.
+// The remainders only spread the values; every start gives the same store.
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
+
+interface Row {
+  readonly id: bigint;
+}
+
+/** Pet 1 is the first of the first category, pet 2 the first of the second, and so on. */
+function insertPets(categoryIds: readonly bigint[]): Prisma.Sql {
+  const names = CATEGORIES.map(([, , pets]) => pets.split(' '));
+  const indexes = Array.from({ length: 100 }, (_, index) => index);
+  return sql`
+    insert into pets (name, category_id, status)
+    select * from unnest(${indexes.map((index) => names[index % 10]?.[Math.floor(index / 10)])}::text[],
+      ${indexes.map((index) => categoryIds[index % 10])}::bigint[],
+      ${indexes.map(statusOf)}::text[]::pet_status[])
+    returning id`;
+}
+
+function insertOrders(petIds: readonly bigint[]): Prisma.Sql {
+  const indexes = Array.from({ length: 40 }, (_, index) => index);
+  const shipDates = indexes.map((index) =>
+    index % 5 === 4 ? null : new Date(FIRST_SHIP_DATE + index * DAY_MS).toISOString(),
+  );
+  return sql`
+    insert into orders (pet_id, quantity, ship_date, complete)
+    select * from unnest(${indexes.map((index) => petIds[(index * 13) % 100])}::bigint[],
+      ${indexes.map((index) => (index % 4) + 1)}::integer[],
+      ${shipDates}::text[]::timestamptz[],
+      ${indexes.map((index) => index % 3 === 0)}::boolean[])`;
+}
 
 /** Whether a database ever held a category. */
 async function isUsed({ query }: Session): Promise<boolean> {
   const [used] = await query<{ ever: boolean }>(
-    Prisma.sql`select is_called as ever from categories_id_seq`,
+    sql`select is_called as ever from categories_id_seq`,
   );
   return used?.ever === true;
 }
 
-/** Makes the sample store in a database that never held a category; false in any other. */
+/** Fills a database that never held a category with the sample store; false for any other. */
 export async function fillSampleStore(db: Database): Promise<boolean> {
-  // A start on a store that is in use needn't wait until Prisma is loaded, for the transaction.
+  // A start on a store that is in use takes no lock.
   if (await isUsed(db)) return false;
   return db.transaction(async (session) => {
-    const { prisma } = session;
-    // Gateways that start at once wait for each other here.
-    await prisma.$executeRaw`lock table categories in exclusive mode`;
+    const { query } = session;
+    // Gateways that start at the same time wait for each other here.
+    await query(sql`lock table categories in exclusive mode`);
     if (await isUsed(session)) return false;
-    const categories = await prisma.category.createManyAndReturn({
-      data: CATEGORIES.map(([name, description]) => ({ name, description })),
-    });
-    // Pet 1 is the first of the first category, pet 2 the first of the second, and so on.
-    const names = CATEGORIES.map(([, , pets]) => pets.split(' '));
-    const newPets = Array.from({ length: 100 }, (_, index) => ({
-      name: names[index % 10]?.[Math.floor(index / 10)] ?? '',
-      categoryId: categories[index % 10]?.id ?? 0n,
-      status: statusOf(index),
-    }));
-    const pets = await prisma.pet.createManyAndReturn({ data: newPets });
-    await prisma.inventoryItem.createMany({
-      data: pets
-        .filter((_, index) => index % 9 !== 8)
-        .map(({ id }, index) => ({ petId: id, quantity: (index * 7 + 12) % 23 })),
-    });
-    await prisma.order.createMany({
-      data: Array.from({ length: 40 }, (_, index) => ({
-        petId: pets[(index * 13) % 100]?.id ?? 0n,
-        quantity: (index % 4) + 1,
-        shipDate: index % 5 === 4 ? null : new Date(FIRST_SHIP_DATE + index * DAY_MS),
-        complete: index % 3 === 0,
-      })),
-    });
+    const categories = await query<Row>(sql`
+      insert into categories (name, description)
+      select * from unnest(${CATEGORIES.map(([name]) => name)}::text[],
+        ${CATEGORIES.map(([, description]) => description)}::text[])
+      returning id`);
+    const pets = await query<Row>(insertPets(categories.map(({ id }) => id)));
+    const stocked = pets.map(({ id }) => id).filter((_, index) => index % 9 !== 8);
+    await query(sql`
+      insert into inventory_items (pet_id, quantity)
+      select * from unnest(${stocked}::bigint[],
+        ${stocked.map((_, index) => (index * 7 + 12) % 23)}::integer[])`);
+    await query(insertOrders(pets.map(({ id }) => id)));
     return true;
   });
 }

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 import { GraphQLError } from 'graphql';
 
-import type { Database } from '../../src/database/database.ts';
+import type { Database, Session } from '../../src/database/database.ts';
 import { StoreError } from '../../src/contract/errors.ts';
 import { openCopy } from './databases.ts';
 
@@ -63,14 +63,18 @@ export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<
       },
     },
   }) as unknown as Database['prisma'];
-  return {
-    ...db,
-    prisma,
-    query: async <Result>(...asked: Parameters<Database['query']>) => {
-      refuse(asked[0].values);
-      const rows = await db.query<Row>(...asked);
+  const spoilSession = ({ query }: Session): Session => ({
+    query: async <Result>(...args: Parameters<Session['query']>) => {
+      refuse(args[0].values);
+      const rows = await query<Row>(...args);
       return rows.filter((row) => !isHidden(row)).map(spoil) as Result[];
     },
+  });
+  return {
+    ...db,
+    ...spoilSession(db),
+    prisma,
+    transaction: (work) => db.transaction((session) => work(spoilSession(session))),
   };
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { Database } from '../../database/database.ts';
+import { type Database, onlyRow } from '../../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
 import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
@@ -58,7 +58,13 @@ export async function createCategory(
 ): Promise<Category> {
   const data = parse(NewCategory, input, 'input');
   const request = { ...write, operation: 'createCategory', input: data };
-  return writeOnce(db, request, ({ prisma }) => prisma.category.create({ data }));
+  return writeOnce(db, request, async ({ query }) =>
+    onlyRow(
+      await query<Category>(Prisma.sql`
+        insert into categories (name, description) values (${data.name}, ${data.description})
+        returning ${COLUMNS}`),
+    ),
+  );
 }
 
 /** @throws InvalidId, InvalidInput, CategoryNotFound */

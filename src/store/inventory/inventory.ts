@@ -81,12 +81,10 @@ async function compareAndSet(
       where inventory_items.quantity = ${expected}
     returning ${COLUMNS}`);
   if (item) return item;
-  const pet = await db.prisma.pet.findUnique({
-    where: { id: petId },
-    select: { inventoryItem: true },
-  });
+  const [pet] = await db.query<{ quantity: number | null }>(Prisma.sql`
+    select quantity from pets left join inventory_items on pet_id = id where id = ${petId}`);
   if (!pet) throw new PetNotFound(petId);
-  throw new StaleInventory(petId, pet.inventoryItem?.quantity ?? 0);
+  throw new StaleInventory(petId, pet.quantity ?? 0);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import type { Database } from '../../database/database.ts';
+import { type Database, onlyRow, type Session } from '../../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
 import {
   type Category,
@@ -95,6 +95,17 @@ export const petOf = required(petById, (id) => new PetNotFound(id));
 export const petPages = pagesOf(petListing);
 export const petPagesByCategory = pagesByParent('petsByCategory', petListing, byCategory);
 
+const insertPet = async (
+  { query }: Session,
+  { name, categoryId, status }: z.output<typeof NewPet>,
+): Promise<Pet> =>
+  onlyRow(
+    await query<Pet>(Prisma.sql`
+      insert into pets (name, category_id, status)
+      values (${name}, ${categoryId}, ${status}::text::pet_status)
+      returning ${COLUMNS}`),
+  );
+
 /** @throws InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict */
 export async function createPet(
   db: Database,
@@ -104,7 +115,7 @@ export async function createPet(
   const data = parse(NewPet, input, 'input');
   const request = { ...write, operation: 'createPet', input: data };
   try {
-    return await writeOnce(db, request, ({ prisma }) => prisma.pet.create({ data }));
+    return await writeOnce(db, request, (session) => insertPet(session, data));
   } catch (error) {
     throw isForeignKeyViolation(error) ? new CategoryNotFound(data.categoryId) : error;
   }

@@ -1,0 +1,99 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { Prisma } from '../../../src/database/generated/prisma/client.ts';
+import { deleteOldKeys } from '../../../src/database/idempotency.ts';
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { openCopy } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { makePet, stockOf } from '../../support/make.ts';
+import { runSql } from '../../support/postgres.ts';
+
+let gateway: Gateway;
+let url = '';
+beforeAll(async () => {
+  gateway = await startGateway({}, async (config, log) => {
+    const db = await openCopy(config, log);
+    url = db.url ?? '';
+    return db;
+  });
+});
+afterAll(() => gateway.close());
+
+const placeOrder = async (petId: string, key?: string) =>
+  (
+    await gateway.data(
+      `mutation ($petId: ID!, $key: String) {
+        placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $key) {
+          __typename ... on Error { code } } }`,
+      { petId, key },
+    )
+  ).placeOrder;
+
+/** Finds the sessions that wait for a lock of this one. */
+const BLOCKED = `select pid from (select distinct pid from pg_locks where not granted) as waiting
+  where pg_backend_pid() = any (pg_blocking_pids(pid))`;
+
+describe.concurrent('a deadlock', () => {
+  it.for([
+    ['a statement', undefined],
+    ['a transaction', 'a key'],
+  ])('that ends %s is retried and not returned', async ([, key], { expect: expected }) => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    // PostgreSQL ends the first that finds the deadlock; the gateway looks after a second.
+    await other.query("set deadlock_timeout = '1min'");
+    await other.query(`begin; select from inventory_items where pet_id = ${petId} for update`);
+    const placed = placeOrder(petId, key);
+    const blocked = async (): Promise<number | null> => (await other.query(BLOCKED)).rowCount;
+    await expected.poll(blocked, { interval: 2, timeout: 20_000 }).toBe(1);
+    // The gateway has locked the pet and waits for the stock; now this waits for the pet.
+    await other.query(`update pets set name = 'Held' where id = ${petId}`);
+    await other.query('commit');
+    await other.end();
+    expected(await placed).toEqual({ __typename: 'Order' });
+    expected(await stockOf(gateway, petId)).toBe(4);
+  });
+});
+
+describe('removing old idempotency keys', () => {
+  it('does not wait for a key that another transaction has locked', async () => {
+    const { db } = gateway;
+    await db.prisma.$executeRaw`
+      insert into idempotency_keys (key, request_hash, created_at)
+      select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`;
+    await db.transaction(async ({ query }) => {
+      await query(Prisma.sql`select 1 from idempotency_keys where key = 'old 2' for update`);
+      await deleteOldKeys(db, 60_000);
+    });
+    const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
+    expect(left).toEqual([{ key: 'old 2' }]);
+  });
+});
+
+describe('a database whose transactions are serializable', () => {
+  it('sells each unit once, as serialization failures are retried', async () => {
+    await runSql(
+      url,
+      `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
+    );
+    const strict = await startGateway({}, (config, log) => openPostgres(url, config, log));
+    const petId = await makePet(gateway, { stock: 20 });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const { data, errors } = await strict.graphql(
+          `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) {
+            __typename ... on Error { code } } }`,
+        );
+        return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? 'placed';
+      }),
+    );
+    strict.loggedErrors.length = 0;
+    await strict.close();
+    const placed = answers.filter((answer) => answer === 'placed').length;
+    expect(await stockOf(gateway, petId)).toBe(20 - placed);
+    expect(new Set(answers)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
+    expect(placed).toBe(20);
+  });
+});
