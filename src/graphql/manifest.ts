@@ -8,26 +8,26 @@ import { ConfigError } from '../config/config.ts';
 import { type Bounds, validateWithin } from './plugins/use-limits.ts';
 import { schema } from './schema.ts';
 
-/** A document that operators trust, with what came out when it was checked. */
+/** A document that the operator trusts, parsed and validated. */
 interface TrustedDocument {
   readonly text: string;
   readonly parsed: DocumentNode;
 }
 
-/** The trusted documents by their ids, without prefixes. */
+/** The trusted documents by their ids, without the prefix `sha256:`. */
 export type Manifest = ReadonlyMap<string, TrustedDocument>;
 
-/** What stands before an id that is the SHA-256 of the document (GraphQL over HTTP, appendix A). */
+/** The prefix of an id that is the SHA-256 of the document (GraphQL over HTTP, appendix A). */
 export const HASH_PREFIX = 'sha256:';
 
-/** The SHA-256 of a document, as callers and manifests write it. */
+/** Returns the SHA-256 of a document, as callers and manifests write it. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** An id as the manifest has it, whether or not it was given as a hash. */
+/** Returns an id without the prefix `sha256:`, which callers and manifests may leave out. */
 export const withoutPrefix = (id: string): string =>
   id.startsWith(HASH_PREFIX) ? id.slice(HASH_PREFIX.length) : id;
 
-// As Relay's compiler and GraphQL Code Generator write it, or as Apollo's generator does.
+// The format of Apollo's generator, or that of Relay's compiler and GraphQL Code Generator.
 const Texts = z.union([
   z
     .object({
@@ -50,7 +50,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** Parses a document that has to run here: who asks for it can do nothing about it. */
+/** Parses and validates a document now, as its callers could not mend it later. */
 function check(text: string, bounds: Bounds): DocumentNode {
   const { limits } = bounds;
   const parsed = parse(text, {
@@ -63,36 +63,55 @@ function check(text: string, bounds: Bounds): DocumentNode {
 }
 
 /**
- * Reads the file of the trusted documents.
- * @throws ConfigError if there is none, or one of its documents can't run here.
+ * Parses and validates all texts.
+ * @throws ConfigError if an id has two documents, or a document can't run here.
+ */
+function toManifest(texts: readonly [string, string][], bounds: Bounds): Manifest {
+  const manifest = new Map<string, TrustedDocument>();
+  for (const [id, text] of texts) {
+    const key = withoutPrefix(id);
+    if (manifest.has(key)) {
+      throw new ConfigError(`DOCUMENTS_MANIFEST has two documents with the id ${key}.`);
+    }
+    try {
+      manifest.set(key, { text, parsed: check(text, bounds) });
+    } catch (error) {
+      throw new ConfigError(
+        `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${messageOf(error)}`,
+      );
+    }
+  }
+  return manifest;
+}
+
+// What a configuration was checked with before the database was opened is what runs later.
+const manifests = new WeakMap<Bounds, Manifest>();
+
+/**
+ * Reads the file of the trusted documents, once for each configuration.
+ * @throws ConfigError if it can't be read, or one of its documents can't run here.
  */
 export function readManifest(file: string, bounds: Bounds): Manifest {
+  const known = manifests.get(bounds);
+  if (known) return known;
   const { data: texts } = Texts.safeParse(readJson(file));
   if (!texts) {
     throw new ConfigError(
       `DOCUMENTS_MANIFEST has to be a JSON object of documents by their ids, or Apollo's manifest: ${file} is neither.`,
     );
   }
-  return new Map(
-    texts.map(([id, text]) => {
-      try {
-        return [withoutPrefix(id), { text, parsed: check(text, bounds) }];
-      } catch (error) {
-        throw new ConfigError(
-          `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${messageOf(error)}`,
-        );
-      }
-    }),
-  );
+  const manifest = toManifest(texts, bounds);
+  manifests.set(bounds, manifest);
+  return manifest;
 }
 
-/** Documents that are parsed, by their text. */
+/** A cache of parsed documents by their text. */
 interface ParsedDocuments {
   get(text: string): DocumentNode | undefined;
   set(text: string, parsed: DocumentNode): unknown;
 }
 
-/** Adds the trusted documents to a cache, which other documents can't push out of it. */
+/** Adds the trusted documents to a cache, which never evicts them. */
 export function withTrusted(
   manifest: Manifest | undefined,
   others: ParsedDocuments,

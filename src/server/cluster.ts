@@ -2,19 +2,19 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
-import { openStore } from './open-store.ts';
-import { createHandover, isReady } from './handover.ts';
-import type { Log } from '../telemetry/log.ts';
 import { serveClusterMetrics } from '../telemetry/cluster-metrics.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createHandover, isReady } from './handover.ts';
+import { openStore } from './open-store.ts';
 import { announce, listen } from './serve.ts';
 
-// A worker that dies again and again must not keep the machine busy with starting it: the pause before
-// its replacement doubles from one to the other.
+// Workers that die again and again must not keep the machine busy: the pause before each replacement
+// doubles.
 const MIN_RESTART_MS = 1000;
 const MAX_RESTART_MS = 4000;
-// One that was ready for so long did not die of how it was started.
+// A worker that was ready for longer did not die of its start.
 const STABLE_MS = 10_000;
-// How often each worker is replaced in vain before the primary process gives up.
+// How many replacements of each worker may die before the primary process gives up.
 const MAX_RESTARTS = 4;
 
 /** Whether this process is one of several that share the port. */
@@ -40,13 +40,13 @@ const workers = (): Worker[] =>
     worker && !worker.isDead() ? [worker] : [],
   );
 
-/** Starts one more; the database was made ready for it by the primary. */
+/** Starts a worker; the primary process has migrated and filled the database already. */
 const fork = (): Worker => cluster.fork({ MIGRATE: 'false', SAMPLE_STORE: 'false' });
 
-/** Forks the workers and replaces those that die until it is stopped; settles once one is ready. */
+/** Forks the workers and replaces those that die until it is stopped. Resolves once one is ready. */
 async function keepWorkers({ workers: count }: Config, log: Log): Promise<{ stop(): void }> {
   let stopping = false;
-  // Of workers, one after another, that died soon after their start.
+  // How many workers in a row died soon after their start.
   let deaths = 0;
   const readySince = new WeakMap<Worker, number>();
   const ready = new Promise<void>((resolve) => {
@@ -106,7 +106,7 @@ export async function startWorkers(config: Config, log: Log): Promise<() => Prom
   return async () => {
     keeper.stop();
     handover.stop(config.stopDelayMs);
-    // events.once() would reject for a message that a worker no longer gets.
+    // events.once() would reject if a message can't be sent to a worker that has ended.
     const ends = workers().map(
       (worker) => new Promise<void>((resolve) => void worker.once('exit', () => resolve())),
     );

@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { stopListening } from './shutdown.ts';
 
-/** What the primary process and a worker tell each other about connections. */
+/** A message about connections between the primary process and a worker. */
 interface Message {
   readonly handover: 'ready' | 'connection' | 'leave' | 'left';
 }
 
-// Until every worker has taken the connections that it was given.
+// How often to check whether all waiting connections were handed over.
 const POLL_MS = 1;
 
 const isHandover = (message: unknown, handover: Message['handover']): boolean =>
@@ -20,24 +20,24 @@ const isHandover = (message: unknown, handover: Message['handover']): boolean =>
   'handover' in message &&
   message.handover === handover;
 
-/** Whether a worker says that it can take a connection. */
+/** Whether a message of a worker means that it can take a connection. */
 export const isReady = (message: unknown): boolean => isHandover(message, 'ready');
 
-/** Gives the connections of one server to the workers. */
+/** Hands the connections of one server over to the workers. */
 export interface Handover {
   readonly server: NetServer;
-  /** Stops listening after a while. Until then, and until each connection is handed over, no worker can leave. */
+  /** Stops listening after a delay. No worker can leave before that, and before all connections are handed over. */
   stop(delayMs: number): void;
 }
 
 /**
  * Creates the server of the primary process: each connection goes to the next worker that is ready for
- * one. node:cluster does the same, but when its workers stop it resets what waits to be handed over.
+ * one. node:cluster does the same, but when its workers stop it resets the connections that wait for one.
  */
 export function createHandover(): Handover {
   const waiting: Socket[] = [];
   let free: Worker[] = [];
-  // A connection that was on its way to a worker makes it ready once more.
+  // A worker that has left may still send `ready`, for a connection that was on its way to it.
   const left = new WeakSet<Worker>();
   let stopped = Promise.resolve();
   const handOver = (): void => {
@@ -54,7 +54,7 @@ export function createHandover(): Handover {
     left.add(worker);
     free = free.filter((other) => other !== worker);
     const message: Message = { handover: 'left' };
-    // After every connection that it was given: messages keep their order.
+    // Messages keep their order, so the worker has received all of its connections before this.
     if (worker.isConnected()) worker.send(message, undefined, {}, () => {});
   };
   cluster.on('message', (worker, message: unknown) => {
@@ -63,7 +63,7 @@ export function createHandover(): Handover {
     free.push(worker);
     handOver();
   });
-  // The same settings as those of node:http. Its worker reads from a connection, nobody before.
+  // noDelay as node:http sets it. Only the worker reads from a connection.
   const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
     waiting.push(socket);
     handOver();
@@ -81,7 +81,7 @@ export function createHandover(): Handover {
   };
 }
 
-const tell = (handover: Message['handover']): void => {
+const sendToPrimary = (handover: Message['handover']): void => {
   // Without the primary process the worker is about to stop.
   process.send?.({ handover } satisfies Message, undefined, undefined, () => {});
 };
@@ -90,16 +90,16 @@ const tell = (handover: Message['handover']): void => {
 export function takeConnections(server: Server): void {
   process.on('message', (message, socket?: Socket) => {
     if (!isHandover(message, 'connection')) return;
-    tell('ready');
-    // Not there if the caller has gone meanwhile.
+    sendToPrimary('ready');
+    // Undefined if the client has disconnected meanwhile.
     if (!socket) return;
-    // As node:http has it: a caller may end its side after the request.
+    // As node:http sets it: a client may end its side after the request.
     socket.allowHalfOpen = true;
     server.emit('connection', socket);
   });
-  // On which node:http begins to watch its connections: their time, and whether they are idle.
+  // node:http starts to watch the timeouts and idle times of its connections on this event.
   server.emit('listening');
-  tell('ready');
+  sendToPrimary('ready');
 }
 
 /** Takes no more connections from the primary process. */
@@ -110,6 +110,6 @@ export async function leavePrimary(): Promise<void> {
       if (isHandover(message, 'left')) resolve();
     });
   });
-  tell('leave');
+  sendToPrimary('leave');
   await Promise.race([left, once(process, 'disconnect')]);
 }

@@ -3,18 +3,18 @@ import type { AddressInfo, Server } from 'node:net';
 
 import { type Config, ConfigError } from '../config/config.ts';
 import { deleteOldKeys } from '../database/idempotency.ts';
-import { openStore } from './open-store.ts';
-import { leavePrimary, takeConnections } from './handover.ts';
 import type { Log } from '../telemetry/log.ts';
+import { leavePrimary, takeConnections } from './handover.ts';
+import { openStore } from './open-store.ts';
 
-/** Logs where the gateway can be reached; the last sentence is the one that others wait for. */
+/** Logs where the gateway can be reached; supervisors may wait for the last line. */
 export function announce({ address, port }: AddressInfo, config: Config, log: Log): void {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
   if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
   log.info(`Listening on ${url}`);
 }
 
-const FORGET_EVERY_MS = 600_000;
+const DELETE_KEYS_EVERY_MS = 600_000;
 
 const toConfigError = ({ code, message }: NodeJS.ErrnoException): ConfigError =>
   new ConfigError(
@@ -24,7 +24,7 @@ const toConfigError = ({ code, message }: NodeJS.ErrnoException): ConfigError =>
   );
 
 /**
- * Lets a server listen where the configuration says, and returns where that is.
+ * Lets a server listen on HOST and PORT of the configuration, and returns the address.
  * @throws ConfigError
  */
 export async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
@@ -33,11 +33,11 @@ export async function listen(server: Server, { host, port }: Config): Promise<Ad
     server.listen(port, host, resolve);
   });
   const bound = server.address();
-  // Only a pipe would have none.
+  // Only a server on a pipe has no such address.
   return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
 }
 
-/** Serves from this process, and gives what stops it. */
+/** Serves from this process, and returns the function that stops it. */
 export async function serve(config: Config, log: Log): Promise<() => Promise<void>> {
   const [db, { createGateway }] = await Promise.all([
     openStore(config, log),
@@ -51,17 +51,18 @@ export async function serve(config: Config, log: Log): Promise<() => Promise<voi
     log.info(`Database: ${db.description}`);
     announce(bound, config, log);
   }
-  // Prisma's query compiler takes 0.2 s to load: the first caller needn't wait. Opens no connection.
+  // Prisma's query compiler takes 0.2 s to load, which the first write should not wait for. Opens no
+  // connection.
   db.prisma.$connect().catch((error: unknown) => {
-    log.warn({ err: error }, 'Prisma could not be made ready.');
+    log.warn({ err: error }, 'Prisma could not be prepared.');
   });
-  const forgetting = setInterval(() => {
+  const deletion = setInterval(() => {
     deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
-      log.warn({ err: error }, 'Old idempotency keys could not be removed.'),
+      log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),
     );
-  }, FORGET_EVERY_MS);
+  }, DELETE_KEYS_EVERY_MS);
   return async () => {
-    clearInterval(forgetting);
+    clearInterval(deletion);
     await stop(cluster.isWorker ? leavePrimary : undefined);
     await db.close();
   };

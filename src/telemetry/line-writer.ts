@@ -1,10 +1,14 @@
-import { write, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 
-// What a pipe takes as a whole (PIPE_BUF), so that the lines of several workers never mix.
+// A pipe takes so much as a whole (PIPE_BUF), so that the lines of several workers never mix.
 const MAX_WRITE_BYTES = 4096;
-// A reader that stands still may lose lines, but not take the memory.
+// Lines that come soon after each other share a write.
+const WRITE_DELAY_MS = 1;
+// Bounds how long the event loop is blocked when many lines wait: less than a millisecond.
+const MAX_WRITES_A_TURN = 64;
+// Bounds the memory when the reader stands still: further lines are dropped.
 const MAX_WAITING_BYTES = 10_000_000;
-// The pause before a failed write is tried again; it doubles from one to the other.
+// The pause before a failed write is retried; it doubles with each failure.
 const MIN_RETRY_MS = 1;
 const MAX_RETRY_MS = 250;
 const FLUSH_TIMEOUT_MS = 2000;
@@ -23,11 +27,13 @@ function sleepSync(ms: number): void {
 }
 
 /**
- * Writes lines to a file descriptor while the program goes on, and never fails: lines that can't be
- * written wait, up to 10 MB of them, and the next ones are dropped and counted. pino's own destination
- * (sonic-boom 4.2) ends the program when a write fails, and then retries at its exit for ever.
+ * Writes lines to a file descriptor in the order in which it gets them, and never throws. Lines that
+ * can't be written wait, up to 10 MB of them; further lines are dropped and counted. pino's own
+ * destination (sonic-boom 4.2) ends the program when a write fails, and then retries at its exit for ever.
  *
- * A pipe has to be non-blocking: a write that blocks keeps its thread, and the process, from ending.
+ * Each write is synchronous: an asynchronous one may be in flight when the program ends, and then races
+ * the last lines. A pipe, a socket or a terminal therefore has to be non-blocking: its write fails with
+ * EAGAIN instead of waiting for the reader. Files never wait for a reader.
  */
 export class LineWriter {
   /** Called with the number of dropped lines once everything else is written. */
@@ -35,11 +41,9 @@ export class LineWriter {
   readonly #fd: number;
   #chunks: Chunk[] = [];
   #waitingBytes = 0;
-  /** What is left of the chunk that is being written. */
+  /** The rest of the chunk that is being written. */
   #current = NOTHING;
-  #isWriting = false;
-  #isInFlight = false;
-  /** When the flush gives up; nothing is written asynchronously any more. */
+  #isScheduled = false;
   #flushEnd: number | undefined;
   #retryMs = MIN_RETRY_MS;
   #dropped = 0;
@@ -48,7 +52,7 @@ export class LineWriter {
     this.#fd = fd;
   }
 
-  /** Takes a line with its line feed. */
+  /** Adds a line, which ends with a line feed. */
   write(line: string): void {
     const bytes = Buffer.byteLength(line);
     if (this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
@@ -61,10 +65,9 @@ export class LineWriter {
       last.text += line;
       last.bytes += bytes;
     } else this.#chunks.push({ text: line, bytes });
-    if (this.#isWriting) return;
-    this.#isWriting = true;
-    // Later, so that the lines of one turn of the event loop take one write.
-    setImmediate(() => this.#writeNext());
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#schedule(WRITE_DELAY_MS);
   }
 
   /**
@@ -73,25 +76,19 @@ export class LineWriter {
    */
   flush(done?: (error?: Error) => void): void {
     this.#flushEnd ??= performance.now() + FLUSH_TIMEOUT_MS;
-    // It was handed to libuv, which ends its writes before the process ends: don't write it again.
-    if (this.#isInFlight) this.#drop(this.#current.length);
-    this.#isInFlight = false;
     while (this.#load()) {
-      try {
-        this.#drop(writeSync(this.#fd, this.#current));
-      } catch (error) {
-        const isBusy = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
-        if (!isBusy || performance.now() > this.#flushEnd) {
-          done?.(error instanceof Error ? error : new Error(String(error)));
-          return;
-        }
-        sleepSync(FLUSH_RETRY_MS);
+      const error = this.#writeCurrent();
+      if (!error) continue;
+      if (error.code !== 'EAGAIN' || performance.now() > this.#flushEnd) {
+        done?.(error);
+        return;
       }
+      sleepSync(FLUSH_RETRY_MS);
     }
     done?.();
   }
 
-  /** Whether there is something to write, which is then in #current. */
+  /** Takes the next chunk into #current if that is empty. Returns whether there is something to write. */
   #load(): boolean {
     if (this.#current.length > 0) return true;
     if (this.#chunks.length === 0) this.#reportDropped();
@@ -107,28 +104,34 @@ export class LineWriter {
     this.onRecovery(dropped);
   }
 
-  #drop(bytes: number): void {
-    this.#current = this.#current.subarray(bytes);
-    this.#waitingBytes -= bytes;
+  /** Writes as much of #current as the file descriptor takes, or returns why it takes nothing. */
+  #writeCurrent(): NodeJS.ErrnoException | undefined {
+    try {
+      const bytes = writeSync(this.#fd, this.#current);
+      this.#current = this.#current.subarray(bytes);
+      this.#waitingBytes -= bytes;
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
   }
 
-  #writeNext(): void {
-    if (this.#flushEnd !== undefined) return;
-    this.#isWriting = this.#load();
-    if (!this.#isWriting) return;
-    this.#isInFlight = true;
-    write(this.#fd, this.#current, (error, written) => {
-      this.#isInFlight = false;
-      if (this.#flushEnd !== undefined) return;
-      if (error) {
-        // Unreferenced, as a program that has nothing else to do ends: its exit tries once more.
-        setTimeout(() => this.#writeNext(), this.#retryMs).unref();
+  #schedule(delayMs: number): void {
+    // Unreferenced, so that a program with nothing else to do ends: its exit flushes.
+    setTimeout(() => this.#writeSome(), delayMs).unref();
+  }
+
+  #writeSome(): void {
+    for (let writes = 0; writes < MAX_WRITES_A_TURN; writes += 1) {
+      this.#isScheduled = this.#load();
+      if (!this.#isScheduled) return;
+      if (this.#writeCurrent()) {
+        this.#schedule(this.#retryMs);
         this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
         return;
       }
       this.#retryMs = MIN_RETRY_MS;
-      this.#drop(written);
-      this.#writeNext();
-    });
+    }
+    this.#schedule(WRITE_DELAY_MS);
   }
 }

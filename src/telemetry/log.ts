@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { constants, openSync } from 'node:fs';
 
 import { type Logger, pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
@@ -7,7 +8,11 @@ import { LineWriter } from './line-writer.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'>;
 
-/** What the log has of an error. */
+const STDOUT = 1;
+// Bounds a chain of causes that leads back to itself.
+const MAX_CAUSES = 5;
+
+/** The part of an error that is logged. */
 interface LoggedError {
   readonly type: string;
   readonly code?: string;
@@ -16,15 +21,12 @@ interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-// Causes of causes that go round in a circle have to end.
-const MAX_CAUSES = 5;
-
 /**
- * What the log may have of anything thrown. Only what is listed: in their other properties drivers
- * keep parameters (PGlite's `params`) and rows (PostgreSQL's `detail`).
+ * Returns what is logged of anything thrown. Only the properties that are listed here: in others
+ * drivers keep parameters (PGlite's `params`) and rows (PostgreSQL's `detail`).
  */
 function toLoggedError(error: unknown, depth = 0): LoggedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: 'This is no Error.' };
+  if (!(error instanceof Error)) return { type: typeof error, message: 'Not an Error.' };
   const { name, message, stack, cause } = error;
   return {
     type: error.constructor.name || name,
@@ -35,7 +37,7 @@ function toLoggedError(error: unknown, depth = 0): LoggedError {
   };
 }
 
-/** Shows lines as people read them. */
+/** Formats lines for people. */
 function inSentences(writer: LineWriter): Pick<LineWriter, 'write' | 'flush'> {
   const toSentence = prettyFactory({ translateTime: 'HH:MM:ss', singleLine: true });
   return {
@@ -44,16 +46,28 @@ function inSentences(writer: LineWriter): Pick<LineWriter, 'write' | 'flush'> {
   };
 }
 
-// Reading isTTY opens process.stdout, by which Node.js makes a pipe non-blocking.
+/**
+ * Opens the terminal once more, non-blocking: Node.js keeps its own file descriptor blocking, and a
+ * terminal that a person has stopped (Ctrl+S) would block the process.
+ */
+function openTerminal(): number {
+  try {
+    return openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return STDOUT;
+  }
+}
+
+// Reading isTTY opens process.stdout, by which Node.js makes a pipe or a socket non-blocking.
 const isTerminal = process.stdout.isTTY;
-const output = new LineWriter(1);
+const output = new LineWriter(isTerminal ? openTerminal() : STDOUT);
 process.once('exit', () => output.flush());
 
 /**
- * Creates the log: sentences for a terminal, a JSON object a line for everything else. Lines are written
- * while the program goes on, and the last of them when it exits. While standard output can't be written
- * the program goes on without them; a warning says how many were lost. `flush` reports by its callback
- * whether everything could be written; only for the end of the program.
+ * Creates the log: sentences on a terminal, one JSON object a line everywhere else. Lines are written within
+ * a millisecond or two, and the last of them when the program exits. If standard output
+ * can't be written, the program continues without them; a warning counts the lost lines later. `flush`
+ * is for the end of the program; its callback gets an error if lines are left.
  */
 export function createLog(level: string, isProduction = false): Log & Pick<Logger, 'flush'> {
   const base = cluster.isWorker ? { pid: process.pid } : null;

@@ -3,7 +3,9 @@ import { resolve } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
+import { withTable } from '../../scripts/print-configuration.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { Variables } from '../../src/config/variables.ts';
 import { spawnProgram } from '../support/program.ts';
 
 const DEFAULTS = {
@@ -51,22 +53,17 @@ const DEFAULTS = {
 };
 
 describe('the configuration', () => {
-  it('needs nothing', () => {
+  it('has a default for everything', () => {
     expect(readConfig({})).toMatchObject(DEFAULTS);
   });
 
-  it('takes an empty variable for one that is not set', () => {
-    const source = readFileSync(
-      new URL('../../src/config/environment.ts', import.meta.url),
-      'utf8',
-    );
-    const names = [...source.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name);
-    expect(names.length).toBeGreaterThan(10);
+  it('treats an empty variable as not set', () => {
+    const names = Object.keys(Variables.shape);
     const environment = Object.fromEntries(names.map((name) => [name, '']));
     expect(readConfig(environment)).toEqual(readConfig({}));
   });
 
-  it('ignores variables of others', () => {
+  it('ignores variables of other programs', () => {
     expect(readConfig({ PATH: '/bin', port: '1' })).toEqual(readConfig({}));
   });
 
@@ -74,6 +71,7 @@ describe('the configuration', () => {
     ['HOST', 'localhost', { host: 'localhost' }],
     ['HOST', '127.0.0.2', { host: '127.0.0.2' }],
     ['HOST', '::1', { host: '::1' }],
+    ['HOST', '[::1]', { host: '::1' }],
     ['PORT', '8080', { port: 8080 }],
     ['PORT', '0', { port: 0 }],
     ['PORT', '65535', { port: 65_535 }],
@@ -111,21 +109,25 @@ describe('the configuration', () => {
     ['SUNSET_DATE', '2026-11-01', { sunset: new Date('2026-11-01T00:00:00Z') }],
     ['LOG_LEVEL', 'debug', { logLevel: 'debug' }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
-  ])('takes %s=%s', (name, value, expected) => {
+  ])('accepts %s=%s', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toMatchObject({ ...DEFAULTS, ...expected });
   });
 
   it.each(['postgresql://me:secret@db:5432/store', 'postgres://localhost/store?sslmode=require'])(
-    'takes DATABASE_URL=%s, and fills no sample store there unless asked to',
+    'accepts DATABASE_URL=%s, and fills no sample store there by default',
     (databaseUrl) => {
       const environment = { DATABASE_URL: databaseUrl };
       expect(readConfig(environment)).toMatchObject({ databaseUrl, sampleStore: false });
-      const asked = readConfig({ ...environment, SAMPLE_STORE: 'true' });
-      expect(asked).toMatchObject({ databaseUrl, sampleStore: true });
+      const filled = readConfig({ ...environment, SAMPLE_STORE: 'true' });
+      expect(filled).toMatchObject({ databaseUrl, sampleStore: true });
     },
   );
 
   it.each([
+    ['HOST', 'two hosts'],
+    ['HOST', 'http://127.0.0.1'],
+    ['HOST', '[localhost]'],
+    ['HOST', '[::1'],
     ['PORT', 'abc'],
     ['PORT', '-1'],
     ['PORT', '65536'],
@@ -169,7 +171,7 @@ describe('the configuration', () => {
     ['AUTH_NONE_ANYWHERE', 'yes'],
     ['AUTH_JWKS_URL', 'http://login.example/keys'],
     ['AUTH_JWKS_URL', 'file:///etc/keys'],
-    ['AUTH_SECRET', 'of less than 32 bytes'],
+    ['AUTH_SECRET', 'shorter than 32 bytes'],
     ['AUTH_READ', 'closed'],
     ['GRAPHIQL', 'on'],
     ['INTROSPECTION', '0'],
@@ -195,13 +197,13 @@ describe('the configuration', () => {
     ['SUNSET_DATE', '2026-10-31'],
     ['LOG_LEVEL', 'loud'],
     ['LOG_LEVEL', 'INFO'],
-  ])('refuses %s=%s, naming the variable', (name, value) => {
+  ])('rejects %s=%s with a message that names the variable', (name, value) => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} (has to|can)[^:]*`));
   });
 
-  it('refuses several workers on the embedded database, which is for one process', () => {
+  it('rejects several workers on the embedded database, which is for one process', () => {
     expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS needs DATABASE_URL/);
     const environment = { WORKERS: '2', DATABASE_URL: 'postgresql://localhost/store' };
     expect(readConfig(environment)).toMatchObject({ workers: 2 });
@@ -220,92 +222,121 @@ describe('the configuration', () => {
     ['192.168.1.7', {}],
     ['gateway.example', {}],
     ['127.0.0.1.example', {}],
-  ])('refuses to let others in by HOST=%s with %j', (HOST, environment) => {
+  ])('rejects HOST=%s, which other machines reach, with %j', (HOST, environment) => {
     const read = () => readConfig({ HOST, ...environment });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(/^HOST .* AUTH=jwt, or AUTH_NONE_ANYWHERE=true/);
   });
 
-  it('lets others in with tokens, or where it is told twice that none are needed', () => {
+  it('accepts a HOST that other machines reach with AUTH=jwt or AUTH_NONE_ANYWHERE=true', () => {
     expect(readConfig({ HOST: '0.0.0.0', ...JWT })).toMatchObject({ checksHost: false });
-    const twice = { HOST: '0.0.0.0', AUTH: 'none', AUTH_NONE_ANYWHERE: 'true' };
-    expect(readConfig(twice)).toMatchObject({
+    const anywhere = { HOST: '0.0.0.0', AUTH: 'none', AUTH_NONE_ANYWHERE: 'true' };
+    expect(readConfig(anywhere)).toMatchObject({
       host: '0.0.0.0',
       auth: undefined,
       checksHost: false,
     });
   });
 
-  it('takes keys from a secret or from where they are published', () => {
-    const said = { issuer: 'https://login.example/', audience: 'pet-store' };
+  it('takes the key of tokens from a secret or a URL', () => {
+    const token = { issuer: 'https://login.example/', audience: 'pet-store' };
     expect(readConfig(JWT).auth).toEqual({
-      ...said,
+      ...token,
       key: new TextEncoder().encode(JWT.AUTH_SECRET),
       readIsOpen: false,
     });
     for (const url of ['https://login.example/keys', 'http://127.0.0.1:8080/keys']) {
       const published = { ...JWT, AUTH_SECRET: '', AUTH_JWKS_URL: url, AUTH_READ: 'open' };
-      expect(readConfig(published).auth).toEqual({ ...said, key: new URL(url), readIsOpen: true });
+      expect(readConfig(published).auth).toEqual({ ...token, key: new URL(url), readIsOpen: true });
     }
   });
 
   it.each([
-    [{ AUTH: 'none' }, 'AUTH has to be jwt'],
-    [{ AUTH: '' }, 'AUTH has to be jwt'],
+    [{ AUTH: 'none' }, /^AUTH_SECRET needs AUTH=jwt\. AUTH_ISSUER needs AUTH=jwt\. AUTH_AUDIENCE /],
+    [{ AUTH: '' }, /^AUTH_SECRET needs AUTH=jwt\./],
+    [{ AUTH_NONE_ANYWHERE: 'true' }, /^AUTH_NONE_ANYWHERE has no effect with AUTH=jwt/],
     [{ AUTH_SECRET: '' }, 'AUTH=jwt needs either'],
     [{ AUTH_JWKS_URL: 'https://login.example/keys' }, 'AUTH=jwt needs either'],
     [{ AUTH_ISSUER: '' }, 'AUTH=jwt needs AUTH_ISSUER'],
     [{ AUTH_AUDIENCE: '' }, 'AUTH=jwt needs AUTH_ISSUER and AUTH_AUDIENCE'],
-  ])('refuses tokens that are set up by half: %j', (environment, sentence) => {
+  ])('rejects an incomplete configuration of tokens: %j', (environment, sentence) => {
     const read = () => readConfig({ ...JWT, ...environment });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(sentence);
   });
 
-  it('shows the schema to nobody by default in production with tokens', () => {
+  it('hides GraphiQL and the schema by default in production with tokens', () => {
     const hidden = { graphiql: false, introspection: false };
     expect(readConfig({ ...JWT, NODE_ENV: 'production' })).toMatchObject(hidden);
     const shown = { graphiql: true, introspection: true };
     expect(readConfig(JWT)).toMatchObject(shown);
-    const asked = { NODE_ENV: 'production', GRAPHIQL: 'true', INTROSPECTION: 'true' };
-    expect(readConfig({ ...JWT, ...asked })).toMatchObject(shown);
+    const explicit = { NODE_ENV: 'production', GRAPHIQL: 'true', INTROSPECTION: 'true' };
+    expect(readConfig({ ...JWT, ...explicit })).toMatchObject(shown);
   });
 
-  it('needs a manifest for trusted documents, and then has no use for GraphiQL', () => {
+  it('needs a manifest for DOCUMENTS=trusted, and turns GraphiQL off', () => {
     expect(() => readConfig({ DOCUMENTS: 'trusted' })).toThrow(/DOCUMENTS_MANIFEST/);
     const trusted = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' };
     expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });
   });
 
-  it('shows no bad AUTH_SECRET', () => {
+  it('keeps a wrong AUTH_SECRET out of the message', () => {
     expect(() => readConfig({ ...JWT, AUTH_SECRET: 'hunter2' })).toThrow(/^(?!.*hunter2)/s);
   });
 
-  it('names every variable that is wrong at once', () => {
-    expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(/PORT .*LOG_LEVEL /s);
+  it('names all wrong variables in one message', () => {
+    expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(
+      'PORT has to be a whole number, 0 to 65535. LOG_LEVEL has to be debug, info, warn, error or silent.',
+    );
+    expect(() => readConfig({ WORKERS: '2', AUTH: 'jwt' })).toThrow(
+      /^WORKERS needs .*\. AUTH=jwt needs either .*\. AUTH=jwt needs AUTH_ISSUER .*\.$/,
+    );
   });
 
-  it('shows no password of a bad DATABASE_URL', () => {
+  it('keeps the password of a wrong DATABASE_URL out of the message', () => {
     expect(() => readConfig({ DATABASE_URL: 'mysql://me:hunter2@db/store' })).toThrow(
       /^(?!.*hunter2)/s,
     );
   });
 
-  it('can not be changed', () => {
-    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  it('is frozen', () => {
+    const config = readConfig(JWT);
+    expect([config, config.limits, config.auth].every(Object.isFrozen)).toBe(true);
   });
 });
 
-describe('a start with a configuration that does not work', () => {
+describe('docs/configuration.md', () => {
+  it('has the table of the variables as `npm run configuration` prints it', () => {
+    const document = readFileSync('docs/configuration.md', 'utf8');
+    expect(document).toMatch(/<!-- variables -->.+<!-- \/variables -->/s);
+    expect(document).toBe(withTable(document));
+  });
+
+  it('describes every variable, with its default and its values', () => {
+    const table = withTable('<!-- variables -->\n\n-\n\n<!-- /variables -->');
+    const names = [...table.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
+    expect(names).toEqual(Object.keys(Variables.shape));
+    expect(table).not.toContain('undefined');
+    expect(table).toMatch(/^\| `PORT` +\| `4000` +\| The port .* Values: 0 to 65535\. +\|$/m);
+    expect(table).toMatch(/^\| `SUNSET_DATE` +\| `2027-12-31` +\| The sunset /m);
+    expect(table).toMatch(/^\| `CORS_ORIGINS` +\| {2,}\| The origins /m);
+    expect(table).toMatch(/^\| `AUTH_READ` +\| `scope` +\| .* Values: `open` or `scope`\. +\|$/m);
+  });
+});
+
+describe('a start with a wrong configuration', () => {
   it.each([
     [{ PORT: 'abc' }, 'PORT has to be a whole number, 0 to 65535.'],
     [
       { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/store' },
       'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',
     ],
-  ])('ends with one sentence that names the variable: %j', async (environment, sentence) => {
-    const program = spawnProgram('main', environment);
-    expect(await program.end).toBe(1);
-    expect(program.messages).toEqual([sentence]);
-  });
+  ])(
+    'logs one sentence that names the variable, and exits with code 1: %j',
+    async (environment, sentence) => {
+      const program = spawnProgram('main', environment);
+      expect(await program.end).toBe(1);
+      expect(program.messages).toEqual([sentence]);
+    },
+  );
 });

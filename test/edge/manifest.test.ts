@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { readManifest } from '../../src/graphql/manifest.ts';
 import { startGateway } from '../support/gateway.ts';
-import { hashOf, withFolder } from '../support/manifest.ts';
+import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
+import { spawnProgram } from '../support/program.ts';
 
 interface End {
   code: number;
@@ -16,7 +19,7 @@ interface End {
 
 const run = promisify(execFile);
 
-/** Runs what `npm run manifest` runs. */
+/** Runs the script of `npm run manifest`. */
 async function runManifest(...args: string[]): Promise<End> {
   try {
     const script = ['--import', 'tsx', 'scripts/make-manifest.ts'];
@@ -26,7 +29,7 @@ async function runManifest(...args: string[]): Promise<End> {
   }
 }
 
-/** Makes the manifest of some files, and gives its text with what was said. */
+/** Creates the manifest of some files, and returns its text and the output of the script. */
 const make = (files: Record<string, string>): Promise<{ end: End; made: string | undefined }> =>
   withFolder(async (folder) => {
     for (const [name, text] of Object.entries(files)) {
@@ -62,7 +65,7 @@ fragment Shown on Pet {
 const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
 describe('npm run manifest', () => {
-  it('writes each operation with the fragments it uses, in whichever files they are', async () => {
+  it('writes each operation with the fragments it uses, from any file', async () => {
     const [{ made }, elsewhere] = await Promise.all([
       make({
         'pets.graphql': `${PETS} ${COUNT}`,
@@ -79,7 +82,7 @@ describe('npm run manifest', () => {
     expect(elsewhere.made).toBe(made);
   });
 
-  it('writes what a gateway takes', () =>
+  it('writes a manifest that a gateway accepts', () =>
     withFolder(async (folder) => {
       writeFileSync(join(folder, 'count.graphql'), COUNT);
       const file = join(folder, 'made.json');
@@ -91,7 +94,7 @@ describe('npm run manifest', () => {
       await gateway.close();
     }));
 
-  it('tells file and line of everything that is wrong', async () => {
+  it('reports file and line of every error', async () => {
     const { end } = await make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
       'b.graphql': '# twice\nquery Same { ...Missing }\ntype A { b: Int }',
@@ -107,7 +110,7 @@ describe('npm run manifest', () => {
     ]);
   });
 
-  it('tells file and line of what is not GraphQL', async () => {
+  it('reports file and line of a syntax error', async () => {
     const { end } = await make({ 'a.graphql': '\nquery {', 'b.graphql': 'what' });
     expect(end).toEqual({
       code: 1,
@@ -119,7 +122,7 @@ describe('npm run manifest', () => {
     });
   });
 
-  it('says what it needs', async () => {
+  it('reports missing arguments, folders and operations', async () => {
     const [nothing, nowhere, missing] = await Promise.all([
       make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' }),
       runManifest(),
@@ -135,4 +138,55 @@ describe('npm run manifest', () => {
     });
     expect(missing).toMatchObject({ code: 1, stderr: 'no/such/folder is not a folder.\n' });
   });
+});
+
+describe('the ids of a manifest', () => {
+  it.each([
+    ['with and without the prefix sha256:', { a: COUNT, 'sha256:a': '{ __typename }' }],
+    [
+      "twice in Apollo's format",
+      {
+        format: 'apollo-persisted-query-manifest',
+        version: 1,
+        operations: [
+          { id: 'a', body: COUNT },
+          { id: 'a', body: '{ __typename }' },
+        ],
+      },
+    ],
+  ])('are unique; the same id is rejected %s', (_how, content) =>
+    withManifest(content, (file) => {
+      const read = () => readManifest(file, readConfig({}));
+      expect(read).toThrow(ConfigError);
+      expect(read).toThrow('DOCUMENTS_MANIFEST has two documents with the id a.');
+    }),
+  );
+});
+
+describe('a start with a wrong manifest', () => {
+  const WRONG = JSON.stringify({ a: '{ unknown }' });
+  const REASON = /^DOCUMENTS_MANIFEST has a document that can't run here, a: Cannot query field /;
+
+  it('logs one sentence, exits with code 1 and creates no database', () =>
+    withFolder(async (folder) => {
+      const file = join(folder, 'trusted.json');
+      writeFileSync(file, WRONG);
+      const program = spawnProgram('main', {
+        DATA_DIR: join(folder, 'data'),
+        DOCUMENTS_MANIFEST: file,
+      });
+      expect(await program.end).toBe(1);
+      expect(program.messages).toEqual([expect.stringMatching(REASON)]);
+      expect(existsSync(join(folder, 'data'))).toBe(false);
+    }));
+
+  it.each(['1', '2'])('does not connect to PostgreSQL, with %s process(es)', (WORKERS) =>
+    withManifest(WRONG, async (DOCUMENTS_MANIFEST) => {
+      // Nothing listens there: a start that connects first fails with ECONNREFUSED.
+      const DATABASE_URL = 'postgresql://127.0.0.1:1/store';
+      const program = spawnProgram('main', { DATABASE_URL, DOCUMENTS_MANIFEST, WORKERS });
+      expect(await program.end).toBe(1);
+      expect(program.messages).toEqual([expect.stringMatching(REASON)]);
+    }),
+  );
 });

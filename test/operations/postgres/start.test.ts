@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { makeProgramStore, type ProgramStore } from '../../support/databases.ts';
-import { killPrograms, spawnProgram } from '../../support/program.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
+import { killPrograms, spawnProgram } from '../../support/program.ts';
 
 let store: ProgramStore;
 beforeEach(async () => {
@@ -13,8 +13,8 @@ afterEach(async () => {
   await store.remove();
 });
 
-describe('a start', () => {
-  it('whose connection is lost ends with a sentence that says so', async () => {
+describe('a start that loses its connection', () => {
+  it('logs the reason in one sentence, and exits with code 1', async () => {
     const url = store.environment['DATABASE_URL'] ?? '';
     const unlock = await holdLock(url, 'lock table _prisma_migrations in access exclusive mode');
     const program = spawnProgram('main', store.environment);
