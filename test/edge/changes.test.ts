@@ -20,7 +20,7 @@ describe('the changelog', () => {
   const lifecycles = [...Object.entries<Lifecycle>(REST_LIFECYCLES), ...GRAPHQL_LIFECYCLES];
 
   it.each(lifecycles.filter(([, { deprecatedSince }]) => deprecatedSince))(
-    'tells since when %s is deprecated',
+    'has the date of deprecation of %s',
     (name, { deprecatedSince = new Date(0) }) => {
       const entries = entriesOf(changelog).filter((entry) => entry.includes(`\`${name}\``));
       expect(entries).toContainEqual(expect.stringContaining(`since ${toDay(deprecatedSince)}`));
@@ -28,18 +28,18 @@ describe('the changelog', () => {
   );
 
   it.each(lifecycles.filter(([, { stability }]) => stability !== 'stable'))(
-    'tells that %s may still change',
+    'has the stability of %s',
     (name, { stability }) => {
       const entries = entriesOf(changelog).filter((entry) => entry.includes(`\`${name}\``));
       expect(entries).toContainEqual(expect.stringContaining(`is ${stability}`));
     },
   );
 
-  it('tells of the release whose contract is kept', () => {
+  it('begins with the version of test/released', () => {
     expect(released.openapi).toMatchObject({ info: { version: newestVersion(changelog) } });
   });
 
-  it('allows every breaking change since the last release, and no other', async () => {
+  it('allows exactly the breaking changes since the last release', async () => {
     const breaks = [
       ...(await findGraphqlBreaks(released.graphql, current.graphql)),
       ...findRestBreaks(released.openapi, current.openapi),
@@ -66,7 +66,7 @@ describe('a change of the GraphQL schema', () => {
     type Mutation { createPet(input: NewPet!): CreatePetResult! anyError: Error! taken: Taken }
   `;
 
-  /** What breaks where `before` is replaced, with a star where that was announced. */
+  /** The names that break if `before` is replaced; a star marks announced changes. */
   async function breakingNames(before: string, after: string): Promise<string[]> {
     expect(SDL).toContain(before);
     const changes = await findGraphqlBreaks(SDL, SDL.replaceAll(before, after));
@@ -104,7 +104,7 @@ describe('a change of the GraphQL schema', () => {
     ['an experimental value goes', 'HELD', 'KEPT', ['Status.HELD *', 'Status.KEPT']],
     ['what was stable', 'id: ID! name', 'id: ID! @requiresOptIn(feature: "id") name', ['Pet.id']],
     ['a stable argument', '= 20', '= 20 @requiresOptIn(feature: "first")', ['Query.pets(first:)']],
-  ])('breaks callers where it is %s', async (_change, before, after, names) => {
+  ])('breaks callers: %s', async (_change, before, after, names) => {
     expect(await breakingNames(before, after)).toEqual(names);
   });
 
@@ -132,7 +132,7 @@ describe('a change of the GraphQL schema', () => {
     ['a type', 'type Query', 'type New { id: ID! } type Query'],
     ['an error of a mutation', '= NoPet | Pet', '= NoPet | Taken | Pet'],
     ['a code of an error', 'NO_PET', 'NO_PET NO_TOY'],
-  ])('breaks nobody where it is %s', async (_change, before, after) => {
+  ])('breaks no caller: %s', async (_change, before, after) => {
     expect(await breakingNames(before, after)).toEqual([]);
   });
 });
@@ -143,11 +143,11 @@ const answer = (schema: object): object => ({
   content: { 'application/json': { schema } },
 });
 
-// A document is read and written by the names that the tables say.
+// The tables name the places of the document that are read and written.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Part = any;
 
-/** A copy of a document with another value at a place, or with none where it is undefined. */
+/** Copies a document with another value at a place; undefined removes it. */
 function plant(document: object, place: string, value: unknown): object {
   const keys = place.split(' ');
   const last = keys.pop() ?? '';
@@ -231,7 +231,7 @@ const NEW_PET = 'components schemas NewPet';
 const NEW = { name: 'new', in: 'query', schema: { type: 'string' } };
 
 describe('a change of REST', () => {
-  /** The names of what breaks where a value at a place is another. */
+  /** The names that break if the value at a place changes. */
   function breakingNames(place: string, value: unknown): string[] {
     const changes = findRestBreaks(DOCUMENT, plant(DOCUMENT, place, value));
     return changes.map(({ name }) => name);
@@ -271,7 +271,7 @@ describe('a change of REST', () => {
     ['a header goes', `${OK} headers ETag`, undefined, 'header-removed'],
     ['a header of an error goes', `${GET} responses 404 headers`, undefined, 'header-removed'],
     ['a value of an error', `${ERROR} severity enum 1`, 'HIGH', 'value-added'],
-  ])('breaks callers where it is %s', (_change, place, value, kind) => {
+  ])('breaks callers: %s', (_change, place, value, kind) => {
     expect(breakingNames(place, value)).toEqual([`GET /pet ${kind}`]);
   });
 
@@ -286,7 +286,7 @@ describe('a change of REST', () => {
     ['any value', `${PET} properties status enum`, undefined, 'value-added'],
     ['a type of items', `${PET} properties tags items type`, 'string', 'type-changed'],
     ['a property of items goes', `${PET} properties tags items properties`, {}, 'property-removed'],
-  ])('breaks callers of all that answers it where it is %s', (_change, place, value, kind) => {
+  ])('breaks callers of every response that has it: %s', (_change, place, value, kind) => {
     expect(breakingNames(place, value)).toEqual([`GET /pet ${kind}`, `GET /pets ${kind}`]);
   });
 
@@ -300,11 +300,11 @@ describe('a change of REST', () => {
       'integer',
       'type-changed',
     ],
-  ])('breaks callers where a schema that nothing answers %s', (_change, place, value, kind) => {
+  ])('breaks callers although no response has the schema: %s', (_change, place, value, kind) => {
     expect(breakingNames(place, value)).toEqual([`components/schemas/NewPet ${kind}`]);
   });
 
-  it('breaks callers where everything needs a key', () => {
+  it('breaks callers if every operation needs a key', () => {
     expect(breakingNames('security', [{ key: [] }])).toEqual([
       'GET /pet security-added',
       'GET /pets security-added',
@@ -312,7 +312,7 @@ describe('a change of REST', () => {
     ]);
   });
 
-  it('breaks callers where an answer has another schema', () => {
+  it('breaks callers if a response has another schema', () => {
     const $ref = '#/components/schemas/NewPet';
     expect(breakingNames(`${OK} content application/json schema`, { $ref })).toEqual(
       ['id', 'status', 'parent', 'tags'].map(() => 'GET /pet property-removed'),
@@ -350,16 +350,16 @@ describe('a change of REST', () => {
       `${GET} parameters 2 schema`,
       { ...DOCUMENT.components.schemas.Name },
     ],
-  ])('breaks nobody where it is %s', (_change, place, value) => {
+  ])('breaks no caller: %s', (_change, place, value) => {
     expect(breakingNames(place, value)).toEqual([]);
   });
 
-  it('breaks nobody where an operation goes after its sunset', () => {
+  it('breaks no caller if an operation is removed after its sunset', () => {
     const ended = plant(DOCUMENT, `${GET} x-sunset`, '2026-01-01');
     expect(findRestBreaks(ended, plant(ended, GET, undefined))).toEqual([]);
   });
 
-  it('breaks callers where one goes that only has a sunset', () => {
+  it('breaks callers if an operation that is not deprecated is removed after its sunset', () => {
     const ended = plant(DOCUMENT, `${GET} x-sunset`, '2026-01-01');
     const stable = plant(ended, `${GET} deprecated`, undefined);
     expect(findRestBreaks(stable, plant(stable, GET, undefined))).toHaveLength(1);
@@ -370,7 +370,7 @@ describe('a change of REST', () => {
     ['the body of a request', `${GET} requestBody`, {}, 'get of /pet'],
     ['the parameters of a path', 'paths /pet parameters', [NEW], 'parameters of /pet'],
     ['a name of nothing', `${OK} content`, { $ref: '#/components/none' }, 'no #/components/none'],
-  ])('is not overlooked in %s', (_flaw, place, value, message) => {
+  ])('is found in %s', (_flaw, place, value, message) => {
     expect(() => breakingNames(place, value)).toThrow(message);
   });
 });
@@ -394,7 +394,7 @@ describe('an entry of the changelog', () => {
     );
   });
 
-  it('allows what was not announced only if it says so', () => {
+  it('allows an unannounced change only if it says so', () => {
     const quiet = unreleased('- **Breaking** `Pet.name`: ask for `Pet.title`.');
     const plain = unreleased('- **Breaking, without notice** `Pet.name`: ask for `Pet.title`.');
     expect(complaintsAbout([sudden], quiet)).toEqual([
@@ -412,19 +412,19 @@ describe('an entry of the changelog', () => {
       'it is of an earlier release',
       '## 0.9.0 - 2026-01-01\n\n- **Breaking** `Pet.name`: it is gone.',
     ],
-  ])('allows nothing where %s', (_flaw, entry) => {
+  ])('allows nothing if %s', (_flaw, entry) => {
     expect(complaintsAbout([change], unreleased(entry))).toContainEqual(
       expect.stringContaining('Pet.name went.'),
     );
   });
 
-  it('has to go with the change that it allowed', () => {
+  it('must be removed with the change that it allowed', () => {
     expect(complaintsAbout([], unreleased('- **Breaking** `Pet.name`: it is gone.'))).toEqual([
       'CHANGELOG.md allows a change of Pet.name that there is not.',
     ]);
   });
 
-  it('has to have the form that allows something', () => {
+  it('must have a form that allows something', () => {
     expect(complaintsAbout([], unreleased('- **BREAKING** Pet.name is gone.'))).toHaveLength(1);
   });
 });

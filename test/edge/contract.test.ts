@@ -17,9 +17,9 @@ import { replay, type Replayed } from '../support/replay.ts';
 let gateway: Gateway;
 /** After the sunset. */
 let ended: Gateway;
-/** Waits hardly at all for a request. */
+/** With a short request timeout. */
 let hasty: Gateway;
-/** Its tables answer an error, the one that `failure` holds. */
+/** Its tables raise the error whose code is in the table `failure`. */
 let broken: Gateway;
 let document: OpenApi;
 
@@ -51,14 +51,14 @@ afterAll(async () => {
 const get = (target: string, headers?: Record<string, string>): Promise<RawAnswer> =>
   requestRaw(gateway, 'GET', target, headers);
 
-/** Sends a request that is only a part of one, or a bad one. */
+/** Sends an incomplete or malformed request. */
 const send = async (to: Gateway, target: string, rest: string): Promise<RawAnswer> => {
   const answer = await sendRaw(to, `GET ${target} HTTP/1.1\r\n${rest}`, { wait: true });
   to.checkOf('GET', target)?.(answer);
   return answer;
 };
 
-/** Asks a database that answers with an error. */
+/** Sends a request while the database raises an error. */
 async function fail(target: string, sqlState: string): Promise<RawAnswer> {
   await broken.db.prisma.$executeRawUnsafe('delete from failure');
   await broken.db.prisma.$executeRawUnsafe(`insert into failure values ('${sqlState}')`);
@@ -67,7 +67,7 @@ async function fail(target: string, sqlState: string): Promise<RawAnswer> {
 
 type Case = readonly [status: number, code: string, ask: () => Promise<RawAnswer>];
 
-/** What any request to a path can be answered with. */
+/** The responses that every path can have. */
 const common = (target: string): Case[] => [
   [400, 'BAD_REQUEST', () => send(gateway, target, 'Connection: close\r\n\r\n')],
   [400, 'BAD_REQUEST', () => send(gateway, target, 'Host: localhost\r\nbad header: x\r\n\r\n')],
@@ -102,15 +102,15 @@ const rows = Object.entries(CASES).flatMap(([id, cases]) =>
   cases.map(([status, code, ask]) => ({ name: `${id} ${status} ${code}`, status, code, ask })),
 );
 
-describe('what the document declares', () => {
-  // Each of these answers is checked against the document as it comes.
-  it.each(rows)('is answered: $name', async ({ status, code, ask }) => {
+describe('a response that the OpenAPI document declares', () => {
+  // The helpers above check each response against the document.
+  it.each(rows)('is returned: $name', async ({ status, code, ask }) => {
     const answer = await ask();
     expect(answer.status).toBe(status);
     expect(code && JSON.parse(answer.body).code).toBe(code);
   });
 
-  it('is all of it answered above', () => {
+  it('is in this table, each of them', () => {
     const declared = Object.values(document.paths).flatMap(({ get: { operationId, responses } }) =>
       Object.entries(responses).flatMap(([status, response]) => {
         const { examples = { '': {} } } =
@@ -130,7 +130,7 @@ const checkPet = async (path: readonly string[], value: unknown): Promise<void> 
   check?.(await get('/pets/1'));
 };
 
-describe('the check of each answer', () => {
+describe('the check of a response', () => {
   it.each<[string, string[], unknown, RegExp]>([
     ['a status', [...RESPONSES, '200'], undefined, /200 is not declared/],
     ['a body', NAME, 'integer', /breaks #\/components\/schemas\/Pet/],
@@ -142,11 +142,11 @@ describe('the check of each answer', () => {
       { required: true },
       /lacks headers/,
     ],
-  ])('finds %s that the document does not have so', async (_what, path, value, message) => {
+  ])('finds %s that differs from the document', async (_what, path, value, message) => {
     await expect(checkPet(path, value)).rejects.toThrow(message);
   });
 
-  it('finds a code that is not declared', async () => {
+  it('finds an undeclared code', async () => {
     const examples = ['content', 'application/json', 'examples'];
     const planted = plant(document, [...RESPONSES, '404', ...examples], { GONE: {} });
     const check = createCheck(planted)('GET', '/pets/999');
@@ -154,7 +154,7 @@ describe('the check of each answer', () => {
     expect(() => check?.(answer)).toThrow('a code that is not declared');
   });
 
-  it('finds a wrong order in a stream', async () => {
+  it('finds an invalid order in a stream', async () => {
     const path = ['components', 'schemas', 'Order', 'properties', 'complete', 'type'];
     const check = createCheck(plant(document, path, 'string'))('GET', '/store/orders');
     const checked = async (): Promise<Response> =>
@@ -175,7 +175,7 @@ const orders = (status: number, name?: string, value: string | number = 0): Repl
   status,
 });
 
-describe('a contract tester', () => {
+describe('the contract tester', () => {
   const REQUESTS = [
     pet(1, 200),
     pet('abc', 400),
@@ -187,11 +187,11 @@ describe('a contract tester', () => {
     orders(400, 'after', 'abc'),
   ];
 
-  it('finds the document kept', async () => {
+  it('finds no difference from the document', async () => {
     expect(await replay(gateway, document, REQUESTS)).toEqual([]);
   });
 
-  it('finds the end of an operation as it is declared', async () => {
+  it('finds no difference after the sunset', async () => {
     expect(await replay(ended, document, [pet(1, 410), orders(200)])).toEqual([]);
   });
 
@@ -203,7 +203,7 @@ describe('a contract tester', () => {
       [...RESPONSES, '200', 'content'],
       { 'text/plain': { schema: { type: 'string' } } },
     ],
-  ])('would find a broken %s', async (check, path, value) => {
+  ])('finds a failed %s', async (check, path, value) => {
     const failed = await replay(gateway, plant(document, path, value), REQUESTS);
     expect(failed).toEqual([expect.stringContaining(check)]);
   });

@@ -15,7 +15,7 @@ const NOTICE = {
   successor: 'StaleInventory.available',
 };
 
-/** What an operation that changes a pet's stock is answered. */
+/** Changes the stock of a new pet and returns the result. */
 async function update(selection: string, expected = 5): Promise<Omit<GraphqlAnswer, 'status'>> {
   const petId = await makePet(gateway, { stock: 3 });
   const { data, errors, extensions } = await gateway.graphql(
@@ -29,32 +29,32 @@ async function update(selection: string, expected = 5): Promise<Omit<GraphqlAnsw
   return { data, errors, extensions };
 }
 
-describe('an answer', () => {
-  it('tells of a deprecated field that was asked for, and what replaces it', async () => {
+describe('a response', () => {
+  it('reports a deprecated field that is selected, and its successor', async () => {
     expect(await update('{ quantity available }')).toEqual({
       data: { updateInventory: { quantity: 3, available: 3 } },
       extensions: { deprecations: [NOTICE] },
     });
   });
 
-  it('tells of one behind an alias and in a fragment, once', async () => {
+  it('reports it once for an alias and a fragment', async () => {
     const { extensions } = await update('{ stock: quantity ... on StaleInventory { quantity } }');
     expect(extensions).toEqual({ deprecations: [NOTICE] });
   });
 
-  it('tells of one whatever came of it', async () => {
+  it('reports it although the result does not contain it', async () => {
     const { data, extensions } = await update('{ quantity }', 3);
     expect(data).toEqual({ updateInventory: {} });
     expect(extensions).toEqual({ deprecations: [NOTICE] });
   });
 
-  it('has no extensions where nothing is deprecated', async () => {
+  it('has no extensions without a deprecated field', async () => {
     expect(await update('{ available }')).toEqual({
       data: { updateInventory: { available: 3 } },
     });
   });
 
-  it('to introspection is whole, with what is deprecated', async () => {
+  it('to introspection contains deprecated fields', async () => {
     const { __type: type } = await gateway.data(`{
       __type(name: "StaleInventory") { fields(includeDeprecated: true) { name deprecationReason } }
     }`);

@@ -1,17 +1,9 @@
 import { connect, type Socket } from 'node:net';
 
-import {
-  array,
-  assert,
-  asyncProperty,
-  constantFrom,
-  dictionary,
-  oneof,
-  string,
-  uint8Array,
-} from 'fast-check';
+import { assert, asyncProperty } from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
+import { arbitraryBytes, arbitraryRequests } from '../support/arbitrary.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { HOSTILE_REQUESTS, HOSTILE_TYPES } from '../support/hostile-http.ts';
 import { HOSTILE_BYTES } from '../support/hostile-raw.ts';
@@ -22,36 +14,29 @@ import { requestRaw, sendRaw } from '../support/raw.ts';
 let gateway: Gateway;
 let petId: string;
 beforeAll(async () => {
-  // A name of another host would be refused before it could do harm.
+  // Otherwise the gateway rejects every Host but localhost, before the rest is read.
   gateway = await startGateway({ AUTH_NONE_ANYWHERE: 'true' });
   petId = await makePet(gateway, { name: 'Luna' });
 });
 afterAll(() => gateway.close());
-// Whoever closes without a word may have stopped to listen.
-afterEach(async () => {
-  expectUnharmed(gateway);
-  await expectServed(gateway, petId);
-});
+afterEach(() => expectUnharmed(gateway));
 
-describe('hostile HTTP', { timeout: 10_000 }, () => {
+// test/long runs thousands.
+const NUM_RUNS = 50;
+
+describe('hostile HTTP does no harm', { timeout: 10_000 }, () => {
+  // A server that closed the connection without a response may have stopped listening.
+  afterAll(() => expectServed(gateway, petId));
+
   it.each(
     HOSTILE_REQUESTS.map((request) => [JSON.stringify(request).slice(0, 100), request] as const),
-  )('in the head of a request does no harm: %s', async (sent, { method, target, headers }) => {
+  )('in the head of a request: %s', async (sent, { method, target, headers }) => {
     expectHarmless(await requestRaw(gateway, method, target, headers), sent + target);
-  });
-
-  it('reaches what answers, whatever host it names', async () => {
-    for (const host of ['evil.example', '@', '']) {
-      const { status } = await requestRaw(gateway, 'GET', '/graphql?query={__typename}', {
-        Host: host,
-      });
-      expect(status).toBe(200);
-    }
   });
 
   it.each(
     HOSTILE_TYPES.map((headers) => [JSON.stringify(headers).slice(0, 100), headers] as const),
-  )('in the headers of a POST does no harm: %s', async (_what, headers) => {
+  )('in the headers of a POST: %s', async (_what, headers) => {
     const body = '{"query":"{ __typename }"}';
     const all = { 'Content-Type': 'application/json', 'Content-Length': '26', ...headers };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -59,30 +44,51 @@ describe('hostile HTTP', { timeout: 10_000 }, () => {
     expectHarmless(await sendRaw(gateway, bytes, { wait: true }), bytes);
   });
 
-  it.each(HOSTILE_BYTES)('on a connection does no harm: %s', async (_what, bytes) => {
+  it.each(HOSTILE_BYTES)('as the bytes of a connection: %s', async (_what, bytes) => {
     expectHarmless(await sendRaw(gateway, bytes), bytes.toString());
+  });
+
+  it('in arbitrary requests', async () => {
+    const property = asyncProperty(arbitraryRequests, async (bytes) => {
+      expectHarmless(await sendRaw(gateway, bytes, { wait: true }), bytes);
+    });
+    await assert(property, { numRuns: NUM_RUNS });
+  });
+
+  it('in arbitrary bytes', async () => {
+    const property = asyncProperty(arbitraryBytes, async (bytes) => {
+      expectHarmless(await sendRaw(gateway, bytes), bytes.toString());
+    });
+    await assert(property, { numRuns: NUM_RUNS });
+  });
+});
+
+describe('a gateway whose Host is not checked', () => {
+  it.each(['evil.example', '@', ''])('answers a request for the host "%s"', async (host) => {
+    const target = '/graphql?query={__typename}';
+    expect((await requestRaw(gateway, 'GET', target, { Host: host })).status).toBe(200);
   });
 });
 
 /** Opens a connection and sends bytes. */
-function open(bytes = ''): Socket {
+function open(bytes: string): Socket {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => {});
   socket.write(bytes);
   return socket;
 }
 
-describe('a hostile connection', () => {
+describe('many hostile connections', () => {
   const HEAD =
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{';
   const LISTS = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20);
 
   it.each([
-    ['says nothing', ''],
-    ['begins a head', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
-    ['begins a body', HEAD],
-    ['reads no answer', LISTS],
-  ])('that %s, 300 times, keeps nobody else waiting', async (_what, bytes) => {
-    const sockets = Array.from({ length: 300 }, () => open(bytes).pause());
+    ['send nothing', ''],
+    ['begin a head', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
+    ['begin a body', HEAD],
+    ['read no response', LISTS],
+  ])('that %s do not keep other callers waiting', async (_what, bytes) => {
+    const sockets = Array.from({ length: 100 }, () => open(bytes).pause());
     await expectServed(gateway, petId);
     for (const socket of sockets) socket.destroy();
   });
@@ -90,96 +96,18 @@ describe('a hostile connection', () => {
   it.each([
     ['in a head', 'GET /pets/1 HTTP/1.1\r\nHost'],
     ['in a body', HEAD],
-    ['before its answers', LISTS],
-  ])('that is reset %s, 100 times, is forgotten', async (_what, bytes) => {
+    ['before their responses', LISTS],
+  ])('that are reset %s do no harm', async (_what, bytes) => {
+    // Linux may count a connection that was reset too early as waiting forever, up to 511.
     const closed = Array.from(
-      { length: 100 },
+      { length: 30 },
       () =>
         new Promise((resolve) => {
-          const socket = open().once('close', resolve);
+          const socket = open('').once('close', resolve);
           socket.once('connect', () => socket.write(bytes, () => socket.resetAndDestroy()));
         }),
     );
     await Promise.all(closed);
     await expectServed(gateway, petId);
-  });
-});
-
-const NUM_RUNS = 60;
-
-describe('arbitrary HTTP', () => {
-  it('does no harm as a target and a header', async () => {
-    const part = oneof(
-      constantFrom(
-        '/',
-        'pets',
-        'graphql',
-        'store',
-        'orders',
-        '?',
-        '&',
-        '=',
-        '%',
-        '%2f',
-        '..',
-        '1',
-        'query',
-        'limit',
-        '{__typename}',
-        'assets',
-        '#',
-        ';',
-      ),
-      string({ unit: 'grapheme-ascii', maxLength: 5 }),
-    );
-    const targets = array(part, { maxLength: 12 }).map((all) => `/${all.join('')}`);
-    const headers = dictionary(
-      constantFrom(
-        'Accept',
-        'If-None-Match',
-        'Host',
-        'Origin',
-        'Content-Type',
-        'Expect',
-        'Range',
-        'TE',
-      ),
-      string({ unit: 'grapheme-ascii', maxLength: 60 }),
-    );
-    const property = asyncProperty(targets, headers, async (target, given) => {
-      const lines = Object.entries({ Host: 'x', Connection: 'close', ...given }).map(
-        ([name, text]) => `${name}: ${text}\r\n`,
-      );
-      const bytes = `GET ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
-      expectHarmless(await sendRaw(gateway, bytes, { wait: true }), bytes);
-    });
-    await assert(property, { numRuns: NUM_RUNS });
-  });
-
-  it('does no harm as bytes', async () => {
-    const piece = oneof(
-      constantFrom(
-        'GET ',
-        'POST ',
-        '/graphql',
-        '/pets/1',
-        ' HTTP/1.1',
-        '\r\n',
-        '\r\n\r\n',
-        'Host: localhost',
-        'Content-Length: 5',
-        'Transfer-Encoding: chunked',
-        '5\r\nabcde\r\n',
-        '0\r\n\r\n',
-        ': ',
-        '{"query":',
-      ),
-      uint8Array({ maxLength: 10 }),
-    );
-    const property = asyncProperty(array(piece, { maxLength: 20 }), async (pieces) => {
-      const bytes = Buffer.concat(pieces.map((one) => Buffer.from(one as string)));
-      expectHarmless(await sendRaw(gateway, bytes), bytes.toString());
-    });
-    await assert(property, { numRuns: NUM_RUNS });
   });
 });

@@ -6,8 +6,8 @@ import { parse } from 'yaml';
 import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { REST_LIFECYCLES } from '../../src/contract/lifecycle.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createRoutes } from '../../src/server/routes.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { type OpenApi, openApiOf, plant } from '../support/documented.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { lintWithRedocly, lintWithSpectral } from '../support/linters.ts';
@@ -28,12 +28,12 @@ const readDocument = async (): Promise<OpenApi> =>
   (await (await gateway.rest('/openapi.json')).json()) as OpenApi;
 
 describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
-  it('is answered once, and then with 304', async () => {
+  it('is 304 for a caller that has it', async () => {
     const first = await gateway.rest(path);
     expect(first.status).toBe(200);
     expect(first.headers.get('content-type')).toMatch(/^application\/(json|yaml)/);
     const tag = first.headers.get('etag') ?? '';
-    // One tag for what is zipped and what isn't has to be a weak one.
+    // The tag is weak, as it is the same with and without gzip.
     expect(tag).toMatch(/^W\//);
     const again = await requestRaw(gateway, 'GET', path, { 'If-None-Match': tag });
     expect(again).toMatchObject({ status: 304, body: '' });
@@ -41,7 +41,7 @@ describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
     expect(again.headers.get('content-type')).toBeNull();
   });
 
-  it('is compressed for who can read that', async () => {
+  it('is gzipped if the caller accepts that', async () => {
     const { headers } = await requestRaw(gateway, 'HEAD', path, { 'Accept-Encoding': 'gzip' });
     expect(headers.get('content-encoding')).toBe('gzip');
     const bare = await requestRaw(gateway, 'HEAD', path);
@@ -53,38 +53,38 @@ describe.each(['/openapi.json', '/openapi.yaml'])('%s', (path) => {
 });
 
 describe('the document', () => {
-  it('is OpenAPI 3.0.3, of the version of the package', async () => {
+  it('is OpenAPI 3.0.3 and has the version of the package', async () => {
     const { version } = JSON.parse(
       readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
     ) as { version: string };
     expect(await readDocument()).toMatchObject({ openapi: '3.0.3', info: { version } });
   });
 
-  it('is the same in YAML, whichever version of YAML it is read as', async () => {
+  it('is the same in YAML 1.1 and 1.2', async () => {
     const document = await readDocument();
     const yaml = await (await gateway.rest('/openapi.yaml')).text();
     expect(parse(yaml)).toEqual(document);
     expect(parse(yaml, { version: '1.1' })).toEqual(document);
   });
 
-  it('is the one that the answers of all tests are checked against', async () => {
+  it('is the one that all tests check responses against', async () => {
     expect(await readDocument()).toEqual(openApiOf(readConfig({})));
   });
 
-  it('has every route that serves data, and no other', async () => {
+  it('has exactly the routes that serve data', async () => {
     const { paths } = await readDocument();
     const metrics = createMetrics();
     const context = {
       store: { db: gateway.db, maxPage: 100, observeBatch: metrics.observeBatch },
       authenticate: createAuthenticate(undefined),
     };
-    const routes = createRoutes(context, readConfig({}), { now: false }, metrics);
+    const routes = createRoutes(context, readConfig({}), { hasStarted: false }, metrics);
     const operations = routes.filter(({ head }) => head !== undefined);
     expect(Object.keys(paths)).toEqual(operations.map(({ path }) => path));
     expect(Object.keys(paths).map((path) => `GET ${path}`)).toEqual(Object.keys(REST_LIFECYCLES));
   });
 
-  it('has every resource of the specification', async () => {
+  it('has a schema for every resource', async () => {
     const { components } = await readDocument();
     const names = Object.keys(components['schemas'] ?? {}).toSorted();
     expect(names.join(' ')).toBe(
@@ -99,8 +99,8 @@ const markersOf = (document: OpenApi, path: string): Record<string, unknown> =>
     Object.entries(document.paths[path]?.get ?? {}).filter(([name]) => /^(x-|depr)/.test(name)),
   );
 
-describe('the life of an operation', () => {
-  it('is told in the words of GitBook, and in those of others', async () => {
+describe('the lifecycle of an operation', () => {
+  it('is marked with the extensions of GitBook and of other tools', async () => {
     const document = await readDocument();
     expect(markersOf(document, PET)).toEqual({
       deprecated: true,
@@ -119,7 +119,7 @@ describe('the life of an operation', () => {
     });
   });
 
-  it('ends at the sunset that is configured', async () => {
+  it('has the sunset of the configuration', async () => {
     const document = openApiOf(readConfig({ SUNSET: 'enforce', SUNSET_DATE: '2028-02-29' }));
     expect(markersOf(document, PET)).toMatchObject({
       'x-deprecated-sunset': '2028-02-29',
@@ -128,7 +128,7 @@ describe('the life of an operation', () => {
     expect(document.paths[PET]?.get.description).toContain('It stops working on 2028-02-29.');
   });
 
-  it('is told to people, with the query to move to', async () => {
+  it('is described in words, with the query that replaces it', async () => {
     const id = await makePet(gateway);
     expect(id).toBe('1');
     const { paths } = await readDocument();
@@ -170,11 +170,11 @@ const PLANTED: [what: string, path: string[], value: unknown, spectral: string, 
     ],
   ];
 
-/** The document of a gateway that asks who calls. */
+/** The document of a gateway with AUTH=jwt. */
 const closedDocument = (read: string): OpenApi =>
   openApiOf(readConfig({ ...AUTH_BY_SECRET, AUTH_READ: read }));
 
-describe('the document of a gateway that asks who calls', () => {
+describe('the document of a gateway with AUTH=jwt', () => {
   it.each([
     ['scope', [{ bearer: [] }], ['401', '403']],
     ['open', [{}, { bearer: [] }], ['401']],
@@ -207,11 +207,11 @@ describe('the linters', () => {
   it.each([
     ['Spectral', lintWithSpectral],
     ['Redocly', lintWithRedocly],
-  ])('find nothing wrong: %s', async (_name, lint) => {
+  ])('find no fault: %s', async (_name, lint) => {
     expect(await lint(await (await gateway.rest('/openapi.json')).text())).toEqual([]);
   });
 
-  it.each(PLANTED)('would find %s', async (...row) => {
+  it.each(PLANTED)('find %s that is planted', async (...row) => {
     const [, path, value, spectral, redocly] = row;
     const text = JSON.stringify(plant(await readDocument(), path, value));
     expect(await lintWithSpectral(text)).toContainEqual(expect.stringContaining(spectral));

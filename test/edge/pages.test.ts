@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { fillSampleStore } from '../../src/store/sample.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
 import { serveAsset } from '../../src/http/static-asset.ts';
 import { lifecycleOf } from '../../src/rest/operation.ts';
 import { OPERATIONS } from '../../src/rest/operations.ts';
 import { listOrders } from '../../src/rest/orders.ts';
 import { getPet } from '../../src/rest/pets.ts';
+import { fillSampleStore } from '../../src/store/sample.ts';
 import { BROWSER } from '../support/browsing.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { requestRaw } from '../support/raw.ts';
@@ -24,12 +24,12 @@ afterAll(() => gateway.close());
 const PAGES = ['/', '/docs', '/docs/moving', '/graphql'];
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
 
-/** What a page links to or loads. */
+/** The URLs that a page links to or loads. */
 const urlsIn = (html: string): string[] =>
   [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url.replaceAll('&amp;', '&'));
 
 describe.each(PAGES)('the page at %s', (path) => {
-  it('is HTML that runs nothing but scripts of this server', async () => {
+  it('is HTML and runs only scripts of this server', async () => {
     const response = await read(path);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -40,7 +40,7 @@ describe.each(PAGES)('the page at %s', (path) => {
     expect(await response.text()).not.toMatch(/<script(?![^>]*(src=|application\/json))|\son\w+=/);
   });
 
-  it('leads nowhere but to what is here', async () => {
+  it('has no broken and no external links', async () => {
     const urls = urlsIn(await (await read(path)).text()).filter((url) => url !== 'data:,');
     expect(urls.length).toBeGreaterThan(1);
     for (const url of urls) {
@@ -51,7 +51,7 @@ describe.each(PAGES)('the page at %s', (path) => {
     }
   });
 
-  it('and all that it loads are sent zipped, and once', async () => {
+  it('is gzipped and cached, with all that it loads', async () => {
     const html = await (await read(path)).text();
     for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {
       const headers = { Accept: BROWSER.Accept, 'Accept-Encoding': 'gzip, br' };
@@ -64,8 +64,8 @@ describe.each(PAGES)('the page at %s', (path) => {
   });
 });
 
-describe('what is made when first asked for', () => {
-  it('is made once, and again where that failed', async () => {
+describe('an asset that is built on the first request', () => {
+  it('is built once, and again after a failure', async () => {
     let made = 0;
     const serve = serveAsset(async () => {
       made += 1;
@@ -80,7 +80,7 @@ describe('what is made when first asked for', () => {
 });
 
 describe('a large file', () => {
-  it('is in memory once, however many read it slowly', async () => {
+  it('is in memory once for a hundred slow readers', async () => {
     const path = '/assets/graphiql/graphiql.js';
     await (await gateway.rest(path)).arrayBuffer();
     const before = process.memoryUsage.rss();
@@ -96,37 +96,37 @@ describe('a large file', () => {
   });
 });
 
-describe('the root', () => {
-  it('leads to GraphiQL, the reference and the schema', async () => {
+describe('the home page', () => {
+  it('links to GraphiQL, the reference and the schema', async () => {
     const urls = urlsIn(await (await gateway.rest('/')).text());
     expect(urls).toEqual(expect.arrayContaining(['/graphql', '/docs', '/schema.graphql']));
   });
 });
 
 describe('the schema', () => {
-  it('can be read as text', async () => {
+  it('is served as text', async () => {
     const response = await gateway.rest('/schema.graphql');
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(await response.text()).toBe(printedSchema());
   });
 });
 
-describe('the guide to GraphQL', () => {
-  it.each([...OPERATIONS])('tells what $name is moved to', async (operation) => {
+describe('the migration guide', () => {
+  it.each([...OPERATIONS])('has the successor of $name', async (operation) => {
     const html = await (await gateway.rest('/docs/moving')).text();
     expect(html).toContain(`id="${operation.id}"`);
     expect(html).toContain(lifecycleOf(operation).successor);
-    expect(html).toContain(`GET ${operation.move.request}`);
-    expect(html).toContain(encodeURIComponent(operation.move.query));
+    expect(html).toContain(`GET ${operation.migration.request}`);
+    expect(html).toContain(encodeURIComponent(operation.migration.query));
   });
 
-  it('tells since when and until when', async () => {
+  it('has the dates of deprecation and sunset', async () => {
     const html = await (await gateway.rest('/docs/moving')).text();
     expect(html).toContain('Deprecated since 2026-11-01. It may stop working on 2027-12-31.');
   });
 
-  it('shows two requests for a pet that answer the same', async () => {
-    const { request, query } = getPet.move;
+  it('has two requests for a pet with the same result', async () => {
+    const { request, query } = getPet.migration;
     const old = await (await gateway.rest(request)).json();
     const { pet } = await gateway.data(query);
     expect(pet).toEqual({
@@ -137,8 +137,8 @@ describe('the guide to GraphQL', () => {
     });
   });
 
-  it('shows two requests for orders that answer the same', async () => {
-    const { request, query } = listOrders.move;
+  it('has two requests for orders with the same result', async () => {
+    const { request, query } = listOrders.migration;
     const old: { id: number; petId: number }[] = await (await gateway.rest(request)).json();
     const { orders } = await gateway.data(query);
     expect(orders.nodes).toEqual(

@@ -15,8 +15,8 @@ import {
 import { describe, expect, it } from 'vitest';
 
 import { ERRORS } from '../../src/contract/errors.ts';
-import { printedSchema, schema } from '../../src/graphql/schema.ts';
 import { GRAPHQL_LIFECYCLES, REST_LIFECYCLES, toDay } from '../../src/contract/lifecycle.ts';
+import { printedSchema, schema } from '../../src/graphql/schema.ts';
 
 interface Member {
   coordinate: string;
@@ -63,7 +63,7 @@ describe('the schema', () => {
   });
 
   it.each(mutations.map((field) => [field.name, getNamedType(field.type)] as const))(
-    'has %s answer a union named after it, of one object and errors',
+    'has a result union for %s, of one object and errors',
     (name, type) => {
       expect(type.name).toBe(`${name[0]?.toUpperCase()}${name.slice(1)}Result`);
       const members = isUnionType(type) ? type.getTypes() : [];
@@ -84,13 +84,13 @@ describe('the schema', () => {
     ]);
   });
 
-  it('lists every code of the code, and no other', () => {
+  it('has exactly the codes of the catalogue in ErrorCode', () => {
     const codes = schema.getType('ErrorCode');
     const values = isEnumType(codes) ? codes.getValues().map(({ name }) => name) : [];
     expect(values.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
   });
 
-  it('spells statuses in capitals', () => {
+  it('has the statuses in capitals', () => {
     const status = schema.getType('PetStatus');
     const values = isEnumType(status) ? status.getValues().map(({ name }) => name) : [];
     expect(values).toEqual(['AVAILABLE', 'PENDING', 'SOLD']);
@@ -105,14 +105,14 @@ const markOf = ({ deprecationReason, extensions }: Member): string =>
 
 describe('the registry of lifecycles', () => {
   const members = types.flatMap(membersOf);
-  it('names what exists, and the schema marks nothing else', () => {
+  it('has exactly the members that the schema marks', () => {
     const marked = members.filter((member) => markOf(member) !== '');
     expect(marked.map(({ coordinate }) => coordinate).toSorted()).toEqual(
       [...GRAPHQL_LIFECYCLES.keys()].toSorted(),
     );
   });
 
-  it.each([...GRAPHQL_LIFECYCLES])('shows in the schema: %s', (coordinate, lifecycle) => {
+  it.each([...GRAPHQL_LIFECYCLES])('is in the schema: %s', (coordinate, lifecycle) => {
     const { deprecatedSince, successor = '' } = lifecycle;
     const expected = deprecatedSince
       ? `Deprecated since ${toDay(deprecatedSince)}: use ${successor}.`
@@ -121,7 +121,7 @@ describe('the registry of lifecycles', () => {
     expect(found.map(markOf)).toEqual([expected]);
   });
 
-  it('is printed', () => {
+  it('is in schema.graphql', () => {
     const printed = printedSchema();
     expect(printed).toContain('expectedQuantity: Int @requiresOptIn(feature: "expectedQuantity")');
     expect(printed).toContain('quantity: Int! @deprecated(reason: "Deprecated since 2026-11-21:');

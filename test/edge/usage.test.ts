@@ -2,9 +2,9 @@ import { type DocumentNode, buildSchema, parse } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 
-import { useMetrics } from '../../src/graphql/plugins/use-metrics.ts';
 import { operationOf } from '../../src/graphql/analysis/operation.ts';
 import { type Usage, usageOf } from '../../src/graphql/analysis/usage.ts';
+import { useMetrics } from '../../src/graphql/plugins/use-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { parseMetrics } from '../support/metrics.ts';
 
@@ -23,7 +23,7 @@ function usageIn(document: DocumentNode, operationName?: string): Usage {
   return usageOf(schema, operation);
 }
 
-describe('what a document uses', () => {
+describe('the usage of a document', () => {
   it.each([
     ['a field', '{ pet { mother { nick } } }', ['Query.pet'], ['Pet.nick']],
     ['an argument', '{ pet(id: 1, old: 2) { name } }', ['Query.pet'], ['Query.pet(old:)']],
@@ -49,7 +49,7 @@ describe('what a document uses', () => {
     ['a root field', 'mutation { sell { name } }', ['Mutation.sell'], ['Mutation.sell']],
     ['nothing', 'mutation { buy { name } }', ['Mutation.buy'], []],
     ['introspection', '{ __typename }', ['Query.__typename'], []],
-  ])('tells the roots, and what is deprecated: %s', (_what, query, roots, deprecated) => {
+  ])('has the root fields and the deprecated members: %s', (_what, query, roots, deprecated) => {
     expect(usageIn(parse(query))).toMatchObject({ roots, deprecated });
   });
 
@@ -64,11 +64,11 @@ describe('what a document uses', () => {
       'mutation { sell { ...A } } fragment A on Pet { mother { name } }',
       true,
     ],
-  ])('tells whether it reads: %s', (_what, query, reads) => {
+  ])('knows whether the operation reads: %s', (_what, query, reads) => {
     expect(usageIn(parse(query)).reads).toBe(reads);
   });
 
-  it('is that of the chosen operation alone, and found once', () => {
+  it('is that of the chosen operation, and computed once', () => {
     const document = parse('query A { pet { nick } } query B { pets { name } }');
     const usage = usageIn(document, 'B');
     expect(usage).toMatchObject({ roots: ['Query.pets'], deprecated: [] });
@@ -78,7 +78,7 @@ describe('what a document uses', () => {
     expect(operationOf(document, 'C')).toBeUndefined();
   });
 
-  it('is counted by caller, what is deprecated too, each once a request', async () => {
+  it('is counted by caller, once a request, with deprecated members', async () => {
     const metrics = createMetrics();
     const yoga = createYoga({ schema, plugins: [useMetrics(metrics)], logging: false });
     for (const query of ['{ pet { nick b: nick } }', 'mutation { sell { nick } }']) {

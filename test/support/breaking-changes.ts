@@ -9,7 +9,7 @@ export interface BreakingChange {
   /** What an entry of the changelog calls it. */
   readonly name: string;
   readonly message: string;
-  /** Whether the last release said that this ends or may change. */
+  /** True if the last release announced that this ends or may change. */
   readonly announced: boolean;
 }
 
@@ -31,7 +31,7 @@ const ALWAYS_ADDITIVE = new Set<string>([
 
 /**
  * Every error has to be expected: `... on Error` and an unknown code are the contract's own words.
- * A directive on something may go or say something else, but what was stable may not stop to be.
+ * Directives may be removed or changed, but a stable member must not become experimental.
  */
 function isAdditive(change: Change, schema: GraphQLSchema): boolean {
   switch (change.type) {
@@ -56,7 +56,7 @@ const stays = ({ deprecationReason, astNode }: Member): boolean =>
   deprecationReason == null &&
   !astNode?.directives?.some(({ name }) => name.value === 'requiresOptIn');
 
-/** The schema without what is deprecated or experimental, and what only that leads to. */
+/** The schema without deprecated and experimental members, and without types that only these use. */
 function withoutUnstable(schema: GraphQLSchema): GraphQLSchema {
   return pruneSchema(
     filterSchema({
@@ -69,7 +69,7 @@ function withoutUnstable(schema: GraphQLSchema): GraphQLSchema {
   );
 }
 
-/** An inspector's path as a schema coordinate, that of a directive as what it is on. */
+/** Converts a path of the inspector to a schema coordinate; a directive to that of its member. */
 const toCoordinate = (path = 'schema'): string =>
   path.replace(/\.@.*$/, '').replace(/^(\w+\.\w+)\.(\w+)$/, '$1($2:)');
 

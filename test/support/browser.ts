@@ -3,47 +3,46 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 
-/** Whether Debian's package `chromium` is there. */
+/** Whether Debian's package `chromium` is installed. */
 export const hasChromium = existsSync(CHROMIUM);
 
-const options = {
-  executablePath: CHROMIUM,
-  args: [
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    // Chromium refuses to run as root with its sandbox.
-    ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
-  ],
-};
-
-/** Starts a browser that asks nobody but the pages' own servers. */
-export const launchChromium = (): Promise<Browser> => chromium.launch(options);
-
-/** Starts one that keeps what it may on a disk, as people's do. */
-export async function launchWithCache(): Promise<BrowserContext> {
+/**
+ * Starts a browser that connects to nothing but what its pages load. It caches on disk, as people's
+ * browsers do, and each page starts with an empty local storage.
+ */
+export async function launchChromium(): Promise<BrowserContext> {
   const folder = await mkdtemp(join(tmpdir(), 'store-chromium-'));
-  const context = await chromium.launchPersistentContext(folder, options);
-  context.on('close', () => void rm(folder, { recursive: true, force: true, maxRetries: 10 }));
-  return context;
+  const browser = await chromium.launchPersistentContext(folder, {
+    executablePath: CHROMIUM,
+    args: [
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      // As root, Chromium starts only without its sandbox.
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+    ],
+  });
+  browser.on('close', () => void rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  await browser.addInitScript('if (window === window.top) localStorage.clear()');
+  return browser;
 }
 
 export interface WatchedPage {
   readonly page: Page;
-  /** What went wrong: errors, violations of the policy, requests that left the server or failed. */
+  /** Errors, policy violations, failed requests, and requests to other servers. */
   readonly complaints: string[];
 }
 
-/** Opens a page, with an eye on all that it does. */
-export async function watchPage(context: BrowserContext, serverUrl: string): Promise<WatchedPage> {
-  const page = await context.newPage();
+/** Opens an empty page and records what goes wrong on it. */
+export async function watchPage(browser: BrowserContext, serverUrl: string): Promise<WatchedPage> {
+  const page = await browser.newPage();
   page.setDefaultTimeout(20_000);
   const complaints: string[] = [];
   // Chromium reports violations of a Content-Security-Policy as errors on the console.

@@ -1,4 +1,4 @@
-/** What a browser sends when a person opens a page. */
+/** The headers of a browser that opens a page. */
 export const BROWSER = {
   Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
 };

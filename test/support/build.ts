@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** Builds the programs, which some tests start as an operator does. */
+/** Builds the programs that some tests start. */
 export function setup(): void {
   execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
 }

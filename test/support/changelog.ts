@@ -3,7 +3,7 @@ import type { BreakingChange } from './breaking-changes.ts';
 /** An entry of the changelog that allows breaking changes. */
 interface Permit {
   readonly names: readonly string[];
-  /** Whether it says that callers were not told before. */
+  /** True if the entry says that the change was not announced. */
   readonly withoutNotice: boolean;
 }
 

@@ -30,7 +30,7 @@ export interface OpenApi {
   components: Record<string, Record<string, unknown>>;
 }
 
-/** An answer, without its body where that is not at hand. */
+/** A response, with its body if that is known. */
 export interface SeenAnswer {
   status: number;
   headers: Headers;
@@ -39,7 +39,7 @@ export interface SeenAnswer {
 
 type Check = (answer: SeenAnswer) => void;
 
-/** Gives what checks an answer to a request; nothing where the document has no such request. */
+/** Returns the check for the responses to a request; undefined if the document has no such request. */
 export type CheckOf = (method: string, target: string) => Check | undefined;
 
 /** The OpenAPI document of a gateway: openapi.test.ts checks that it is the one that is served. */
@@ -55,18 +55,18 @@ export function plant(document: OpenApi, path: readonly string[], value: unknown
   return copy;
 }
 
-/** Follows a reference, if it is one, to what it stands for. */
+/** Returns the target of a reference, or the value itself if it is not one. */
 export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>): Value {
   if (typeof value !== 'object' || value === null || !('$ref' in value)) return value;
   const [, , kind = '', name = ''] = value.$ref.split('/');
   return components[kind]?.[name] as Value;
 }
 
-// What HTTP, CORS and browsers are told besides, which no OpenAPI document lists.
+// Headers for HTTP, CORS and browsers, which OpenAPI documents do not list.
 const GENERAL =
   /^(date|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|vary|x-content-type-options|access-control-.+)$/;
 
-/** Makes the check that answers are among those that a document declares. */
+/** Creates the check that responses are among those that a document declares. */
 export function createCheck(document: OpenApi): CheckOf {
   const ajv = new Ajv({ strict: false, allErrors: true });
   formats.default(ajv);

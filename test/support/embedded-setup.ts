@@ -1,13 +1,24 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import type { TestProject } from 'vitest/node';
 
 import { createPglite, migratePglite } from '../../src/database/pglite.ts';
+import { copyTemplate } from '../../src/database/template.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
-/** Makes a migrated, empty database: every gateway of the tests starts from a copy. */
-export async function setup(project: TestProject): Promise<void> {
-  const pglite = await createPglite({});
+/** Writes a migrated, empty database to a file, from which the tests create theirs. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'store-embedded-'));
+  const dataDir = join(folder, 'store');
+  copyTemplate(dataDir);
+  const pglite = await createPglite({ dataDir });
   await migratePglite(pglite, createLog('error'));
   const dump = await pglite.dumpDataDir('none');
-  project.provide('emptyDatabase', { dump: new Uint8Array(await dump.arrayBuffer()) });
   await pglite.close();
+  const file = join(folder, 'dump.tar');
+  await writeFile(file, new Uint8Array(await dump.arrayBuffer()));
+  project.provide('emptyDatabase', { dump: file });
+  return () => rm(folder, { recursive: true, force: true });
 }

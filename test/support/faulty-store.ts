@@ -2,15 +2,15 @@ import { inspect } from 'node:util';
 
 import { GraphQLError } from 'graphql';
 
-import type { Database, Session } from '../../src/database/database.ts';
 import { StoreError } from '../../src/contract/errors.ts';
+import type { Database, Session } from '../../src/database/database.ts';
 import { openCopy } from './databases.ts';
 
 type Row = Record<string, unknown>;
 
 const SECRET = 'secret: password of the store';
 
-/** What a field of a row holds that it can't, by what another field of the row holds. */
+/** Faulty values of fields, in rows with the given value of another field. */
 const FAULTS: [has: [string, unknown], field: string, value: unknown][] = [
   [['name', 'Returner'], 'status', new Error(SECRET)],
   [['name', 'Nobody'], 'status', null],
@@ -24,8 +24,8 @@ const FAULTS: [has: [string, unknown], field: string, value: unknown][] = [
 let areRowsSpoilt = false;
 
 /**
- * Makes rows hold what they can't, or no longer. Where that and a promise fail in one list,
- * graphql-js 16.15 leaves the promise to nobody: an unhandled rejection, which ends a test run.
+ * Turns the faulty values on or off. If a faulty value and a promise fail in one list, graphql-js
+ * 16.15 does not handle the rejection of the promise, which would end the test run.
  */
 export function spoilRows(yes: boolean): void {
   areRowsSpoilt = yes;
@@ -43,33 +43,34 @@ function spoil(row: Row): Row {
 /** Whether a row is hidden, as if it were deleted between two statements. */
 const isHidden = (row: Row): boolean => row['description'] === 'hides';
 
-function refuse(parameters: unknown): void {
+function failFor(parameters: unknown): void {
   const text = inspect(parameters);
   if (text.includes('fails')) throw new Error(SECRET);
   if (text.includes('busy')) throw new StoreError('SERVICE_UNAVAILABLE');
 }
 
-/** Opens a database some of whose rows and statements fail, as they do where there are bugs. */
+const spoilSession = ({ query }: Session): Session => ({
+  query: async <Result>(...statement: Parameters<Session['query']>) => {
+    failFor(statement[0].values);
+    const rows = await query<Row>(...statement);
+    return rows.filter((row) => !isHidden(row)).map(spoil) as Result[];
+  },
+});
+
+/** Opens a database with faulty rows and failing statements, as if there were bugs. */
 export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<Database> {
   const db = await openCopy(...args);
   const prisma = db.prisma.$extends({
     query: {
       $allModels: {
         $allOperations: async ({ args: parameters, query }) => {
-          refuse(parameters);
+          failFor(parameters);
           const result: unknown = await query(parameters);
           return Array.isArray(result) ? result : spoil(result as Row);
         },
       },
     },
   }) as unknown as Database['prisma'];
-  const spoilSession = ({ query }: Session): Session => ({
-    query: async <Result>(...args: Parameters<Session['query']>) => {
-      refuse(args[0].values);
-      const rows = await query<Row>(...args);
-      return rows.filter((row) => !isHidden(row)).map(spoil) as Result[];
-    },
-  });
   return {
     ...db,
     ...spoilSession(db),
@@ -80,7 +81,7 @@ export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<
 
 const TABLES = ['categories', 'pets', 'inventory_items', 'orders'] as const;
 
-/** Fills the store; what this gives puts it back to how it was, and tells how it was found. */
+/** Fills the store. The function returned resets it to this state and returns its state before. */
 export async function fillStore(db: Database): Promise<() => Promise<unknown>> {
   const run = (sql: string): Promise<unknown> => db.prisma.$executeRawUnsafe(sql);
   await run(`insert into categories (name, description) values

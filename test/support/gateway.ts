@@ -2,15 +2,15 @@ import type { AddressInfo } from 'node:net';
 
 import { expect } from 'vitest';
 
-import { readConfig } from '../../src/config/config.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { Log } from '../../src/telemetry/log.ts';
 import { createGateway } from '../../src/server/server.ts';
+import type { Log } from '../../src/telemetry/log.ts';
 import { openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';
 
-/** One GraphQL error as a caller sees it. */
+/** A GraphQL error as a caller gets it. */
 export interface ClientError {
   message: string;
   path?: (string | number)[];
@@ -22,7 +22,7 @@ export interface ClientError {
   };
 }
 
-// The tests read answers whose shape the query beside them says.
+// The shape of the data is in the query of the test.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 
@@ -36,36 +36,39 @@ export interface GraphqlAnswer {
 export interface Gateway {
   readonly url: string;
   readonly db: Database;
-  /** The SQL statements since it was last emptied. */
+  /** The SQL statements so far; a test may empty it. */
   readonly statements: string[];
-  /** What was logged as an error; a test that expects one empties it. */
+  /** The errors in the log; a test that expects some removes them, or close() fails. */
   readonly loggedErrors: unknown[];
-  /** Posts an operation; the answer has no errors unless the caller looks at them. */
+  /** Posts an operation and returns the response, which may have errors. */
   graphql(query: string, variables?: Record<string, unknown>): Promise<GraphqlAnswer>;
-  /** Posts an operation that succeeds, and gives its data. */
+  /** Posts an operation that must succeed, and returns its data. */
   data(query: string, variables?: Record<string, unknown>): Promise<Data>;
-  /** Makes a request; the answer has to be one that the OpenAPI document declares. */
+  /** Sends a request; the response must be one that the OpenAPI document declares. */
   rest(path: string, init?: RequestInit): Promise<Response>;
   readonly checkOf: CheckOf;
-  /** Stops the server as a signal does; the database stays open. */
+  /** Stops the server as a signal does, but does not close the database. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
 
+/** Opens the database of a gateway. */
+export type OpenDatabase = (config: Config, log: Log) => Promise<Database>;
+
 const ignore = (): void => {};
 
-/** Opens the database of another gateway; closing it leaves that one its own. */
+/** Returns a function that opens the database of another gateway, and does not close it. */
 export const openThatOf =
-  ({ db }: Gateway): (() => Promise<Database>) =>
+  ({ db }: Gateway): OpenDatabase =>
   async () => ({ ...db, close: async () => {} });
 
 /**
- * Starts the real gateway on a free port, over its own copy of the empty database unless another
- * one is given.
+ * Starts a gateway in this process, on a free port. Its database is a copy of the empty one, unless
+ * `open` opens another.
  */
 export async function startGateway(
   environment: Record<string, string> = {},
-  open = openCopy,
+  open: OpenDatabase = openCopy,
 ): Promise<Gateway> {
   const statements: string[] = [];
   const loggedErrors: unknown[] = [];

@@ -21,7 +21,7 @@ const cursor = (text: string): string =>
 const reschedule = (date: string): string =>
   `mutation { rescheduleOrder(id: 1, shipDate: ${date}) { ... on Error { code message } } }`;
 
-// Words that are something else in JavaScript.
+// Names of properties of every JavaScript object.
 const NAMES = [
   '__proto__',
   'constructor',
@@ -32,7 +32,7 @@ const NAMES = [
 ];
 
 const NESTED: [string, string][] = [
-  ['selections without number', wrap(1600, '{ a ', '', '}')],
+  ['1,600 nested selections', wrap(1600, '{ a ', '', '}')],
   ['selections that do not end', `${'{a'.repeat(2450)}${'}'.repeat(50)}`],
   ['a literal that does not end', `{ pet(id: ${'['.repeat(4900)}`],
   ['inline fragments 1,600 deep', pet(wrap(1600, '... {', 'id', '}'))],
@@ -52,7 +52,7 @@ const NESTED: [string, string][] = [
   ['lists 2,400 deep', filtered(wrap(2400, '[', '', ']'))],
   ['lists 2,400 deep in an ID', byId(wrap(2400, '[', '1', ']'))],
   ['objects 1,200 deep', filtered(wrap(1200, '{ status: ', 'SOLD', '}'))],
-  ['objects and lists by turns', filtered(wrap(800, '{ status: [', '', ']}'))],
+  ['alternating objects and lists', filtered(wrap(800, '{ status: [', '', ']}'))],
   ['a list type 2,000 deep', `query ($v: ${wrap(2000, '[', 'ID', ']')}) { __typename }`],
   ['a default 1,000 deep', `query ($v: PetFilter = ${wrap(1000, '[', '', ']')}) { __typename }`],
   ['a directive with a list 1,000 deep', `{ __typename @skip(if: ${wrap(1000, '[', '', ']')}) }`],
@@ -80,7 +80,7 @@ const NESTED: [string, string][] = [
     'a fragment that nobody spreads and spreads itself',
     '{ __typename } fragment F on Pet { ...F }',
   ],
-  ['1,600 fragments that there are not', pet(repeat(1600, (n) => `...F${n}`))],
+  ['1,600 unknown fragments', pet(repeat(1600, (n) => `...F${n}`))],
 ];
 
 const MANY: [string, string][] = [
@@ -119,15 +119,12 @@ const MANY: [string, string][] = [
   ['800 operations without a name', repeat(800, () => '{ __typename }')],
   ['800 variables that nobody uses', `query (${repeat(800, (n) => `$v${n}: ID`)}) { __typename }`],
   [
-    '800 variables of types that there are not',
+    '800 variables of unknown types',
     `query (${repeat(800, (n) => `$v${n}: T${n}`)}) { __typename }`,
   ],
   ['one variable 800 times', `query (${repeat(800, () => '$v: ID')}) { __typename }`],
-  [
-    '1,600 arguments that there are not',
-    `{ pets(${repeat(1600, (n) => `k${n}: 1`)}) { totalCount } }`,
-  ],
-  ['1,600 input fields that there are not', filtered(`{ ${repeat(1600, (n) => `k${n}: 1`)} }`)],
+  ['1,600 unknown arguments', `{ pets(${repeat(1600, (n) => `k${n}: 1`)}) { totalCount } }`],
+  ['1,600 unknown input fields', filtered(`{ ${repeat(1600, (n) => `k${n}: 1`)} }`)],
   ['one input field 1,600 times', filtered(`{ ${repeat(1600, () => 'name: "x"')} }`)],
   ['4,900 values of an enum', filtered(`{ status: [${repeat(4900, () => 'SOLD')}] }`)],
   ['unknown fields much like others', `{ ${repeat(49, (n) => `inventorx${n}: inventorx`)} }`],
@@ -176,7 +173,7 @@ const LEXED: [string, string][] = [
     pet(repeat(4, () => `orders(after: """${' \n'.repeat(4990)}""") { totalCount }`)),
   ],
   ['an escape that does not end', after('"\\u00')],
-  ['an escape that there is not', after('"\\x41"')],
+  ['an unknown escape', after('"\\x41"')],
   ['an escape of a NUL', filtered('{ name: "\\u0000" }')],
   ['an escape of half a pair', filtered('{ name: "\\uD800" }')],
   ['an escape of a pair the wrong way', filtered('{ name: "\\uDC00\\uD800" }')],
@@ -395,7 +392,7 @@ const nested = (levels: number): string =>
 const fragments = (count: number, inside: string): string =>
   `${pet(repeat(count, (n) => `...F${n}`))} ${repeat(count, (n) => `fragment F${n} on Pet{${inside}}`)}`;
 
-// Whether fields can be merged takes each with each, in each selection that they make together.
+// The check that fields can be merged compares every pair of fields, in every merged selection.
 const MERGED: [string, string][] = [
   ['one deep object in 240 inline fragments', pet(repeat(240, () => `...{${nested(1)}}`))],
   ['one object in 700 inline fragments', pet(repeat(700, () => '...{category{id}}'))],
@@ -414,16 +411,19 @@ const MERGED: [string, string][] = [
   ],
 ];
 
-/** Those that take longest to refuse, or to run. */
+/** Those that take longest to reject or to run. */
 export const WORST_DOCUMENTS: readonly string[] = MERGED.map(([, query]) => query);
 
-/** Documents, each with what it is about. */
+/** Documents, each with a title. */
 export const HOSTILE_DOCUMENTS: readonly (readonly [string, HostileBody])[] = [
   ...[...NESTED, ...MANY, ...MERGED, ...LEXED, ...NUMBERS, ...TEXTS, ...SCHEMA].map(
     ([what, query]) => [what, { query }] as const,
   ),
-  ['an operation that there is not', { query: 'query A { __typename }', operationName: 'B' }],
-  ['a choice of none of two', { query: 'query A { __typename } query B { __typename }' }],
+  ['an unknown operation', { query: 'query A { __typename }', operationName: 'B' }],
+  [
+    'two operations and no operationName',
+    { query: 'query A { __typename } query B { __typename }' },
+  ],
   ['the operation __proto__', { query: '{ __typename }', operationName: '__proto__' }],
   [
     'an operation name of 900,000 characters',

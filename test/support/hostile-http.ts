@@ -1,4 +1,4 @@
-/** A request as it goes over the wire, but for Host and Connection. */
+/** A request without Host and Connection. */
 export interface HostileRequest {
   readonly method: string;
   readonly target: string;
@@ -257,7 +257,7 @@ export const HOSTILE_REQUESTS: readonly HostileRequest[] = [
   { method: 'HEAD', target: '/store/orders' },
 ];
 
-/** A POST whose head says of its body what it is not. */
+/** Headers of a POST that contradict its body. */
 export const HOSTILE_TYPES: readonly Readonly<Record<string, string>>[] = [
   { 'Content-Encoding': 'gzip' },
   { 'Content-Encoding': 'br, gzip' },

@@ -12,7 +12,7 @@ const get = (...lines: string[]): string =>
   ['GET /pets/1 HTTP/1.1', 'Host: localhost', ...lines, '', ''].join('\r\n');
 const chunked = (body: string): string => head('Transfer-Encoding: chunked') + body;
 
-/** Bytes for a connection, which is then closed. */
+/** The bytes of a connection that is closed afterwards. */
 export const HOSTILE_BYTES: readonly (readonly [string, string | Buffer])[] = [
   ['nothing', ''],
   ['a NUL', '\0'],
@@ -32,7 +32,7 @@ export const HOSTILE_BYTES: readonly (readonly [string, string | Buffer])[] = [
   ['HTTP/1.10', 'GET /pets/1 HTTP/1.10\r\nHost: localhost\r\n\r\n'],
   ['another protocol', 'GET /pets/1 HTCPCP/1.0\r\nHost: localhost\r\n\r\n'],
   ['a method in small letters', 'get /pets/1 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-  ['a method that there is not', 'EAT /pets/1 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+  ['an unknown method', 'EAT /pets/1 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
   ['a method of 100,000 letters', `${'G'.repeat(100_000)} / HTTP/1.1\r\nHost: localhost\r\n\r\n`],
   ['no method', ' /pets/1 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
   ['no target', 'GET  HTTP/1.1\r\nHost: localhost\r\n\r\n'],
@@ -118,7 +118,7 @@ export const HOSTILE_BYTES: readonly (readonly [string, string | Buffer])[] = [
   ['a body of GET', `${get('Content-Length: 26')}${BODY}`],
   ['a body of GET in chunks', `${get('Transfer-Encoding: chunked')}1a\r\n${BODY}\r\n0\r\n\r\n`],
   ['a body after a request that has none', `${get()}${BODY}`],
-  ['a request after one that is refused', `EAT / HTTP/1.1\r\n\r\n${get()}`],
+  ['a request after one that is rejected', `EAT / HTTP/1.1\r\n\r\n${get()}`],
   ['garbage between two requests', `${get()}\x00\xff\x00${get()}`],
   ['line breaks between two requests', `${get()}\r\n\r\n${get()}`],
   ['300 requests at once', get().repeat(300)],

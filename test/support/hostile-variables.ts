@@ -1,4 +1,4 @@
-// Wrong nearly everywhere. As JSON text: there is more of it than JavaScript can write.
+// Wrong nearly everywhere. As JSON text, which can have values that JavaScript can't.
 export const HOSTILE_VALUES: readonly (readonly [string, string])[] = [
   ['null', 'null'],
   ['true', 'true'],
@@ -39,7 +39,7 @@ export const HOSTILE_VALUES: readonly (readonly [string, string])[] = [
   ['one field 50,000 times', `{${Array(50_000).fill('"name":"x"').join(',')}}`],
 ];
 
-/** An operation for each type of input; none can change what others look at. */
+/** An operation for each type of input; none changes data that other tests read. */
 const OPERATIONS: [string, string][] = [
   ['an ID', 'query ($v: ID!) { pet(id: $v) { id } }'],
   ['an Int', 'query ($v: Int) { pets(first: $v) { totalCount } }'],
@@ -88,7 +88,7 @@ const PLACE =
 const STOCK =
   'mutation ($petId: ID!, $quantity: Int!) { updateInventory(petId: $petId, input: { quantity: $quantity }) { __typename ... on Error { code message } } }';
 
-/** Values that have the right form, each with its query. */
+/** Values of the right form, each with its query. */
 export const HOSTILE_INPUTS: readonly (readonly [string, string, unknown])[] = [
   ['a name cursor without a name', BY_NAME, cursor('NAME', '1')],
   ['a name cursor with a NUL', BY_NAME, cursor('NAME', '1', '\0')],
@@ -139,7 +139,7 @@ export const HOSTILE_INPUTS: readonly (readonly [string, string, unknown])[] = [
 
 const QUERY = '"query":"{ __typename }"';
 
-/** Bodies of a POST that are more than they should be, or less. */
+/** Malformed and oversized bodies of a POST. */
 export const HOSTILE_BODIES: readonly (readonly [string, string])[] = [
   ['a prototype', `{${QUERY},"__proto__":{"query":"{ x }"}}`],
   ['a prototype with the query', '{"__proto__":{"query":"{ __typename }"}}'],

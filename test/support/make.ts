@@ -2,7 +2,7 @@ import type { Gateway } from './gateway.ts';
 
 const ERROR = '... on Error { code message }';
 
-/** Makes a category and gives its id. */
+/** Creates a category and returns its id. */
 export async function makeCategory(gateway: Gateway, name = 'Cats'): Promise<string> {
   const { createCategory } = await gateway.data(
     `mutation ($name: String!) { createCategory(input: { name: $name }) { ... on Category { id } ${ERROR} } }`,
@@ -15,11 +15,11 @@ interface PetOptions {
   name?: string;
   categoryId?: string;
   status?: 'AVAILABLE' | 'PENDING' | 'SOLD';
-  /** Units in stock; no inventory entry if left out. */
+  /** The units in stock; without it, there is no inventory entry. */
   stock?: number;
 }
 
-/** Makes a pet, in a category of its own unless one is given, and gives its id. */
+/** Creates a pet, in a new category unless one is given, and returns its id. */
 export async function makePet(gateway: Gateway, options: PetOptions = {}): Promise<string> {
   const { name = 'Cleo', status = 'AVAILABLE', stock } = options;
   const categoryId = options.categoryId ?? (await makeCategory(gateway));
@@ -44,7 +44,7 @@ interface OrderOptions {
   complete?: boolean;
 }
 
-/** Orders units of a pet that has them in stock, and gives the order's id. */
+/** Places an order for a pet that has the units in stock, and returns the id of the order. */
 export async function makeOrder(
   gateway: Gateway,
   petId: string,
@@ -62,7 +62,7 @@ export async function makeOrder(
   return placeOrder.id;
 }
 
-/** The units of a pet in stock. */
+/** Returns the units of a pet in stock. */
 export async function stockOf(gateway: Gateway, petId: string): Promise<number> {
   const { inventoryItem } = await gateway.data(
     'query ($petId: ID!) { inventoryItem(petId: $petId) { quantity } }',

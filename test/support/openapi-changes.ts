@@ -44,7 +44,7 @@ const FORM = ['type', 'format', 'allOf', 'anyOf', 'oneOf', 'not'];
 const LIMITS = { minimum: 1, minLength: 1, minItems: 1, maximum: -1, maxLength: -1, maxItems: -1 };
 const CONDITIONS = ['pattern', 'multipleOf', 'exclusiveMinimum', 'exclusiveMaximum', 'uniqueItems'];
 
-/** Puts what a `$ref` refers to in its place: what is recursive becomes a circle. */
+/** Replaces each `$ref` by its target; a recursive schema becomes a cycle. */
 function inline(root: object, part: object): void {
   for (const [key, value] of Object.entries(part)) {
     let target = value;
@@ -165,7 +165,7 @@ function* compareDocuments(released: object, current: object) {
   }
   for (const name of gone(before.schemas, after.schemas))
     yield { place: `components/schemas/${name}`, found: ['schema-removed', name] as const };
-  // What an operation answers is told of that operation.
+  // A change in a response is reported for its operation.
   for (const [name, old, next] of kept(before.schemas, after.schemas))
     for (const found of compareSchemas(old, next, name, seenInAny))
       yield { place: `components/schemas/${name}`, found };

@@ -52,7 +52,7 @@ class Draft {
   readonly fragments: { name: string; on: GraphQLCompositeType; text: string }[] = [];
   readonly #keys = new Map<string, string>();
 
-  /** Gives a response key that stands for one field with the same arguments wherever it is. */
+  /** Returns a response key that is used for one field with the same arguments only. */
   keyOf(wanted: string, field: string): string {
     let key = wanted;
     for (let n = 1; (this.#keys.get(key) ?? field) !== field; n += 1) key = `${wanted}${n}`;
@@ -60,7 +60,7 @@ class Draft {
     return key;
   }
 
-  /** Gives the name of a variable; an equal one is used again. */
+  /** Returns the name of a variable; equal variables share one. */
   variableOf(declared: string, json: unknown): string {
     const signature = `${declared} ${JSON.stringify(json)}`;
     const name = this.variables.get(signature)?.name ?? `v${this.variables.size}`;
@@ -83,7 +83,7 @@ interface Ingredients {
   texts: Record<string, string[]>;
   scalars: Record<string, unknown[]>;
   aliases: string[];
-  /** Whether there are @skip, @include, null and values that coercion refuses. */
+  /** True to include @skip, @include, null and values that coercion rejects. */
   isWild: boolean;
 }
 
@@ -106,7 +106,7 @@ export const TAME: Ingredients = {
   isWild: false,
 };
 
-/** The same, and of each kind some that a resolver, coercion or an executor has to refuse. */
+/** The same, with some values of each kind that resolvers, coercion or executors must reject. */
 export const WILD: Ingredients = {
   texts: {
     after: [...CURSORS, 'nonsense'],
@@ -125,7 +125,7 @@ export const WILD: Ingredients = {
   isWild: true,
 };
 
-// What a coercion has to refuse, most of it everywhere; undefined leaves a value out.
+// Values that coercion must reject nearly everywhere; undefined leaves the value out.
 const WRONG = [true, 1.5, 'EATEN', 'sold', 2147483648, '2', [], {}, { size: 1 }, [null], undefined];
 
 function leaf(
@@ -293,7 +293,7 @@ const directives: Arbitrary<Write> = oneof(
   },
 );
 
-/** Makes arbitrary operations on a schema, valid but for a few. */
+/** Returns arbitrary operations on a schema, nearly all of them valid. */
 export function operationsOn(
   schema: GraphQLSchema,
   kind: OperationTypeNode,

@@ -1,18 +1,17 @@
-import type { Send } from './by-yoga.ts';
+/** A query is compiled when it is executed this many times. */
+export const TIMES_UNTIL_COMPILED = 3;
 
-/** How an operation is posted. */
-export interface Posting {
+interface Options {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly send?: Send;
 }
 
-/** Posts the parameters of an operation, or text in place of their JSON. */
+/** Posts the parameters of an operation, or any text as the body. */
 export const post = (
   { url }: { readonly url: string },
   params: object | string,
-  { headers, send = fetch }: Posting = {},
+  { headers }: Options = {},
 ): Promise<Response> =>
-  send(`${url}/graphql`, {
+  fetch(`${url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof params === 'string' ? params : JSON.stringify(params),

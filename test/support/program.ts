@@ -1,67 +1,103 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 
 import { post } from './post.ts';
 
 /** A line of the log. */
 export type LogEntry = Record<string, unknown> & { readonly msg: string };
 
+/** The exit code of a process, or the signal that ended it. */
+type End = number | NodeJS.Signals | null;
+
 export interface Program {
-  /** What it logged so far. */
+  /** The messages of its log so far, and its other output line by line. */
   readonly messages: string[];
-  /** The lines of its log, those of JSON, with all that is in them. */
+  /** The lines of its log that are JSON, with all their fields. */
   readonly entries: LogEntry[];
+  /** Where it listens; empty until then. */
   readonly url: string;
   readonly process: ChildProcess;
-  /** The exit code, or the signal that ended it, once it has ended. */
-  readonly end: Promise<number | NodeJS.Signals | null>;
-  /** Sends a signal and gives how it ended. */
-  stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>;
+  /** How it ended. All of its output has been read by then. */
+  readonly end: Promise<End>;
+  /** Returns the first message that matches, as soon as there is one. Rejects if the program ends first. */
+  logged(pattern: RegExp): Promise<string>;
+  /** Sends a signal and returns how the program ended. */
+  stop(signal?: NodeJS.Signals): Promise<End>;
 }
 
-const running = new Set<ChildProcess>();
+const LISTENING = /^Listening on (\S+)$/;
+// V8 compiles WebAssembly a second time, better optimized, in the background. For programs that run
+// for a few seconds that takes more CPU time than it saves: half of a start on PGlite.
+export const V8_FLAGS: readonly string[] = ['--liftoff-only'];
 
-/** Ends what a failed test left behind. */
-export function killPrograms(): void {
-  for (const child of running) child.kill('SIGKILL');
+const running = new Map<ChildProcess, Promise<End>>();
+
+/** Kills the programs that still run, such as those of a failed test. */
+export async function killPrograms(): Promise<void> {
+  const ends = [...running].map(([child, end]) => {
+    child.kill('SIGKILL');
+    return end;
+  });
+  await Promise.all(ends);
 }
+
+/** Calls `onLine` with each line of a stream. */
+function readLines(stream: Readable, onLine: (line: string) => void): void {
+  let unread = '';
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (unread + text).split('\n');
+    unread = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  });
+}
+
+const toEntry = (line: string): LogEntry | undefined =>
+  line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
 
 /** Starts a built program as an operator does, without waiting for it. */
 export function spawnProgram(
   name: 'main' | 'migrate',
   environment: Readonly<Record<string, string | undefined>>,
 ): Program {
-  const child = spawn(process.execPath, [`dist/${name}.js`], {
+  const child = spawn(process.execPath, [...V8_FLAGS, `dist/${name}.js`], {
     env: { PORT: '0', STOP_DELAY_MS: '0', ...environment },
   });
-  running.add(child);
   const messages: string[] = [];
   const entries: LogEntry[] = [];
-  let unread = '';
-  const read = (chunk: Buffer): void => {
-    const lines = (unread + chunk.toString()).split('\n');
-    unread = lines.pop() ?? '';
-    for (const line of lines) {
-      const entry = line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
-      if (entry) entries.push(entry);
-      messages.push(entry?.msg ?? line);
-    }
+  const onMessage = new Set<(message: string) => void>();
+  const read = (line: string): void => {
+    const entry = toEntry(line);
+    const message = entry?.msg ?? line;
+    if (entry) entries.push(entry);
+    messages.push(message);
+    for (const listener of onMessage) listener(message);
   };
-  child.stdout.on('data', read);
-  child.stderr.on('data', read);
-  const end = new Promise<number | NodeJS.Signals | null>((resolve) => {
+  readLines(child.stdout, read);
+  readLines(child.stderr, read);
+  const end = new Promise<End>((resolve) => {
     child.once('close', (code, signal) => {
       running.delete(child);
       resolve(code ?? signal);
     });
   });
+  running.set(child, end);
   return {
     messages,
     entries,
     get url() {
-      return /^Listening on (\S+)$/m.exec(messages.join('\n'))?.[1] ?? '';
+      return LISTENING.exec(messages.find((message) => LISTENING.test(message)) ?? '')?.[1] ?? '';
     },
     process: child,
     end,
+    logged: (pattern) =>
+      new Promise((resolve, reject) => {
+        const found = messages.find((message) => pattern.test(message));
+        if (found !== undefined) return resolve(found);
+        onMessage.add((message) => pattern.test(message) && resolve(message));
+        const fail = (): void =>
+          reject(new Error(`It ended without ${pattern}:\n${messages.join('\n')}`));
+        void end.then(fail);
+      }),
     stop: (signal = 'SIGTERM') => {
       child.kill(signal);
       return end;
@@ -69,21 +105,29 @@ export function spawnProgram(
   };
 }
 
-/** Starts the gateway and waits until it says where it listens. */
+/** Starts the gateway and waits until it listens. */
 export async function startProgram(environment: Record<string, string>): Promise<Program> {
   const program = spawnProgram('main', environment);
-  let ended = false;
-  program.process.once('close', () => {
-    ended = true;
-  });
-  while (program.url === '') {
-    if (ended) throw new Error(`It ended:\n${program.messages.join('\n')}`);
-    await new Promise((resolve) => void setTimeout(resolve, 20));
-  }
+  await program.logged(LISTENING);
   return program;
 }
 
-/** Posts an operation and gives its data. */
+/** Creates or migrates the store of a program. */
+export async function migrateStore(environment: Record<string, string>): Promise<void> {
+  const { end, messages } = spawnProgram('migrate', environment);
+  if ((await end) !== 0) throw new Error(messages.join('\n'));
+}
+
+/** Whether a gateway is ready; one that does not listen, or does not answer in time, is not. */
+export async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2000) })).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Posts an operation and returns its data. */
 export async function ask<Data = unknown>(to: { url: string }, query: string): Promise<Data> {
   const response = await post(to, { query });
   const { data } = (await response.json()) as { data: Data };

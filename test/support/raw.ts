@@ -4,14 +4,14 @@ import type { SeenAnswer } from './documented.ts';
 import type { Gateway } from './gateway.ts';
 
 export interface RawAnswer {
-  /** 0 where the server closed the connection without a word. */
+  /** 0 if the server closed the connection without a response. */
   status: number;
   headers: Headers;
   body: string;
 }
 
-const MAX_WAIT_MS = 3000;
-const MAX_PAUSE_MS = 300;
+// Long enough for a busy machine; only a server that neither answers nor closes takes it.
+const MAX_WAIT_MS = 10_000;
 
 function toAnswer(text: string): RawAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n');
@@ -28,12 +28,14 @@ function toAnswer(text: string): RawAnswer {
 }
 
 const isWhole = ({ headers, body }: RawAnswer): boolean =>
-  Number(headers.get('content-length') ?? NaN) === Buffer.byteLength(body);
+  headers.has('transfer-encoding')
+    ? body.endsWith('0\r\n\r\n')
+    : Number(headers.get('content-length') ?? NaN) === Buffer.byteLength(body);
 
 /**
- * Sends bytes as they are and gives what came back until the server closed. It closes its own side
- * at once unless it is told to wait for one answer, as node:http answers nothing more to who has
- * closed; and it waits no longer than a pause in the answer.
+ * Sends bytes as they are and returns what came back until the server closed the connection. By
+ * default it closes its own side at once; with `wait` it keeps it open until one response is whole,
+ * as node:http answers nothing after the client closed.
  */
 export function sendRaw(
   { url }: Gateway,
@@ -50,14 +52,13 @@ export function sendRaw(
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk);
       if (wait && isWhole(toAnswer(Buffer.concat(chunks).toString()))) socket.destroy();
-      else socket.setTimeout(MAX_PAUSE_MS);
     });
     socket.on('error', () => {});
     socket.on('close', () => resolve(toAnswer(Buffer.concat(chunks).toString())));
   });
 }
 
-/** An answer without what may be cut off, or be chunks of a body. */
+/** A response without a body that may be incomplete or chunked. */
 const wholeOf = ({ status, headers, body }: RawAnswer): SeenAnswer => ({
   status,
   headers,
@@ -65,8 +66,8 @@ const wholeOf = ({ status, headers, body }: RawAnswer): SeenAnswer => ({
 });
 
 /**
- * Makes a request that fetch would change or refuse: its path, method and headers go as given. The
- * answer has to be one that the OpenAPI document declares.
+ * Sends a request that fetch would change or reject: path, method and headers go as given. Expects a
+ * response that the OpenAPI document declares.
  */
 export async function requestRaw(
   gateway: Gateway,

@@ -1,4 +1,4 @@
-// What the launcher of OpenTelemetry does, with the parts of it that tests look at alone.
+// Does what OpenTelemetry's launcher does, with only the parts that the tests need.
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';

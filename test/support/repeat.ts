@@ -1,3 +1,3 @@
-/** Joins so many texts with blanks between them. */
+/** Returns several texts, joined by spaces. */
 export const repeat = (count: number, toText: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => toText(index)).join(' ');

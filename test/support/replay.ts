@@ -3,7 +3,7 @@ import { run } from '@redocly/respect-core';
 
 import type { Gateway } from './gateway.ts';
 
-/** A request to an operation, and the status that it is answered with. */
+/** A request to an operation, and the status of its response. */
 export interface Replayed {
   operationId: string;
   parameters: { in: 'path' | 'query' | 'header'; name: string; value: string | number }[];
@@ -21,7 +21,7 @@ const SILENT: LoggerInterface = {
   indent: (text) => text,
 };
 
-/** Reads the files that it is given by name, and nothing else. */
+/** Resolves the files that it is given by name, and no others. */
 class MemoryResolver extends BaseResolver {
   readonly #files: Record<string, unknown>;
 
@@ -32,13 +32,13 @@ class MemoryResolver extends BaseResolver {
 
   override async loadExternalRef(path: string): Promise<Source> {
     const name = path.replace(/^.*\//, '');
-    if (!(name in this.#files)) throw new Error(`Nothing may be read but what is given: ${path}`);
+    if (!(name in this.#files)) throw new Error(`There is no file ${path}.`);
     return new Source(path, JSON.stringify(this.#files[name]));
   }
 }
 
 /**
- * Has Respect, Redocly's contract tester, make the requests as an Arazzo description, and gives the
+ * Sends the requests with Respect, Redocly's contract tester, as an Arazzo description. Returns the
  * checks that failed.
  */
 export async function replay(
@@ -75,7 +75,7 @@ export async function replay(
     externalRefResolver: new MemoryResolver({ 'arazzo.json': arazzo, 'openapi.json': document }),
   });
   const steps = (result?.executedWorkflows ?? []).flatMap(({ executedSteps }) => executedSteps);
-  if (steps.length !== requests.length) throw new Error('Some requests were not made.');
+  if (steps.length !== requests.length) throw new Error('Some requests were not sent.');
   return steps.flatMap((step) => {
     if (!('checks' in step)) return [];
     const failed = step.checks.filter(({ passed }) => !passed);

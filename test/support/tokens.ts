@@ -18,10 +18,10 @@ const AUDIENCE = 'pet-store';
 
 const AUTH = { AUTH: 'jwt', AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE };
 
-/** The environment of a gateway that trusts tokens signed with the secret of the tests. */
+/** The environment of a gateway that accepts tokens signed with the secret of the tests. */
 export const AUTH_BY_SECRET = { ...AUTH, AUTH_SECRET: SECRET };
 
-/** The environment of a gateway that trusts the keys at a URL. */
+/** The environment of a gateway that accepts tokens signed with the keys at a URL. */
 export const authByKeys = (url: string): Record<string, string> => ({
   ...AUTH,
   AUTH_JWKS_URL: url,
@@ -32,13 +32,13 @@ interface Signing {
   key?: CryptoKey | Uint8Array;
 }
 
-/** What a token says; `exp` and `nbf` in seconds from now. */
+/** The claims of a token; `exp` and `nbf` in seconds from now. */
 type Claims = Readonly<Record<string, unknown>>;
 
 const fromNow = (claim: unknown): unknown =>
   typeof claim === 'number' ? Math.floor(Date.now() / 1000) + claim : claim;
 
-/** Makes a token that is valid for a minute, but for what is given. */
+/** Creates a token that is valid for a minute; the given claims replace its own. */
 export function mint(given: Claims = {}, { header, key }: Signing = {}): Promise<string> {
   const claims: Claims = { sub: 'ann', iss: ISSUER, aud: AUDIENCE, exp: 60, ...given };
   const { exp, nbf } = claims;
@@ -59,9 +59,9 @@ export const withScopes = async (...scopes: string[]): Promise<Record<string, st
 export interface SigningKey {
   readonly kid: string;
   readonly publicJwk: JWK;
-  /** The public key as a file that anybody may have. */
+  /** The public key as a PEM file. */
   readonly publicPem: string;
-  /** Makes a token signed with it. */
+  /** Creates a token signed with this key. */
   readonly mint: (claims?: Claims) => Promise<string>;
 }
 
@@ -78,9 +78,9 @@ export async function createKey(kid: string, alg = 'ES256'): Promise<SigningKey>
 /** A server with the public keys of an issuer. */
 export interface KeyServer {
   readonly url: string;
-  /** How often it was asked. */
+  /** The number of requests so far. */
   asked: number;
-  /** What it answers from now on; nothing where it is down. */
+  /** The keys in the next responses; undefined means that the server fails. */
   keys: readonly SigningKey[] | undefined;
   close(): Promise<void>;
 }

@@ -6,8 +6,8 @@ import { persistedExchange } from '@urql/exchange-persisted';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { hashOf, withManifest } from '../support/manifest.ts';
 import { makePet } from '../support/make.ts';
+import { hashOf, withManifest } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
 
 const PET = 'query Pet($id: ID!) {\n  pet(id: $id) {\n    name\n    __typename\n  }\n}';
@@ -33,7 +33,7 @@ let any: Gateway;
 let automatic: Gateway;
 let trusted: Gateway;
 beforeAll(async () => {
-  // Its database is that of all: tests can make pets by text here.
+  // The other gateways use its database. It runs any document, so tests create pets here.
   any = await startGateway();
   automatic = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(any));
   trusted = await withManifest(MANIFEST, (DOCUMENTS_MANIFEST) =>
@@ -44,7 +44,7 @@ afterAll(async () => {
   for (const gateway of [trusted, automatic, any]) await gateway.close();
 });
 
-// What went over the wire: method, status, and whether the text was sent.
+// Each request: method, status, and whether it had the text of the query.
 let requests: string[] = [];
 beforeEach(() => {
   requests = [];
@@ -76,13 +76,13 @@ const connectApollo = ({ url }: Gateway, options: PersistedOptions, accept?: str
   });
 
 describe.each([
-  ['as it comes', undefined],
+  ['with its defaults', undefined],
   ['that accepts only application/json', 'application/json'],
 ])('Apollo Client %s', (_what, accept) => {
   it.each([
     [false, 'POST'],
     [true, 'GET'],
-  ])('keeps a query, and asks by its hash from then on (GET: %s)', async (isGet, method) => {
+  ])('sends a query once, and then only its hash (GET: %s)', async (isGet, method) => {
     const id = await makePet(automatic, { name: 'Cleo' });
     const query = gql(PET.replace('Pet', `Pet${method}${accept ? 'Json' : ''}`));
     const client = connectApollo(
@@ -97,7 +97,7 @@ describe.each([
     expect(requests).toEqual([`${method} 404`, 'POST 200 with text', `${method} 200`]);
   });
 
-  it('gives hashes up where they are not kept', async () => {
+  it('sends no more hashes if they are not supported', async () => {
     const id = await makePet(any, { name: 'Cleo' });
     const client = connectApollo(any, { sha256: hashOf }, accept);
     for (let time = 0; time < 2; time += 1) {
@@ -107,7 +107,7 @@ describe.each([
     expect(requests).toEqual(['POST 400', 'POST 200 with text', 'POST 200 with text']);
   });
 
-  it('asks for trusted documents by the ids of its manifest', async () => {
+  it('sends the ids of its manifest for trusted documents', async () => {
     const id = await makePet(any, { name: 'Cleo' });
     const options = generatePersistedQueryIdsFromManifest({ loadManifest: async () => MANIFEST });
     const client = connectApollo(trusted, options, accept);
@@ -131,7 +131,7 @@ describe('urql', () => {
   it.each([
     [false, 'POST'],
     [true, 'GET'],
-  ])('keeps a query, and asks by its hash from then on (GET: %s)', async (isGet, method) => {
+  ])('sends a query once, and then only its hash (GET: %s)', async (isGet, method) => {
     const id = await makePet(automatic, { name: 'Cleo' });
     const query = PET.replace('Pet', `Urql${method}`);
     const client = connectUrql(automatic, { preferGetForPersistedQueries: isGet });
@@ -143,7 +143,7 @@ describe('urql', () => {
     expect(requests).toEqual([`${method} 404`, `${method} 200 with text`, `${method} 200`]);
   });
 
-  it('gives hashes up where they are not kept', async () => {
+  it('sends no more hashes if they are not supported', async () => {
     const id = await makePet(any, { name: 'Cleo' });
     const client = connectUrql(any);
     for (let time = 0; time < 2; time += 1) {
@@ -153,7 +153,7 @@ describe('urql', () => {
     expect(requests).toEqual(['GET 400', 'GET 200 with text', 'POST 200 with text']);
   });
 
-  it('asks for trusted documents by the ids that it was given', async () => {
+  it('sends the ids that it was given for trusted documents', async () => {
     const id = await makePet(any, { name: 'Cleo' });
     const client = connectUrql(trusted, {
       enforcePersistedQueries: true,
@@ -169,13 +169,10 @@ describe('urql', () => {
 });
 
 describe('Relay', () => {
-  it.each(['doc_id', 'id'])(
-    'asks by %s in the network layer that its guide shows',
-    async (name) => {
-      const id = await makePet(any, { name: 'Cleo' });
-      const params = { [name]: 'pet-1', query: null, variables: { id } };
-      const response = await post(trusted, params, { send: watched });
-      expect(await response.json()).toEqual({ data: { pet: { name: 'Cleo', __typename: 'Pet' } } });
-    },
-  );
+  it.each(['doc_id', 'id'])('sends %s, as in the network layer of its guide', async (name) => {
+    const id = await makePet(any, { name: 'Cleo' });
+    const params = { [name]: 'pet-1', query: null, variables: { id } };
+    const response = await post(trusted, params);
+    expect(await response.json()).toEqual({ data: { pet: { name: 'Cleo', __typename: 'Pet' } } });
+  });
 });

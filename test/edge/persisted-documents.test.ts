@@ -4,16 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { readManifest, withTrusted } from '../../src/graphql/manifest.ts';
-import { fetchByYoga } from '../support/by-yoga.ts';
 import { type ClientError, type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { hashOf, toManifest, withFolder, withManifest } from '../support/manifest.ts';
 import { makePet } from '../support/make.ts';
-import { post } from '../support/post.ts';
-import { spawnProgram } from '../support/program.ts';
+import { hashOf, toManifest, withFolder, withManifest } from '../support/manifest.ts';
+import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
 type Parameters = Record<string, unknown>;
-
-const SENDS = [fetch, fetchByYoga];
 
 interface Answer {
   status: number;
@@ -45,10 +41,9 @@ function get({ url }: Gateway, parameters: Parameters): Promise<Response> {
   return fetch(`${url}/graphql?${search}`, { headers: { accept: 'application/json' } });
 }
 
-/** Asks in each way that there is; all have to be answered alike. */
+/** Sends parameters by POST and by GET, and expects the same response. */
 async function ask(gateway: Gateway, parameters: Parameters): Promise<Answer> {
   const answer = await toAnswer(await post(gateway, parameters));
-  expect(await toAnswer(await post(gateway, parameters, { send: fetchByYoga }))).toEqual(answer);
   expect(await toAnswer(await get(gateway, parameters))).toEqual(answer);
   return answer;
 }
@@ -87,7 +82,7 @@ const FORMS: [form: string, toParameters: (id: string) => Parameters][] = [
   ['id', (id) => ({ id })],
 ];
 
-// No member of an object, and nothing but a string, is ever an id.
+// Property names of objects, and values that are not strings, are never ids.
 const NAMES = ['__proto__', 'constructor', 'toString', 'sha256:', 'sha256:constructor', ' '];
 const NO_STRINGS: unknown[] = [5, true, {}, [hashOf(TYPE)], null, ''];
 
@@ -111,7 +106,7 @@ afterAll(async () => {
 });
 
 describe('a document of the manifest', () => {
-  it.each(FORMS)('runs by its id as %s', async (_form, toParameters) => {
+  it.each(FORMS)('runs by its id, sent as %s', async (_form, toParameters) => {
     for (const gateway of [known, trusted]) {
       expect(await ask(gateway, toParameters(hashOf(TYPE)))).toEqual(TYPED);
       const named = await ask(gateway, toParameters('md5-of-relay'));
@@ -122,38 +117,36 @@ describe('a document of the manifest', () => {
   it('takes variables, however often it runs', async () => {
     const id = await makePet(known, { name: 'Luna' });
     const parameters = { documentId: hashOf(PET), variables: { id } };
-    for (let time = 0; time < 3; time += 1) {
+    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
       expect((await ask(known, parameters)).data).toEqual({ pet: { name: 'Luna' } });
     }
     const refused = await ask(known, { documentId: hashOf(PET), variables: { id: {} } });
     expect(refused.code).toBe('INVALID_ID');
   });
 
-  it('runs the operation that is named', async () => {
+  it('runs the operation of operationName', async () => {
     const documentId = hashOf(TWO);
     const answer = await ask(trusted, { documentId, operationName: 'B' });
     expect(answer.data).toEqual({ b: 'Query' });
     expect(await ask(trusted, { documentId })).toMatchObject({ code: 'BAD_REQUEST' });
   });
 
-  it('changes nothing by GET', async () => {
+  it('rejects a mutation by GET', async () => {
     const parameters = { documentId: hashOf(DELETE) };
     expect(await toAnswer(await get(trusted, parameters))).toMatchObject({
       status: 405,
       code: 'METHOD_NOT_ALLOWED',
     });
-    for (const send of SENDS) {
-      const answer = await toAnswer(await post(trusted, parameters, { send }));
-      expect(answer.data).toEqual({ deletePet: { code: 'PET_NOT_FOUND' } });
-    }
+    const answer = await toAnswer(await post(trusted, parameters));
+    expect(answer.data).toEqual({ deletePet: { code: 'PET_NOT_FOUND' } });
   });
 
-  it('has to be cheap enough too', async () => {
+  it('is rejected if it costs too much', async () => {
     const answer = await ask(trusted, { documentId: hashOf(COSTLY) });
     expect(answer.code).toBe('QUERY_TOO_COSTLY');
   });
 
-  it('goes before a text that is sent along', async () => {
+  it('runs instead of a query that is sent with it', async () => {
     for (const gateway of [known, trusted]) {
       expect(await ask(gateway, { query: unknown, documentId: hashOf(TYPE) })).toEqual(TYPED);
       const hashed = { query: '{ no GraphQL', ...withHash(hashOf(TYPE)) };
@@ -162,8 +155,8 @@ describe('a document of the manifest', () => {
   });
 });
 
-describe('an id that is not known', () => {
-  it.each(FORMS)('is told so that clients understand: %s', async (_form, toParameters) => {
+describe('an unknown id', () => {
+  it.each(FORMS)('has the error that clients expect, sent as %s', async (_form, toParameters) => {
     const parameters = toParameters(hashOf(unknown));
     expect(await ask(any, parameters)).toEqual(NOT_SUPPORTED);
     for (const gateway of [known, automatic, trusted]) {
@@ -171,7 +164,7 @@ describe('an id that is not known', () => {
     }
   });
 
-  it.each(NAMES)('may have any characters: %s', async (id) => {
+  it.each(NAMES)('may be any string: %s', async (id) => {
     for (const [, toParameters] of FORMS) {
       expect(await ask(any, toParameters(id))).toEqual(NOT_SUPPORTED);
       for (const gateway of [known, automatic, trusted]) {
@@ -180,31 +173,29 @@ describe('an id that is not known', () => {
     }
   });
 
-  it.each(NO_STRINGS)('is none if it is no string: %j', async (id) => {
+  it.each(NO_STRINGS)('is ignored if it is not a string: %j', async (id) => {
     for (const parameters of [{ documentId: id }, withHash(id), { doc_id: id }, { id }]) {
-      for (const send of SENDS) {
-        for (const gateway of [any, known, automatic]) {
-          const answer = await toAnswer(await post(gateway, parameters, { send }));
-          expect(answer).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
-          const beside = { ...parameters, query: TYPE };
-          expect(await toAnswer(await post(gateway, beside, { send }))).toEqual(TYPED);
-        }
-        const answer = await toAnswer(await post(trusted, parameters, { send }));
-        expect(answer).toMatchObject({ status: 400, code: 'PERSISTED_QUERY_ID_REQUIRED' });
+      for (const gateway of [any, known, automatic]) {
+        const answer = await toAnswer(await post(gateway, parameters));
+        expect(answer).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
+        const beside = { ...parameters, query: TYPE };
+        expect(await toAnswer(await post(gateway, beside))).toEqual(TYPED);
       }
+      const answer = await toAnswer(await post(trusted, parameters));
+      expect(answer).toMatchObject({ status: 400, code: 'PERSISTED_QUERY_ID_REQUIRED' });
     }
   });
 
   it.each([{ extensions: 5 }, { extensions: { persistedQuery: 5 } }, { extensions: [] }])(
-    'is none in extensions that are none: %j',
+    'is not read from malformed extensions: %j',
     async (parameters) => {
       expect(await ask(known, parameters)).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
     },
   );
 });
 
-describe('a text', () => {
-  it('runs by itself unless only trusted documents do', async () => {
+describe('a query', () => {
+  it('runs without an id unless DOCUMENTS=trusted', async () => {
     for (const gateway of [any, known, automatic]) {
       expect(await ask(gateway, { query: TYPE })).toEqual(TYPED);
     }
@@ -214,7 +205,7 @@ describe('a text', () => {
     expect(await ask(trusted, {})).toMatchObject(required);
   });
 
-  it('runs beside an id that is not known, but for a hash that is another one', async () => {
+  it('runs with an unknown id, unless the id is the hash of another query', async () => {
     const query = '{ beside: __typename }';
     for (const gateway of [any, known, automatic]) {
       for (const [, toParameters] of FORMS) {
@@ -233,14 +224,14 @@ describe('a text', () => {
     }
   });
 
-  it('does not run beside an id that is not known where only trusted documents do', async () => {
+  it('does not run with an unknown id if DOCUMENTS=trusted', async () => {
     for (const [, toParameters] of FORMS) {
       const parameters = { query: unknown, ...toParameters(hashOf(unknown)) };
       expect(await ask(trusted, parameters)).toEqual(NOT_FOUND);
     }
   });
 
-  it('is not kept unless documents are kept automatically', async () => {
+  it('is stored only if DOCUMENTS=automatic', async () => {
     const parameters = { query: unknown, ...withHash(hashOf(unknown)) };
     for (const gateway of [any, known]) await ask(gateway, parameters);
     expect(await ask(any, withHash(hashOf(unknown)))).toEqual(NOT_SUPPORTED);
@@ -251,26 +242,25 @@ describe('a text', () => {
 const keep = (query: string): Promise<Response> =>
   post(automatic, { query, ...withHash(hashOf(query)) });
 
-describe('a document that is kept automatically', () => {
+describe('a document that is stored automatically', () => {
   it.each([
-    ['a plain POST', (gateway: Gateway, all: Parameters) => post(gateway, all)],
-    [
-      'a POST by Yoga',
-      (gateway: Gateway, all: Parameters) => post(gateway, all, { send: fetchByYoga }),
-    ],
-    ['a GET', get],
-  ])('came with its hash, and runs by it alone from then on: %s', async (way, send) => {
-    const query = `{ a${way.replaceAll(' ', '')}: __typename }`;
-    const hash = withHash(hashOf(query));
-    expect(await toAnswer(await send(automatic, hash))).toEqual(NOT_FOUND);
-    const first = await toAnswer(await send(automatic, { query, ...hash }));
-    expect(first.status).toBe(200);
-    for (const [, toParameters] of FORMS) {
-      expect(await ask(automatic, toParameters(hashOf(query)))).toEqual(first);
-    }
-  });
+    ['POST', (gateway: Gateway, all: Parameters) => post(gateway, all)],
+    ['GET', get],
+  ])(
+    'is sent with its hash once by %s, and runs by the hash alone afterwards',
+    async (way, send) => {
+      const query = `{ by${way}: __typename }`;
+      const hash = withHash(hashOf(query));
+      expect(await toAnswer(await send(automatic, hash))).toEqual(NOT_FOUND);
+      const first = await toAnswer(await send(automatic, { query, ...hash }));
+      expect(first.status).toBe(200);
+      for (const [, toParameters] of FORMS) {
+        expect(await ask(automatic, toParameters(hashOf(query)))).toEqual(first);
+      }
+    },
+  );
 
-  it('did not come without its hash', async () => {
+  it('is not stored without its hash', async () => {
     const query = '{ bare: __typename }';
     await ask(automatic, { query });
     await ask(automatic, { query, documentId: hashOf(query) });
@@ -278,18 +268,18 @@ describe('a document that is kept automatically', () => {
   });
 
   it.each([
-    ['no GraphQL', '{ kept', 'GRAPHQL_PARSE_FAILED'],
-    ['not valid', '{ kept }', 'GRAPHQL_VALIDATION_FAILED'],
-    ['too long', `${TYPE} #${'x'.repeat(50_000)}`, expect.any(String)],
-  ])('is not %s', async (_what, query, code) => {
+    ['does not parse', '{ kept', 'GRAPHQL_PARSE_FAILED'],
+    ['is not valid', '{ kept }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['is too long', `${TYPE} #${'x'.repeat(50_000)}`, expect.any(String)],
+  ])('is not stored if it %s', async (_what, query, code) => {
     for (let time = 0; time < 2; time += 1) {
       expect(await toAnswer(await keep(query))).toMatchObject({ code });
     }
     expect(await ask(automatic, withHash(hashOf(query)))).toEqual(NOT_FOUND);
   });
 
-  it('makes room for others when it was not asked for longest', async () => {
-    // 900,000 characters 12 times are more than the 10 million that are kept.
+  it('is removed when it was not used for longest and the store is full', async () => {
+    // 12 times 900,000 characters are more than the 10 million that are stored.
     const environment = { DOCUMENTS: 'automatic', MAX_DOCUMENT_LENGTH: '1000000' };
     const gateway = await startGateway(environment, openThatOf(any));
     const texts = Array.from({ length: 12 }, (_, n) => `${TYPE} #${n}${'x'.repeat(900_000)}`);
@@ -303,7 +293,7 @@ describe('a document that is kept automatically', () => {
     await gateway.close();
   });
 
-  it('stands beside the manifest', async () => {
+  it('is found beside those of the manifest', async () => {
     const gateway = await withManifest(MANIFEST, (DOCUMENTS_MANIFEST) =>
       startGateway({ DOCUMENTS: 'automatic', DOCUMENTS_MANIFEST }, openThatOf(any)),
     );
@@ -336,25 +326,29 @@ describe('the manifest', () => {
   });
 
   it.each([
-    ['that is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
-    ['that is a list', [TYPE], /^DOCUMENTS_MANIFEST has to be a JSON object /],
-    ['with something else than texts', { a: 5 }, /^DOCUMENTS_MANIFEST has to be a JSON object /],
+    ['if it is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
+    ['if it is a list', [TYPE], /^DOCUMENTS_MANIFEST has to be a JSON object /],
+    ['if a value is not a string', { a: 5 }, /^DOCUMENTS_MANIFEST has to be a JSON object /],
     [
-      "of Apollo's in another version",
+      "if it is Apollo's in another version",
       { format: 'apollo-persisted-query-manifest', version: 2, operations: [] },
       /^DOCUMENTS_MANIFEST has to be a JSON object /,
     ],
-    ['with no GraphQL', { a: TYPE, b: '{' }, /can't run here, b: Syntax Error/],
-    ['with a field that there is not', { a: TYPE, b: '{ x }' }, /here, b: Cannot query field "x"/],
-    ['with a document that is too long', { b: `${TYPE}#${'x'.repeat(50_000)}` }, /here, b: /],
-    ['with too many words', { b: `{ ${'id '.repeat(5000)} }` }, /here, b: .*5000 tokens/],
-  ])('is refused where it is one %s', async (_what, content, sentence) => {
+    ['if a document does not parse', { a: TYPE, b: '{' }, /can't run here, b: Syntax Error/],
+    ['if a field does not exist', { a: TYPE, b: '{ x }' }, /here, b: Cannot query field "x"/],
+    ['if a document is too long', { b: `${TYPE}#${'x'.repeat(50_000)}` }, /here, b: /],
+    [
+      'if a document has too many tokens',
+      { b: `{ ${'id '.repeat(5000)} }` },
+      /here, b: .*5000 tokens/,
+    ],
+  ])('is rejected %s', async (_what, content, sentence) => {
     const refused = read(content);
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(sentence);
   });
 
-  it('keeps its documents parsed, whatever else is asked for', async () => {
+  it('keeps its documents parsed when the cache is full', async () => {
     const cache = withTrusted(await read({ a: TYPE }), new LRUCache({ max: 1 }));
     const parsed = cache.get(TYPE);
     cache.set(PET, parse(PET));
@@ -367,14 +361,12 @@ describe('the manifest', () => {
     ]);
   });
 
-  it('stops the start in one sentence where it is missing', () =>
+  it('is required to exist when the gateway starts', () =>
     withFolder(async (folder) => {
-      const program = spawnProgram('main', {
-        DATA_DIR: `${folder}/data`,
-        DOCUMENTS_MANIFEST: `${folder}/missing.json`,
-      });
-      expect(await program.end).toBe(1);
-      expect(program.messages.at(-1)).toMatch(
+      const missing = { DOCUMENTS_MANIFEST: `${folder}/missing.json` };
+      const started = startGateway(missing, openThatOf(any));
+      await expect(started).rejects.toThrow(ConfigError);
+      await expect(started).rejects.toThrow(
         /^DOCUMENTS_MANIFEST can't be read: ENOENT.*missing\.json'\.$/,
       );
     }));

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { readExamples } from '../../src/pages/files.ts';
+import { fillSampleStore } from '../../src/store/sample.ts';
+import { BROWSER, GRAPHIQL_FILES, QUERY } from '../support/browsing.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
+import { requestRaw } from '../support/raw.ts';
+
+let gateway: Gateway;
+let hidden: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+  const environment = { GRAPHIQL: 'false', INTROSPECTION: 'false' };
+  hidden = await startGateway(environment, openThatOf(gateway));
+});
+afterAll(async () => {
+  await hidden.close();
+  await gateway.close();
+});
+
+describe('GraphiQL', () => {
+  it('is a page without anything from other servers', async () => {
+    const response = await gateway.rest('/graphql', { headers: BROWSER });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const html = await response.text();
+    expect(html).toMatch(/^\s*<!doctype html>/i);
+    expect(html).not.toMatch(/<(script|link|img|iframe)[^>]{0,300}(src|href)=["']?(https?:)?\/\//i);
+    expect(html).not.toMatch(/@import\s+(url\()?["']?(https?:)?\/\//i);
+  });
+
+  it('is gzipped if the caller accepts that', async () => {
+    const headers = { Accept: 'text/html', 'Accept-Encoding': 'gzip, br' };
+    const zipped = await requestRaw(gateway, 'HEAD', '/graphql', headers);
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(zipped.headers.get('vary')).toMatch(/accept-encoding/i);
+    const plain = await requestRaw(gateway, 'HEAD', '/graphql', { Accept: 'text/html' });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    const page = await gateway.rest('/graphql', { headers: BROWSER });
+    expect(await page.text()).toContain('</html>');
+  });
+
+  it('is not gzipped if the caller rejects that', async () => {
+    const headers = { Accept: 'text/html', 'Accept-Encoding': 'gzip;q=0' };
+    const answer = await requestRaw(gateway, 'HEAD', '/graphql', headers);
+    expect(answer.headers.get('content-encoding')).toBeNull();
+  });
+
+  it('is not sent again to a caller that has it', async () => {
+    const first = await requestRaw(gateway, 'HEAD', '/graphql', { Accept: 'text/html' });
+    const tag = first.headers.get('etag') ?? '';
+    const headers = { Accept: 'text/html', 'If-None-Match': tag };
+    const again = await requestRaw(gateway, 'GET', '/graphql', headers);
+    expect(again).toMatchObject({ status: 304, body: '' });
+    expect(again.headers.get('etag')).toBe(tag);
+  });
+
+  it('has tabs with the examples', async () => {
+    const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
+    for (const name of ['OnePet', 'LowStock', 'PlaceOrder']) expect(html).toContain(name);
+  });
+});
+
+describe('the examples of GraphiQL', async () => {
+  beforeAll(() => fillSampleStore(gateway.db));
+
+  const examples = await readExamples();
+  const titled = examples.map((query) => [/^(?:query|mutation) (\w+)/m.exec(query)?.[1], query]);
+
+  it.each(titled)('%s has a result on the sample store', async (_name, query = '') => {
+    const data = await gateway.data(query);
+    const text = JSON.stringify(data);
+    expect(text).not.toContain('"code"');
+    expect(text).not.toMatch(/:null\}$|"nodes":\[\]/);
+  });
+});
+
+describe('GRAPHIQL=false', () => {
+  it('answers browsers at /graphql as any other caller', async () => {
+    const shown = await requestRaw(hidden, 'GET', QUERY, BROWSER);
+    expect(shown.headers.get('content-type')).toContain('json');
+    expect(JSON.parse(shown.body)).toEqual({ data: { __typename: 'Query' } });
+    const empty = await requestRaw(hidden, 'GET', '/graphql', BROWSER);
+    expect(empty.status).toBe(400);
+    expect(empty.body).toContain('"BAD_REQUEST"');
+    const html = await requestRaw(hidden, 'GET', QUERY, { Accept: 'text/html' });
+    expect(html.status).toBe(406);
+    expect(html.body).toContain('"NOT_ACCEPTABLE"');
+  });
+
+  it('rejects a link of another site to a query', async () => {
+    const headers = { ...BROWSER, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
+    expect((await hidden.rest(QUERY, { headers })).status).toBe(403);
+  });
+
+  it.each(GRAPHIQL_FILES)('has no %s', async (path) => {
+    expect((await hidden.rest(path)).status).toBe(404);
+  });
+
+  it.each(['/', '/docs', '/docs/moving'])('removes the links to GraphiQL from %s', async (path) => {
+    const hasLinks = async (by: Gateway): Promise<boolean> =>
+      /GraphiQL|href="\/graphql/.test(await (await by.rest(path)).text());
+    expect(await hasLinks(hidden)).toBe(false);
+    expect(await hasLinks(gateway)).toBe(true);
+  });
+});
+
+describe('INTROSPECTION=false', () => {
+  it.each([
+    '{ __schema { queryType { name } } }',
+    '{ __type(name: "Pet") { name } }',
+    '{ a: __schema { types { name } } __typename }',
+    '{ ...F } fragment F on Query { __type(name: "Pet") { fields { name } } }',
+  ])('rejects %s', async (query) => {
+    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      const { data, errors } = await hidden.graphql(query);
+      expect(data).toBeUndefined();
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' });
+      expect(errors?.[0]?.message).toContain('introspection');
+    }
+    expect((await gateway.graphql(query)).errors).toBeUndefined();
+  });
+
+  it('rejects introspection by GET', async () => {
+    const target = `/graphql?query=${encodeURIComponent('{ __schema { types { name } } }')}`;
+    expect(await (await hidden.rest(target)).json()).not.toHaveProperty('data');
+  });
+
+  it('keeps __typename', async () => {
+    expect(await hidden.data('{ __typename pets { __typename } }')).toEqual({
+      __typename: 'Query',
+      pets: { __typename: 'PetConnection' },
+    });
+  });
+
+  it('has no /schema.graphql and no link to it', async () => {
+    expect((await hidden.rest('/schema.graphql')).status).toBe(404);
+    for (const path of ['/', '/docs', '/docs/moving']) {
+      expect(await (await hidden.rest(path)).text()).not.toContain('schema.graphql');
+    }
+  });
+
+  const UPDATE =
+    'mutation ($input: PetUpdate!) { updatePet(id: "1", input: $input) { __typename } }';
+
+  it.each<[what: string, query: string, variables?: Record<string, unknown>]>([
+    ['a field', '{ pest { totalCount } }'],
+    ['a field of the schema', '{ __schema { directive } }'],
+    ['a field of a member', 'mutation { deletePet(id: "1") { name } }'],
+    ['a type', 'query ($id: IDD) { pet(id: $id) { id } }'],
+    ['an argument', '{ pet(idd: "1", id: "1") { id } }'],
+    ['an argument of a directive', '{ __typename @skip(iff: true, if: true) }'],
+    ['an input field', 'mutation { updatePet(id: "1", input: { nam: "A" }) { __typename } }'],
+    ['an enum value', '{ pets(filter: { status: [AVAILABL] }) { totalCount } }'],
+    ['an enum value as a string', '{ pets(filter: { status: "AVAILABLE" }) { totalCount } }'],
+    ['a selection', '{ pet(id: "1") }'],
+    ['an input field in a variable', UPDATE, { input: { nam: 'A' } }],
+    ['an enum value in a variable', UPDATE, { input: { status: 'SOL' } }],
+    ['one that looks like a suggestion', UPDATE, { input: { nam: ' Did you mean "a"?' } }],
+  ])('suggests nothing for %s', async (_what, query, variables) => {
+    const shown = await gateway.graphql(query, variables);
+    const suggested = shown.errors?.filter(({ message }) => / Did you mean "?.+\?$/.test(message));
+    expect(suggested).not.toEqual([]);
+    const cut = shown.errors?.map(({ message }) =>
+      message.replace(/\. Did you mean [^?]+\?$/, '.'),
+    );
+    const { errors = [] } = await hidden.graphql(query, variables);
+    const own = errors.filter(({ message }) => !message.includes('introspection'));
+    expect(own.map(({ message }) => message)).toEqual(cut);
+    for (const { message, extensions } of own) {
+      expect(extensions.issues?.[0]?.message ?? message).toBe(message);
+    }
+  });
+});

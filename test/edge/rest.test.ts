@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { makePet } from '../support/make.ts';
+import { requestRaw, sendRaw } from '../support/raw.ts';
+import { expectError } from '../support/rest.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+/** Returns the headers about the deprecation. */
+const announced = (headers: Headers): (string | null)[] =>
+  ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
+
+/** Returns the headers that are the same in each response to a request. */
+const withoutOwn = (headers: Headers): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'));
+
+describe('the deprecation of GET /pets/{petId}', () => {
+  const ANNOUNCEMENT = [
+    '@1793491200',
+    'Fri, 31 Dec 2027 00:00:00 GMT',
+    [
+      '</graphql>; rel="successor-version"',
+      '</docs/moving#getPet>; rel="deprecation"; type="text/html"',
+      '</docs/moving#getPet>; rel="sunset"; type="text/html"',
+      '</openapi.json>; rel="service-desc"; type="application/json"',
+      '</docs>; rel="service-doc"; type="text/html"',
+    ].join(', '),
+  ];
+
+  it.each([
+    ['GET', 200],
+    ['HEAD', 200],
+    ['POST', 405],
+    ['OPTIONS', 405],
+  ])('is in the headers of %s with status %i', async (method, status) => {
+    const id = await makePet(gateway);
+    const answer = await requestRaw(gateway, method, `/pets/${id}`);
+    expect(answer.status).toBe(status);
+    expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
+  });
+
+  it('is in the response to a request without Host', async () => {
+    const bytes = 'GET /pets/1 HTTP/1.1\r\nConnection: close\r\n\r\n';
+    const answer = await sendRaw(gateway, bytes);
+    expect(answer.status).toBe(400);
+    expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
+  });
+
+  it('is in the headers of a 304', async () => {
+    const path = `/pets/${await makePet(gateway)}`;
+    const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': '*' });
+    expect(answer.status).toBe(304);
+    expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
+  });
+
+  it.each([
+    ['abc', 400],
+    ['%zz', 400],
+    ['999999', 404],
+  ])('is in the headers of /pets/%s with status %i', async (id, status) => {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await requestRaw(gateway, method, `/pets/${id}`);
+      expect(answer.status).toBe(status);
+      expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
+    }
+  });
+
+  it('is not in the headers of other routes, which only link to the description of the API', async () => {
+    const { headers: orders } = await gateway.rest('/store/orders');
+    expect(orders.get('link')).toBe(
+      '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html"',
+    );
+    for (const path of ['/store/orders', '/health', '/nothing', '/pets']) {
+      const { headers } = await gateway.rest(path);
+      expect(announced(headers).slice(0, 2)).toEqual([null, null]);
+    }
+  });
+
+  it('links to pages that exist, with the type in the link', async () => {
+    const { headers } = await requestRaw(gateway, 'GET', '/pets/1');
+    const links = [...(headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="\S+"; type="(\S+)"/g)];
+    expect(links).toHaveLength(4);
+    for (const [, link = '', type = ''] of links) {
+      const answer = await gateway.rest(link);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toContain(type);
+      const [, anchor] = link.split('#');
+      const text = await answer.text();
+      expect(text).toContain(anchor ? `id="${anchor}"` : '');
+    }
+  });
+
+  it('has the sunset date of the configuration', async () => {
+    const other = await startGateway({ SUNSET_DATE: '2028-02-29' }, openThatOf(gateway));
+    const { headers } = await other.rest('/pets/1');
+    expect(headers.get('sunset')).toBe('Tue, 29 Feb 2028 00:00:00 GMT');
+    await other.close();
+  });
+});
+
+describe('the sunset of GET /pets/{petId}', () => {
+  const PAST = '2026-11-01';
+
+  it.each(['1', '999999', 'abc'])('makes /pets/%s return 410 if it is enforced', async (id) => {
+    const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
+    const own = await startGateway(environment, openThatOf(gateway));
+    const answer = await requestRaw(own, 'GET', `/pets/${id}`);
+    expectError(answer, 410, 'GONE');
+    const [deprecation, sunset, link] = announced(answer.headers);
+    expect([deprecation, sunset]).toEqual(['@1793491200', 'Sun, 01 Nov 2026 00:00:00 GMT']);
+    expect(link).toContain('rel="successor-version"');
+    expect((await requestRaw(own, 'HEAD', `/pets/${id}`)).status).toBe(410);
+    expect((await own.rest('/store/orders')).status).toBe(200);
+    await own.close();
+  });
+
+  it.each([
+    ['announced', { SUNSET_DATE: PAST }],
+    ['to come', { SUNSET: 'enforce', SUNSET_DATE: '2999-01-01' }],
+  ])('changes nothing if it is only %s', async (_when, environment) => {
+    const own = await startGateway(environment, openThatOf(gateway));
+    expect((await own.rest(`/pets/${await makePet(own)}`)).status).toBe(200);
+    await own.close();
+  });
+});
+
+describe('HEAD', () => {
+  it.each(['/pets/1', '/pets/abc', '/pets/999999', '/health', '/ready', '/nothing'])(
+    'returns the headers of GET and no body at %s',
+    async (path) => {
+      const get = await requestRaw(gateway, 'GET', path);
+      const head = await requestRaw(gateway, 'HEAD', path);
+      expect(head.status).toBe(get.status);
+      expect(head.body).toBe('');
+      expect(withoutOwn(head.headers)).toEqual(withoutOwn(get.headers));
+    },
+  );
+
+  it('returns no body at /store/orders', async () => {
+    for (const path of ['/store/orders', '/store/orders?limit=2']) {
+      const head = await requestRaw(gateway, 'HEAD', path);
+      expect(head).toMatchObject({ status: 200, body: '' });
+      expect(head.headers.get('content-type')).toMatch(/^application\/json/);
+    }
+  });
+});
+
+describe('a method that a path does not support', () => {
+  const PATHS = ['/pets/1', '/pets/abc', '/store/orders', '/health', '/ready', '/', '/docs'];
+  const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
+
+  it.each(PATHS.flatMap((path) => METHODS.map((method) => [method, path] as const)))(
+    'is rejected: %s %s',
+    async (method, path) => {
+      const answer = await requestRaw(gateway, method, path);
+      expectError(answer, 405, 'METHOD_NOT_ALLOWED');
+      expect(answer.headers.get('allow')).toBe('GET, HEAD');
+    },
+  );
+
+  it('is rejected with its body, and the connection stays open', async () => {
+    const body = JSON.stringify({ name: 'x'.repeat(100_000) });
+    const response = await gateway.rest('/store/orders', { method: 'POST', body });
+    expect(response.status).toBe(405);
+    expect((await gateway.rest('/health')).status).toBe(200);
+  });
+});
+
+describe('an unknown path', () => {
+  it.each([
+    '/pets',
+    '/pets/',
+    '/pets/1/',
+    '/pets/1/orders',
+    '/PETS/1',
+    '/store',
+    '/store/orders/',
+    '/store/orders/1',
+    '//store/orders',
+    '/graphql/',
+    '/graphqlx',
+    '/healthz',
+    '/health/',
+    '/favicon.ico',
+    '/../etc/passwd',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/docs/',
+    '/docs/other',
+    '/assets/',
+    '/assets/../package.json',
+    '/openapi',
+    '/__proto__',
+  ])('returns NOT_FOUND: %s', async (path) => {
+    expectError(await requestRaw(gateway, 'GET', path), 404, 'NOT_FOUND');
+    expectError(await requestRaw(gateway, 'POST', path), 404, 'NOT_FOUND');
+  });
+});
+
+describe('probes', () => {
+  it.each(['/health', '/ready', '/health?now'])('return 200 at %s', async (path) => {
+    const response = await gateway.rest(path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    await response.json();
+  });
+});
+
+describe('a request that node:http rejects', () => {
+  it.each([
+    ['garbage', 'nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
+    ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: localhost\r\n\r\n', 400, 'BAD_REQUEST'],
+    [
+      'a header without a colon',
+      'GET / HTTP/1.1\r\nHost: localhost\r\nbad\r\n\r\n',
+      400,
+      'BAD_REQUEST',
+    ],
+    ['no Host', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
+    [
+      'no Host for GraphQL',
+      'GET /graphql?query=%7B__typename%7D HTTP/1.1\r\nConnection: close\r\n\r\n',
+      400,
+      'BAD_REQUEST',
+    ],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      400,
+      'BAD_REQUEST',
+    ],
+    [
+      'headers of 20 kB',
+      `GET /health HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+      'HEADERS_TOO_LARGE',
+    ],
+    ['half a request', 'GET /health HTTP/1.1\r\nHos', 400, 'BAD_REQUEST'],
+  ])('gets the error object for %s', async (_what, bytes, status, code) => {
+    expectError(await sendRaw(gateway, bytes), status, code);
+  });
+
+  it('gets no error inside a response that has begun', async () => {
+    const bytes = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n';
+    const { status, body } = await sendRaw(gateway, bytes, { wait: true });
+    expect([0, 200]).toContain(status);
+    expect(body).not.toContain('BAD_REQUEST');
+    gateway.loggedErrors.length = 0;
+  });
+
+  it('is not one with an unknown expectation', async () => {
+    const answer = await requestRaw(gateway, 'GET', '/health', { Expect: 'miracles' });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe('the absolute form of a target (RFC 9112 §3.2.2)', () => {
+  it('is treated as its path', async () => {
+    const answer = await requestRaw(gateway, 'GET', 'http://localhost/health');
+    expect(answer.status).toBe(200);
+  });
+});

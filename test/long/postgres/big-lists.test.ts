@@ -1,0 +1,134 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+
+const ORDERS = 200_000;
+const PAGE = 1000;
+
+let gateway: Gateway;
+
+const fill = async (from: number, to: number): Promise<number> =>
+  gateway.db.prisma.$executeRaw`
+    insert into orders (id, pet_id, quantity, ship_date, complete)
+    select n, 1, n % 9 + 1, case when n % 3 = 0 then timestamptz '2026-01-01' end, n % 2 = 0
+    from generate_series(${from}::integer, ${to}::integer) as n`;
+
+beforeAll(async () => {
+  // To fill it may take long on a busy machine.
+  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' });
+  await gateway.db.prisma.category.create({ data: { name: 'Cats' } });
+  await gateway.db.prisma.pet.create({ data: { name: 'Cleo', categoryId: 1n } });
+});
+afterAll(() => gateway.close());
+beforeEach(() => void (gateway.statements.length = 0));
+
+/** Requests all orders and returns the response, before any of its body is read. */
+async function openList(): Promise<IncomingMessage> {
+  const request = get(`${gateway.url}/store/orders`, { agent: false });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return response;
+}
+
+interface Reading {
+  orders: number;
+  bytes: number;
+  /** The largest heap while it was read, in MB, without garbage. */
+  heapMb: number;
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapMb(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed / 1024 / 1024;
+}
+
+const SAMPLES = 10;
+
+/** Reads a response to its end and checks each order, but keeps none. */
+async function read(response: IncomingMessage, expected: number): Promise<Reading> {
+  let rest = '';
+  let orders = 0;
+  let bytes = 0;
+  let heap = 0;
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    bytes += chunk.length;
+    rest += bytes === chunk.length ? chunk.replace(/^\[/, ',') : chunk;
+    const end = rest.lastIndexOf('}') + 1;
+    if (end === 0) continue;
+    if (!rest.startsWith(',')) throw new Error(`No comma before order ${orders + 1}.`);
+    for (const { id } of JSON.parse(`[${rest.slice(1, end)}]`) as { id: number }[]) {
+      orders += 1;
+      if (id !== orders) throw new Error(`Order ${id} came at place ${orders}.`);
+      if (orders % Math.floor(expected / SAMPLES) === 0) heap = Math.max(heap, heapMb());
+    }
+    rest = rest.slice(end);
+  }
+  expect(rest).toBe(']');
+  return { orders, bytes, heapMb: heap };
+}
+
+const pagesRead = (): number => gateway.statements.filter((sql) => sql.includes('orders')).length;
+
+/** Returns how many pages the gateway has read once it reads no more while it does other things. */
+async function settledPages(): Promise<number> {
+  let pages = -1;
+  while (pages !== pagesRead()) {
+    pages = pagesRead();
+    for (let turn = 0; turn < 20; turn += 1) await gateway.rest('/pets/1');
+  }
+  return pages;
+}
+
+describe('the list of all orders', () => {
+  it('is complete, in the order of the ids, and takes no more memory if it is longer', async () => {
+    await fill(1, ORDERS / 10);
+    await read(await openList(), ORDERS / 10);
+    const short = await read(await openList(), ORDERS / 10);
+    await fill(ORDERS / 10 + 1, ORDERS);
+    gateway.statements.length = 0;
+    const long = await read(await openList(), ORDERS);
+
+    expect([short.orders, long.orders]).toEqual([ORDERS / 10, ORDERS]);
+    expect(long.bytes).toBeGreaterThan(10 * short.bytes);
+    expect(pagesRead()).toBe(ORDERS / PAGE);
+    expect(long.heapMb - short.heapMb).toBeLessThan(5);
+  });
+});
+
+describe('a reader that pauses', () => {
+  it('stops the queries, and gets the rest when it goes on', async () => {
+    const response = await openList();
+    // The buffers of the two sockets hold some pages; the operating system decides how many.
+    expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);
+
+    expect((await read(response, ORDERS)).orders).toBe(ORDERS);
+    expect(pagesRead()).toBe(ORDERS / PAGE);
+  });
+});
+
+describe('a reader that leaves', () => {
+  it.each([
+    ['before it has read anything', 0],
+    ['after it has read 1 MB', 1_000_000],
+  ])('ends the queries %s', async (_when, bytes) => {
+    const response = await openList();
+    let received = 0;
+    while (received < bytes) {
+      const chunk = response.read() as Buffer | null;
+      if (chunk) received += chunk.length;
+      else await once(response, 'readable');
+    }
+    response.destroy();
+
+    expect(await settledPages()).toBeLessThan(ORDERS / PAGE / 2);
+    expect(gateway.loggedErrors).toEqual([]);
+    expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
+  });
+});

