@@ -1,34 +1,48 @@
+import { availableParallelism } from 'node:os';
+
 import { defineConfig } from 'vitest/config';
 
+// Vite would load the ES modules of graphql for our files and Node its CommonJS modules for
+// everything else; graphql rejects objects of another instance of itself.
+const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] };
+
+/** Returns a project of Vitest: some of the tests, on one of the two databases. */
+function project(name: string, database: 'embedded' | 'postgres', include: string[]) {
+  const isLong = name.startsWith('long');
+  const timeout = isLong ? 600_000 : 60_000;
+  return {
+    resolve,
+    test: {
+      name,
+      include,
+      globalSetup: `test/support/${database}-setup.ts`,
+      provide: { isLong },
+      // No test mocks a module, so all files of a worker can share what they import.
+      isolate: false,
+      testTimeout: timeout,
+      hookTimeout: timeout,
+    },
+  };
+}
+
+// They do more rounds in the projects `long-*`.
+const ROUNDS = ['test/store/{executor,races}.test.ts'];
+
 export default defineConfig({
-  // Vite would take graphql's ES modules for our own files and Node its CommonJS ones for
-  // everybody else's; graphql refuses to exist twice.
-  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    // No test mocks a module, so all files of a worker can share what they import.
-    isolate: false,
-    // Vitest would leave a core to itself.
-    maxWorkers: '100%',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // What meets the database is tested on both, everything else once, on the embedded one.
+    globalSetup: 'test/support/build.ts',
+    // One more than the cores, as some tests wait for programs or for PostgreSQL.
+    maxWorkers: availableParallelism() + 1,
+    // The tests of the store run on both databases. The others run once, on the embedded database,
+    // except those in a folder `postgres`. Only `npm run test:long` runs the projects `long-*`.
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'embedded',
-          include: ['test/{store,edge,operations}/*.test.ts'],
-          globalSetup: ['test/support/build.ts', 'test/support/embedded-setup.ts'],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'postgres',
-          include: ['test/store/*.test.ts', 'test/*/postgres/*.test.ts'],
-          globalSetup: ['test/support/build.ts', 'test/support/postgres-setup.ts'],
-        },
-      },
+      project('embedded', 'embedded', ['test/{store,edge,operations}/*.test.ts']),
+      project('postgres', 'postgres', [
+        'test/store/*.test.ts',
+        'test/{store,edge,operations}/postgres/*.test.ts',
+      ]),
+      project('long-embedded', 'embedded', ['test/long/*.test.ts', ...ROUNDS]),
+      project('long-postgres', 'postgres', ['test/long/postgres/*.test.ts', ...ROUNDS]),
     ],
   },
 });

@@ -1,14 +1,15 @@
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
-import { killPrograms, type Program, startProgram } from '../support/program.ts';
+import { isReady, killPrograms, type Program, startProgram } from '../support/program.ts';
+import { rounds } from '../support/rounds.ts';
 
-const CONNECTIONS = 10_000;
+const ROUNDS = rounds(1, 5);
 const AT_ONCE = 250;
-/** pino's number for the level. */
+/** The number of this level in pino. */
 const INFO = 30;
 
 let store: ProgramStore;
@@ -18,7 +19,7 @@ beforeAll(async () => {
   program = await startProgram({ ...store.environment, REQUEST_TIMEOUT_MS: '200' });
 });
 afterAll(async () => {
-  killPrograms();
+  await killPrograms();
   await store.remove();
 });
 
@@ -30,7 +31,7 @@ const LENGTH = `Content-Length: ${BODY.length}`;
 const request = (line: string, headers: string[], body = ''): string =>
   `${[`${line} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n${body}`;
 
-/** A request for each way through node:http: serve, hand over, continue, reject. */
+/** Requests that node:http handles in different ways: serves, upgrades, continues or rejects. */
 const requestsOf = (method: string): string[] => [
   request(`${method} a:1`, []),
   request(`${method} /pets/1`, [HOST]),
@@ -49,10 +50,10 @@ const requestsOf = (method: string): string[] => [
   `${method} / HTTP/9.9\r\n\r\n`,
 ];
 
-/** How much of a request is sent, from its first byte to the whole of it. */
+/** The share of a request that is sent, from its first byte to the whole. */
 const SHARES = [0.01, 0.5, 0.99, 1];
 
-/** What a caller does once it has sent that. */
+/** How the caller breaks the connection after that. */
 const ENDINGS = ['reset', 'reset at the answer', 'half-close', 'half-close and reset'] as const;
 
 interface Attack {
@@ -60,7 +61,11 @@ interface Attack {
   readonly ending: (typeof ENDINGS)[number];
 }
 
-const ATTACKS: readonly Attack[] = METHODS.flatMap((method) =>
+// node:http treats these methods in different ways, all others like PUT. Each is broken in every
+// way; the others only in `npm run test:long`.
+const SOME_METHODS = ['CONNECT', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'];
+
+const ATTACKS: readonly Attack[] = (inject('isLong') ? METHODS : SOME_METHODS).flatMap((method) =>
   requestsOf(method).flatMap((whole) =>
     SHARES.flatMap((share) => {
       const bytes = whole.slice(0, Math.ceil(whole.length * share));
@@ -69,7 +74,7 @@ const ATTACKS: readonly Attack[] = METHODS.flatMap((method) =>
   ),
 );
 
-/** Makes one connection, and waits until nothing is left of it. */
+/** Opens one connection, breaks it, and waits until it is closed. */
 const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
@@ -85,19 +90,16 @@ const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
     socket.on('close', () => resolve());
   });
 
-describe('a connection that breaks', () => {
-  it(`at any step of any method leaves the gateway alive, ${CONNECTIONS} times`, async () => {
+describe('a gateway whose callers break their connections', { timeout: 300_000 }, () => {
+  it('keeps running and logs nothing but requests', async () => {
     const port = Number(new URL(program.url).port);
-    let made = 0;
-    const attackOn = async (): Promise<void> => {
-      for (let next = made++; next < CONNECTIONS; next = made++) {
-        const one = ATTACKS[next % ATTACKS.length];
-        if (one) await attack(port, one);
-      }
+    const attacks = Array.from({ length: ROUNDS }, () => ATTACKS).flat();
+    const attackAll = async (): Promise<void> => {
+      for (let one = attacks.pop(); one; one = attacks.pop()) await attack(port, one);
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, attackOn));
+    await Promise.all(Array.from({ length: AT_ONCE }, attackAll));
     expect(program.process.exitCode).toBeNull();
-    expect((await fetch(`${program.url}/ready`)).status).toBe(200);
+    expect(await isReady(program.url)).toBe(true);
     expect(program.entries.filter(({ level }) => level !== INFO)).toEqual([]);
   });
 });

@@ -3,15 +3,16 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { killPrograms, type Program, spawnProgram, startProgram } from '../support/program.ts';
+import { isReady, killPrograms, spawnProgram, startProgram } from '../support/program.ts';
+import { rounds } from '../support/rounds.ts';
 
-const ROUNDS = 4;
-const STARTS = 6;
+const ROUNDS = rounds(1, 5);
+const STARTS = rounds(4, 8);
+const SLOW_MS = rounds(500, 2000);
 const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
 
 let folder: string;
@@ -21,41 +22,45 @@ beforeAll(async () => {
   environment = { DATA_DIR: folder, SAMPLE_STORE: 'false' };
 });
 afterAll(async () => {
-  killPrograms();
+  await killPrograms();
   await rm(folder, { recursive: true, force: true });
 });
 
-const hasEnded = ({ process: { exitCode, signalCode } }: Program): boolean =>
-  exitCode !== null || signalCode !== null;
-
-/** Resolves once a gateway listens, or has ended. */
-async function settle(program: Program): Promise<void> {
-  while (program.url === '' && !hasEnded(program)) await sleep(20);
-  if (hasEnded(program)) await program.end;
-}
-
-describe('gateways that start on one folder', { timeout: 120_000 }, () => {
-  it('leave it to exactly one after a kill -9, however slow each of its steps is', async () => {
+describe('gateways that start at once on one folder', { timeout: 180_000 }, () => {
+  it('leave it to exactly one after a kill, however slow each of their steps is', async () => {
     const preload = pathToFileURL('test/support/slow-files.js').href;
-    const slow = { ...environment, NODE_OPTIONS: `--import ${preload}` };
+    const slow = {
+      ...environment,
+      NODE_OPTIONS: `--import ${preload}`,
+      SLOW_MS: String(SLOW_MS),
+    };
     let holder = await startProgram(environment);
     for (let round = 0; round < ROUNDS; round += 1) {
       await holder.stop('SIGKILL');
       const programs = Array.from({ length: STARTS }, () => spawnProgram('main', slow));
-      await Promise.all(programs.map(settle));
-      const winners = programs.filter((program) => !hasEnded(program));
-      expect(winners.length).toBe(1);
-      const losers = programs.filter(hasEnded).map(({ messages }) => messages);
+      const winners: typeof programs = [];
+      const losers: string[][] = [];
+      await Promise.all(
+        programs.map(async (program) => {
+          const isListening = await program.logged(/^Listening/).then(
+            () => true,
+            () => false,
+          );
+          if (isListening) winners.push(program);
+          else losers.push(program.messages);
+        }),
+      );
+      expect(winners).toHaveLength(1);
       expect(losers).toEqual(losers.map(() => [IN_USE]));
       [holder = holder] = winners;
-      expect((await fetch(`${holder.url}/ready`)).status).toBe(200);
+      expect(await isReady(holder.url)).toBe(true);
     }
     expect(await holder.stop()).toBe(0);
   });
 });
 
-describe('the socket by which release 1.0.0 locked a folder', { timeout: 60_000 }, () => {
-  it('is respected while its gateway lives, and ignored afterwards', async () => {
+describe('the socket with which release 1.0.0 locked a folder', () => {
+  it('keeps gateways out while its process lives, and not after that', async () => {
     const listen = `require('node:net').createServer().listen(process.argv[1], () => console.log('listening'))`;
     const older = spawn(process.execPath, ['-e', listen, join(folder, 'lock')]);
     await once(older.stdout, 'data');
@@ -68,8 +73,8 @@ describe('the socket by which release 1.0.0 locked a folder', { timeout: 60_000 
   });
 });
 
-describe('a system for which there is no native lock', () => {
-  it('ends the start with a sentence that asks for DATABASE_URL', async () => {
+describe('a system without a native lock', () => {
+  it('ends the start with a sentence that advises to set DATABASE_URL', async () => {
     const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
     const program = spawnProgram('main', { ...environment, NODE_OPTIONS: `--import ${preload}` });
     expect(await program.end).toBe(1);

@@ -2,26 +2,31 @@ import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { fetchByYoga, WAYS } from '../support/by-yoga.ts';
 import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
-import { post as postTo } from '../support/post.ts';
-import { killPrograms, type LogEntry, type Program, startProgram } from '../support/program.ts';
+import { post } from '../support/post.ts';
+import {
+  killPrograms,
+  type LogEntry,
+  migrateStore,
+  type Program,
+  startProgram,
+} from '../support/program.ts';
 
-/** What a caller sends that the log may not have. */
+/** A text of callers and of the store that must not be in the log. */
 const SECRET = 'planted';
 const ENDED = 'A request ended.';
+const WAIT = { timeout: 20_000 };
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 let store: ProgramStore;
 let environment: Record<string, string>;
 let program: Program;
 
-// The store is at odds with the program: names may not be SECRET, and there are no orders.
+// The store does not fit the program: names must not contain SECRET, and there are no orders.
 beforeAll(async () => {
   store = await makeProgramStore();
   environment = { LOG_LEVEL: 'debug', SAMPLE_STORE: 'false', ...store.environment };
-  const first = await startProgram(environment);
-  await first.stop();
+  await migrateStore(environment);
   await store.run(`
     alter table categories add constraint not_secret check (name not like '%${SECRET}%');
     alter table inventory_items rename column quantity to number;
@@ -29,28 +34,24 @@ beforeAll(async () => {
   program = await startProgram(environment);
 });
 afterAll(async () => {
-  killPrograms();
+  await killPrograms();
   await store.remove();
 });
 
-/** The line of the request that was answered. */
+/** Returns the line of a request. */
 async function lineOf(response: Response, { entries } = program): Promise<LogEntry> {
   await response.arrayBuffer();
   const requestId = response.headers.get('x-request-id');
   const isLine = (entry: LogEntry): boolean =>
     entry.msg === ENDED && entry['requestId'] === requestId;
-  await expect.poll(() => entries.filter(isLine)).toHaveLength(1);
+  await expect.poll(() => entries.filter(isLine), WAIT).toHaveLength(1);
   return entries.find(isLine) ?? { msg: '' };
 }
 
-const linesOf = ({ entries }: Program): LogEntry[] => entries.filter(({ msg }) => msg === ENDED);
-
-describe.each(WAYS)('a POST %s', (_way, send) => {
-  const post = (params: object): Promise<Response> => postTo(program, params, { send });
-
-  it('is one line with its operation, its outcome and its time, and nothing else', async () => {
+describe('a POST', () => {
+  it('is logged as one line with its operation, status and time, and nothing else', async () => {
     const query = 'query Other { __typename } query Names { categories { totalCount } }';
-    const line = await lineOf(await post({ query, operationName: 'Names' }));
+    const line = await lineOf(await post(program, { query, operationName: 'Names' }));
     expect(line).toEqual({
       level: 30,
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
@@ -68,8 +69,8 @@ describe.each(WAYS)('a POST %s', (_way, send) => {
     expect(line['ms']).toBeLessThan(10_000);
   });
 
-  it('names the operation of a document that is refused', async () => {
-    const line = await lineOf(await post({ query: 'query Wrong { nothing }' }));
+  it('is logged with its operation if it is rejected', async () => {
+    const line = await lineOf(await post(program, { query: 'query Wrong { nothing }' }));
     expect(line).toMatchObject({
       operationName: 'Wrong',
       operationType: 'query',
@@ -85,25 +86,27 @@ describe.each(WAYS)('a POST %s', (_way, send) => {
       { query: 'query A { __typename }', operationName: SECRET },
       ['BAD_REQUEST'],
     ],
-  ])('has no operation for %s', async (_what, params, codes) => {
-    const line = await lineOf(await post(params));
+  ])('is logged without an operation if it has %s', async (_what, params, codes) => {
+    const line = await lineOf(await post(program, params));
     expect(line['operationType']).toBeUndefined();
     expect(line['operationName']).toBeUndefined();
     expect(line['codes']).toEqual(codes);
   });
 
-  it('cuts a name to 100 characters', async () => {
-    const line = await lineOf(await post({ query: `query ${'N'.repeat(1000)} { __typename }` }));
+  it('is logged with 100 characters of its name', async () => {
+    const line = await lineOf(
+      await post(program, { query: `query ${'N'.repeat(1000)} { __typename }` }),
+    );
     expect(line['operationName']).toBe('N'.repeat(100));
   });
 
-  it('has the codes of errors that are data, each once', async () => {
+  it('is logged with the codes of errors in its data, each once', async () => {
     const query = `mutation {
       deletePet(id: "9") { __typename }
       again: deletePet(id: "9") { __typename }
       createCategory(input: { name: "" }) { __typename }
     }`;
-    const line = await lineOf(await post({ query }));
+    const line = await lineOf(await post(program, { query }));
     expect(line).toMatchObject({
       operationType: 'mutation',
       status: 200,
@@ -111,17 +114,17 @@ describe.each(WAYS)('a POST %s', (_way, send) => {
     });
   });
 
-  it('is the same from its third sighting on, when the query is compiled', async () => {
+  it('is logged in the same way once its query is compiled', async () => {
     const query = 'query Often($id: ID!) { pet(id: $id) { name } }';
     for (const id of ['1', '2', '3', '4', 'x']) {
-      const line = await lineOf(await post({ query, variables: { id } }));
+      const line = await lineOf(await post(program, { query, variables: { id } }));
       expect(line).toMatchObject({ operationName: 'Often', operationType: 'query' });
       expect(line['codes']).toEqual(id === 'x' ? ['INVALID_ID'] : undefined);
     }
   });
 
-  it('has the cause of a 500 under the same id', async () => {
-    const response = await post({ query: '{ orders { nodes { id } } }' });
+  it('is logged with the cause of an internal error, in a line with the same id', async () => {
+    const response = await post(program, { query: '{ orders { nodes { id } } }' });
     const line = await lineOf(response);
     expect(line['codes']).toEqual(['INTERNAL_SERVER_ERROR']);
     const errors = program.entries.filter(
@@ -151,7 +154,7 @@ describe('a request id', () => {
     ['one, not several', { 'x-request-id': 'a, b' }, UUID],
     ['not empty', { 'x-request-id': '' }, UUID],
     ['the trace', { traceparent }, TRACE],
-    ['the trace, for want of a good one', { 'x-request-id': ' é', traceparent }, TRACE],
+    ['the trace if the caller sends no good one', { 'x-request-id': ' é', traceparent }, TRACE],
     ['not a trace of zeros', { traceparent: `00-${'0'.repeat(32)}-${PARENT}-01` }, UUID],
     ['not one of a parent of zeros', { traceparent: `00-${TRACE}-${'0'.repeat(16)}-01` }, UUID],
     ['not one of another version', { traceparent: `01-${TRACE}-${PARENT}-01` }, UUID],
@@ -165,7 +168,7 @@ describe('a request id', () => {
     }
   });
 
-  it('is in the log and the answer of what node:http refuses', async () => {
+  it('is in the log and the response if node:http rejects the request', async () => {
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(new URL(program.url).port), '127.0.0.1', () =>
         socket.end(`GET /?${SECRET} HTTP/9\r\nX: ${SECRET}\r\n\r\n`),
@@ -175,37 +178,37 @@ describe('a request id', () => {
     const [, requestId] = /^X-Request-Id: (\S+)\r$/m.exec(answer) ?? [];
     expect(requestId).toMatch(UUID);
     await expect
-      .poll(() => program.entries)
+      .poll(() => program.entries, WAIT)
       .toContainEqual(expect.objectContaining({ requestId, status: 400, codes: ['BAD_REQUEST'] }));
   });
 });
 
-describe('a line', () => {
+describe('the line of a request', () => {
   it.each([
     ['/pets/7', '/pets/{petId}', 404, ['PET_NOT_FOUND']],
     [`/pets/${SECRET}?${SECRET}`, '/pets/{petId}', 400, ['INVALID_ID']],
     [`/${SECRET}?${SECRET}`, 'other', 404, ['NOT_FOUND']],
     [`/graphql?query=query+Get{__typename}&x=${SECRET}`, '/graphql', 200, undefined],
-  ])('has the template of a path: of %s, %s', async (path, route, status, codes) => {
+  ])('has the template of its path: for %s, %s', async (path, route, status, codes) => {
     const line = await lineOf(await fetch(program.url + path));
     expect(line).toMatchObject({ level: 30, method: 'GET', route, status });
     expect(line['codes']).toEqual(codes);
   });
 
-  it('has the method as it was asked', async () => {
+  it('has the method that was sent', async () => {
     const response = await fetch(`${program.url}/graphql?query={__typename}`, { method: 'HEAD' });
     expect(await lineOf(response)).toMatchObject({ method: 'HEAD', operationType: 'query' });
   });
 
   it.each(['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/'])(
-    'is at level debug for %s, which is no use of the store',
+    'has level debug for %s, which does not use the store',
     async (path) => {
       const response = await fetch(program.url + path);
       expect(await lineOf(response)).toMatchObject({ level: 20, route: path, status: 200 });
     },
   );
 
-  it('tells of an answer that its caller did not wait for', async () => {
+  it('has the status aborted if the caller closed the connection', async () => {
     const requestId = 'impatient';
     await new Promise((resolve) => {
       const socket = connect(Number(new URL(program.url).port), '127.0.0.1', () => {
@@ -217,17 +220,17 @@ describe('a line', () => {
       socket.once('close', resolve);
     });
     await expect
-      .poll(() => program.entries)
+      .poll(() => program.entries, WAIT)
       .toContainEqual(expect.objectContaining({ requestId, msg: ENDED, status: 'aborted' }));
   });
 });
 
-describe('the log, at level debug too', () => {
+describe('the log, even at level debug,', () => {
   const Authorization = `Bearer ${SECRET}`;
   const named = { name: `${SECRET} 1` };
 
-  it('has the SQL, without a value', async () => {
-    await postTo(program, {
+  it('has the SQL without values', async () => {
+    await post(program, {
       query: 'query ($name: String) { pets(filter: { name: $name }) { nodes { id } } }',
       variables: named,
     });
@@ -235,30 +238,26 @@ describe('the log, at level debug too', () => {
     expect(sql.some((text) => text.includes('from pets') && text.includes('$1'))).toBe(true);
   });
 
-  it('has nothing that a caller or the store holds, whatever goes wrong', async () => {
+  it('has no data of callers or of the store, whatever fails', async () => {
     const create =
       'mutation ($name: String!) { createCategory(input: { name: $name }) { __typename } }';
-    const outOfOrder = await postTo(
+    const outOfOrder = await post(
       program,
       { query: create, variables: named },
       { headers: { Authorization } },
     );
     expect(await lineOf(outOfOrder)).toMatchObject({ codes: ['INTERNAL_SERVER_ERROR'] });
     const answers = await Promise.all([
-      postTo(
-        program,
-        { query: create, variables: named },
-        { headers: { Cookie: SECRET }, send: fetchByYoga },
-      ),
-      postTo(program, { query: create, variables: { name: { [SECRET]: SECRET } } }),
-      postTo(program, { query: `{ pet(id: "${SECRET}") { name } }` }),
-      postTo(program, { query: `{ pets(after: "${SECRET}") { nodes { id } } }` }),
-      postTo(program, {
+      post(program, { query: create, variables: named }, { headers: { Cookie: SECRET } }),
+      post(program, { query: create, variables: { name: { [SECRET]: SECRET } } }),
+      post(program, { query: `{ pet(id: "${SECRET}") { name } }` }),
+      post(program, { query: `{ pets(after: "${SECRET}") { nodes { id } } }` }),
+      post(program, {
         query:
           'query ($n: String) { inventory { nodes { quantity } } pets(filter: { name: $n }) { totalCount nodes { inventory { quantity } } } }',
         variables: { n: SECRET },
       }),
-      postTo(program, {
+      post(program, {
         query: `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "${SECRET}") { __typename } }`,
       }),
       fetch(`${program.url}/store/orders?limit=${SECRET}`, { headers: { Authorization } }),
@@ -274,29 +273,31 @@ describe('the log, at level debug too', () => {
 });
 
 describe('a program that ends', () => {
-  const count = 300;
-  beforeAll(() => program.stop());
+  const COUNT = 300;
 
-  const startAsked = async (more: Record<string, string> = {}): Promise<Program> => {
-    const started = await startProgram({ ...environment, LOG_LEVEL: 'info', ...more });
-    const { url } = started;
-    await Promise.all(Array.from({ length: count }, () => fetch(`${url}/pets/1`)));
-    return started;
-  };
+  /** Makes requests; returns the number of their lines in the log. */
+  async function request({ url, entries }: Program): Promise<() => number> {
+    const headers = { 'x-request-id': 'last' };
+    await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));
+    return () =>
+      entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last').length;
+  }
 
-  it('has written every line when it was stopped', async () => {
-    const started = await startAsked();
-    expect(await started.stop()).toBe(0);
-    expect(linesOf(started)).toHaveLength(count);
+  it('writes every line if it is stopped', async () => {
+    const countLines = await request(program);
+    expect(await program.stop()).toBe(0);
+    expect(countLines()).toBe(COUNT);
   });
 
-  it('has written every line when something was thrown that nobody caught', async () => {
+  it('writes every line if an error is not caught', async () => {
     const fail = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.') })`;
-    const started = await startAsked({
+    const failing = await startProgram({
+      ...environment,
       NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(fail)}"`,
     });
-    expect(await started.stop('SIGUSR2')).toBe(1);
-    expect(linesOf(started)).toHaveLength(count);
-    expect(started.messages.join('\n')).toContain('Nobody caught it.');
+    const countLines = await request(failing);
+    expect(await failing.stop('SIGUSR2')).toBe(1);
+    expect(countLines()).toBe(COUNT);
+    expect(failing.messages.join('\n')).toContain('Nobody caught it.');
   });
 });

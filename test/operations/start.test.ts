@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'store-'));
 });
 afterAll(async () => {
-  killPrograms();
+  await killPrograms();
   await rm(folder, { recursive: true, force: true });
 });
 

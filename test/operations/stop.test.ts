@@ -8,53 +8,77 @@ import {
 } from 'node:http';
 import { connect } from 'node:net';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
+import { connectTo, endOf, placeOrders, REQUEST } from '../support/callers.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 
+const STOP_TIMEOUT_MS = 30_000;
+// A stop that does not wait for the timeout.
+const SOON_MS = 15_000;
+
 let gateway: Gateway;
-beforeEach(async () => {
-  gateway = await startGateway({ STOP_DELAY_MS: '300', STOP_TIMEOUT_MS: '20000' });
-});
 afterEach(() => gateway.close());
 
-const later = (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms));
+async function start(stopDelayMs: number, stopTimeoutMs = STOP_TIMEOUT_MS): Promise<void> {
+  gateway = await startGateway({
+    STOP_DELAY_MS: String(stopDelayMs),
+    STOP_TIMEOUT_MS: String(stopTimeoutMs),
+  });
+}
 
-const isRefused = (): Promise<boolean> =>
+/** Stops the gateway and returns how long that took, in milliseconds. */
+async function stop(): Promise<number> {
+  const begin = performance.now();
+  await gateway.stop();
+  return performance.now() - begin;
+}
+
+const isListening = (): Promise<boolean> =>
   gateway.rest('/health').then(
-    () => false,
     () => true,
+    () => false,
   );
 
-/** Makes so many orders that an answer with all of them does not fit into the buffers on the way. */
+async function untilNotListening(): Promise<void> {
+  await expect.poll(isListening, { timeout: 20_000 }).toBe(false);
+}
+
+/** Creates more orders than fit into the buffers between the gateway and its caller. */
 async function fillOrders(): Promise<number> {
   const petId = BigInt(await makePet(gateway));
   return gateway.db.prisma.$executeRaw`
     insert into orders (pet_id, quantity) select ${petId}, 1 from generate_series(1, 50000)`;
 }
 
-/** Begins to send an operation; its end is left to the caller. */
-function slowRequest(body: string): { request: ClientRequest; response: Promise<IncomingMessage> } {
+interface SlowRequest {
+  readonly request: ClientRequest;
+  readonly response: Promise<IncomingMessage>;
+}
+
+const FIRST_BYTES = 10;
+
+/** Sends the first bytes of an operation; the caller sends the others. */
+async function beginRequest(body: string): Promise<SlowRequest> {
   const request = httpRequest(`${gateway.url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
   });
   const response = once(request, 'response').then(([message]) => message as IncomingMessage);
-  request.write(body.slice(0, 10));
+  await new Promise((resolve) => void request.write(body.slice(0, FIRST_BYTES), resolve));
   return { request, response };
 }
 
 describe('a gateway that stops', () => {
-  it('says so at /ready first, and still answers for a while, each answer the last of its connection', async () => {
-    await gateway.close();
-    gateway = await startGateway({ STOP_DELAY_MS: '4000' });
+  it('is not ready, and answers requests for a while, each as the last of its connection', async () => {
+    await start(2000);
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');
     expect(ready.status).toBe(503);
     expect(await ready.json()).toEqual({
       code: 'SERVICE_UNAVAILABLE',
-      message: 'The gateway is stopping.',
+      message: 'The gateway is shutting down.',
       status: 503,
     });
     for (const path of ['/health', '/pets/1', '/store/orders', '/graphql?query={__typename}']) {
@@ -64,93 +88,92 @@ describe('a gateway that stops', () => {
       await response.text();
     }
     await stopped;
-    expect(await isRefused()).toBe(true);
+    expect(await isListening()).toBe(false);
   });
 
-  it('ends connections that nobody uses, and does not wait for them', async () => {
+  it('closes idle connections and does not wait for them', async () => {
+    await start(0);
     const agent = new Agent({ keepAlive: true });
     const response = await new Promise<IncomingMessage>(
       (resolve) => void get(`${gateway.url}/health`, { agent }, resolve),
     );
-    response.resume();
-    const begin = Date.now();
-    await gateway.stop();
-    expect(Date.now() - begin).toBeLessThan(10_000);
+    await once(response.resume(), 'end');
+    expect(await stop()).toBeLessThan(SOON_MS);
     agent.destroy();
   });
 
-  it('sends an answer that has begun to its end', async () => {
+  it('waits about a second for a connection that sends nothing', async () => {
+    await start(0);
+    const silent = connectTo(gateway);
+    const answered = connectTo(gateway);
+    answered.write(REQUEST);
+    await once(answered, 'data');
+    const ends = [silent, answered].map(async (socket) => {
+      await endOf(socket.resume());
+      return performance.now();
+    });
+    expect(await stop()).toBeLessThan(SOON_MS);
+    const [silentEnd = 0, answeredEnd = 0] = await Promise.all(ends);
+    expect(silentEnd - answeredEnd).toBeGreaterThan(300);
+  });
+
+  it('sends a response that has begun to its end', async () => {
+    await start(0);
     const count = await fillOrders();
     const response = await gateway.rest('/store/orders');
-    const stopped = gateway.stop();
-    await expect.poll(isRefused, { timeout: 10_000 }).toBe(true);
+    const stopped = gateway.stop().then(() => 'stopped');
+    await untilNotListening();
+    expect(await Promise.race([stopped, Promise.resolve('sending')])).toBe('sending');
     expect(await response.json()).toHaveLength(count);
     await stopped;
   });
 
-  it('answers a request that was still arriving', async () => {
+  it('answers a request that was still arriving, and closes its connection', async () => {
+    await start(0);
     const petId = await makePet(gateway);
     const body = JSON.stringify({ query: `{ pet(id: "${petId}") { id } }` });
-    const { request, response } = slowRequest(body);
-    await later(100);
-    const stopped = gateway.stop();
-    await expect.poll(isRefused, { timeout: 10_000 }).toBe(true);
-    request.end(body.slice(10));
+    const { request, response } = await beginRequest(body);
+    const stopped = stop();
+    await untilNotListening();
+    request.end(body.slice(FIRST_BYTES));
     const chunks = await (await response).toArray();
     expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual({ data: { pet: { id: petId } } });
-    // The caller would keep the connection; the gateway does not wait for that.
-    const begin = Date.now();
-    await stopped;
-    expect(Date.now() - begin).toBeLessThan(2000);
+    expect(await stopped).toBeLessThan(SOON_MS);
   });
 
-  it('cuts what is still open at the deadline', async () => {
-    await gateway.close();
-    gateway = await startGateway({ STOP_DELAY_MS: '0', STOP_TIMEOUT_MS: '1000' });
-    const { response } = slowRequest('{ "query": "{ __typename }" }');
+  it('cuts requests that are still open at the timeout', async () => {
+    await start(0, 1000);
+    const { response } = await beginRequest('{ "query": "{ __typename }" }');
     const cut = response.catch((error: NodeJS.ErrnoException) => error.code);
-    await later(100);
-    const begin = Date.now();
-    await gateway.stop();
-    expect(Date.now() - begin).toBeGreaterThanOrEqual(990);
-    expect(Date.now() - begin).toBeLessThan(10_000);
+    const ms = await stop();
+    expect(ms).toBeGreaterThanOrEqual(990);
+    expect(ms).toBeLessThan(SOON_MS);
     expect(await cut).toBe('ECONNRESET');
   });
 
-  it('cuts no answer under load: no order is placed that was not acknowledged', async () => {
+  it('places no order without a response, under load', async () => {
+    await start(300);
     const petId = await makePet(gateway, { stock: 1_000_000 });
-    const query = `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) { ... on Order { id } } }`;
-    let placed = 0;
-    const refusals: unknown[] = [];
-    const work = async (): Promise<void> => {
-      while (refusals.length < 20) {
-        const answer = await gateway.graphql(query).catch((error: Error) => error);
-        if (answer instanceof Error) refusals.push(answer.cause);
-        else if (answer.data.placeOrder.id) placed += 1;
-      }
-    };
-    const load = Array.from({ length: 20 }, work);
-    await later(300);
+    const placed: string[] = [];
+    const callers = Array.from({ length: 20 }, () => placeOrders(gateway, petId, placed));
+    await expect.poll(() => placed.length, { timeout: 20_000 }).toBeGreaterThan(20);
     await gateway.stop();
-    await Promise.all(load);
-    for (const refusal of refusals) {
-      // The last: fetch had connected, but its request had not arrived.
-      expect(refusal).toMatchObject({
-        code: expect.stringMatching(/^(ECONN(REFUSED|RESET)|UND_ERR_SOCKET)$/),
-      });
+    for (const error of await Promise.all(callers)) {
+      // The last code: fetch had connected, but its request had not arrived.
+      const code = expect.stringMatching(/^(ECONN(REFUSED|RESET)|UND_ERR_SOCKET)$/);
+      expect(error).toMatchObject({ cause: { code } });
     }
-    expect(placed).toBeGreaterThan(0);
-    expect(await gateway.db.prisma.order.count()).toBe(placed);
+    expect(await gateway.db.prisma.order.count()).toBe(placed.length);
   });
 
-  it('waits for nobody whom it refused, though they keep the connection', async () => {
+  it('does not wait for a caller that keeps its rejected connection', async () => {
+    await start(0);
     const { port } = new URL(gateway.url);
     const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
     socket.write('CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const [answer] = (await once(socket, 'data')) as [Buffer];
-    expect(answer.toString()).toMatch(/^HTTP\/1.1 405 /);
-    const stopped = gateway.stop().then(() => true);
-    expect(await Promise.race([stopped, later(10_000)])).toBe(true);
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 405 /);
+    expect(await stop()).toBeLessThan(SOON_MS);
     socket.destroy();
-  }, 20_000);
+  });
 });

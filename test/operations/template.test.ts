@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { TEMPLATE } from '../../src/database/template.ts';
+import { V8_FLAGS } from '../support/program.ts';
 
 const PGLITE = 'node_modules/@electric-sql/pglite';
-// What locks a folder: a native addon, and what finds it.
+// The native addon that locks a folder, and the packages that find it.
 const LOCK_PACKAGES = [
   'node_modules/fs-native-extensions',
   'node_modules/require-addon',
@@ -24,14 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The number that initdb gives each PostgreSQL it makes. */
+/** Returns the number that initdb gives to each PostgreSQL. */
 const identify = async (store: string): Promise<bigint> =>
   (await readFile(join(store, 'global/pg_control'))).readBigUInt64LE();
 
-/** Makes a new store with the programs of a project, and gives what it says and where the store is. */
-function makeStore(project: string, name: string): { log: string; store: string } {
+/** Creates a store with the program of a project; returns its log and the folder of the store. */
+function createStore(project: string, name: string): { log: string; store: string } {
   const dataDir = join(folder, name);
-  const log = execFileSync(process.execPath, [join(project, 'dist/migrate.js')], {
+  const log = execFileSync(process.execPath, [...V8_FLAGS, join(project, 'dist/migrate.js')], {
     encoding: 'utf8',
     env: { DATA_DIR: dataDir },
   });
@@ -39,13 +40,13 @@ function makeStore(project: string, name: string): { log: string; store: string 
 }
 
 describe('a new store', () => {
-  it('begins as a copy of the PostgreSQL that npm ci made', async () => {
-    const { log, store } = makeStore('.', 'copied');
+  it('is a copy of the PostgreSQL that npm ci created', async () => {
+    const { log, store } = createStore('.', 'copied');
     expect(log).toContain('The database is up to date');
     expect(await identify(store)).toBe(await identify(TEMPLATE));
   });
 
-  it('is made from nothing after npm ci --ignore-scripts', async () => {
+  it('is created without that copy after npm ci --ignore-scripts', async () => {
     const project = join(folder, 'project');
     for (const name of [
       'dist',
@@ -57,7 +58,7 @@ describe('a new store', () => {
     ]) {
       await cp(name, join(project, name), { recursive: true });
     }
-    const { log, store } = makeStore(project, 'made');
+    const { log, store } = createStore(project, 'made');
     expect(log).toContain('The database is up to date');
     expect(await identify(store)).not.toBe(await identify(TEMPLATE));
   });

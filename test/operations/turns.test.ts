@@ -4,32 +4,32 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
+import { ask, killPrograms, migrateStore, type Program, startProgram } from '../support/program.ts';
 import { repeat } from '../support/repeat.ts';
-import { ask, killPrograms, type Program, startProgram } from '../support/program.ts';
 
 const COUNTS = 45;
 
-// A connection of its own, which is open before others wait to be accepted.
+// One connection, open before the statements begin.
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 let store: ProgramStore;
 let program: Program;
 beforeAll(async () => {
   store = await makeProgramStore();
-  const first = await startProgram(store.environment);
-  await first.stop();
-  await store.run(`insert into pets (name, category_id)
-    select 'Luna', 1 from generate_series(1, 100000)`);
-  program = await startProgram(store.environment);
+  const environment = { ...store.environment, SAMPLE_STORE: 'false' };
+  await migrateStore(environment);
+  await store.run(`insert into categories (name) values ('Cats');
+    insert into pets (name, category_id) select 'Luna', 1 from generate_series(1, 100000)`);
+  program = await startProgram(environment);
 });
 afterAll(async () => {
   agent.destroy();
-  killPrograms();
+  await killPrograms();
   await store.remove();
 });
 
-/** Asks for something that takes no statement, and returns how long that took, in milliseconds. */
-async function askForHealth(): Promise<number> {
+/** Makes a request that needs no statement; returns how long it took, in milliseconds. */
+async function timeHealth(): Promise<number> {
   const start = performance.now();
   const [response] = (await once(get(`${program.url}/health`, { agent }), 'response')) as [
     IncomingMessage,
@@ -39,9 +39,9 @@ async function askForHealth(): Promise<number> {
   return performance.now() - start;
 }
 
-describe('while many statements wait for the one session', () => {
-  it('the gateway answers what needs none of them', async () => {
-    await askForHealth();
+describe('a gateway whose statements wait for the one session of PGlite', () => {
+  it('answers requests that need no statement', async () => {
+    await timeHealth();
     const start = performance.now();
     const done = new AbortController();
     const counts = repeat(
@@ -53,7 +53,7 @@ describe('while many statements wait for the one session', () => {
       done.abort();
     });
     const waits: number[] = [];
-    do waits.push(await askForHealth());
+    do waits.push(await timeHealth());
     while (!done.signal.aborted);
     await answer;
     expect(Math.max(...waits)).toBeLessThan((performance.now() - start) / 3);

@@ -6,7 +6,7 @@ import { type Ledger, type LedgerOrder, readStock } from './ledger.ts';
 import { randomQuery } from './queries.ts';
 import type { Random } from './random.ts';
 
-/** What an honest caller has. */
+/** What the actions of an honest caller use. */
 export interface Scene {
   readonly client: Client;
   readonly ledger: Ledger;
@@ -46,14 +46,14 @@ function acknowledge(
   }
 }
 
-/** Places an order with a key, which is sent again until it is answered. */
+/** Places an order with a key; sends it again until a response comes. */
 async function placeWithKey(scene: Scene): Promise<void> {
   const order = choosePlacement(scene, randomUUID());
   const { data } = await scene.client.graphql<Result>(placement(order));
   acknowledge(scene, order, data);
 }
 
-/** Places an order without a key, which can't be sent again. */
+/** Places an order without a key; it can't be sent again. */
 async function placeWithoutKey(scene: Scene): Promise<void> {
   const order = choosePlacement(scene);
   scene.ledger.unanswered += 1;
@@ -85,7 +85,7 @@ async function changeOrder({ client, ledger, journal, random, mine }: Scene): Pr
   const query = `mutation { result: ${operation}(id: "${id}") { ... on Order { id } ${ERROR} } }`;
   const { data, failures } = await client.graphql<Result>({ query });
   const cancels = operation === 'cancelOrder';
-  // A request before this one, whose answer never came, may have cancelled it.
+  // An earlier request without a response may have cancelled it.
   const isCancelledBefore = cancels && failures > 0 && data.result.code === 'ORDER_NOT_FOUND';
   const outcome = isCancelledBefore ? 'done' : (data.result.code ?? 'done');
   const expected = {
@@ -127,7 +127,7 @@ const setStock = (petId: string, expected: number, quantity: number) => ({
 
 type StockResult = { readonly result: { readonly quantity?: number; readonly available?: number } };
 
-/** Sets the stock of the caller's own pet, which is known. */
+/** Sets the stock of the caller's own pet; only this caller sets it. */
 async function setOwnStock({
   client,
   ledger,
@@ -146,7 +146,7 @@ async function setOwnStock({
   else journal.violate(`The stock, ${before}, was not set: ${JSON.stringify(result)}.`);
 }
 
-/** Counts up a stock that others count up, too. */
+/** Increments a stock that other callers increment too. */
 async function countUp({ client, ledger: { shared } }: Scene): Promise<void> {
   const stock = await readStock(client, shared.petId);
   shared.unanswered += 1;
@@ -156,7 +156,7 @@ async function countUp({ client, ledger: { shared } }: Scene): Promise<void> {
   if (data.result.quantity === stock + 1) shared.acknowledged += 1;
 }
 
-/** Makes a pet with a key, and now and then sends an old one again. */
+/** Creates a pet with a key; sometimes sends an old request again. */
 async function createPet({ client, ledger, journal, random }: Scene): Promise<void> {
   const isOld = ledger.pets.size > 0 && random.chance(0.3);
   const key = isOld ? random.pick([...ledger.pets.keys()]) : randomUUID();
@@ -184,7 +184,7 @@ async function rest({ client, ledger, random }: Scene): Promise<void> {
   );
 }
 
-/** What honest callers do; what is listed more often is done more often. */
+/** The actions of honest callers; one that is listed more often is chosen more often. */
 export const ACTIONS: readonly ((scene: Scene) => Promise<void>)[] = [
   placeWithKey,
   placeWithKey,

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Journal } from './journal.ts';
 
-/** How long an honest caller waits for one answer. */
+/** How long an honest caller waits for one response. */
 const PATIENCE_MS = 20_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
 
-/** What an honest caller gives up with at the end of the soak. */
+/** Thrown if an honest caller has no response by the end of the soak. */
 export class GivenUp extends Error {}
 
 export interface GraphqlBody {
@@ -21,17 +21,17 @@ interface GraphqlAnswer<Data> {
   readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
 }
 
-/** An answer, and how often it was asked for in vain. */
+/** The data of a response, and how many requests failed before. */
 export interface Answered<Data> {
   readonly data: Data;
   readonly failures: number;
 }
 
-/** An honest caller's way to the gateway. */
+/** Sends the requests of an honest caller. */
 export class Client {
   readonly #gateway: GatewayProcess;
   readonly #journal: Journal;
-  /** Set when the soak has no more time to wait for answers. */
+  /** Set when the soak has no more time to wait for responses. */
   givesUp = false;
 
   constructor(gateway: GatewayProcess, journal: Journal) {
@@ -39,7 +39,7 @@ export class Client {
     this.#journal = journal;
   }
 
-  /** Sends an operation once; gives undefined if there was no answer. */
+  /** Sends an operation once; returns undefined if no response came. */
   async tryGraphql<Data>(body: GraphqlBody): Promise<Data | undefined> {
     return this.#try(body.query, async (url, signal) => {
       const headers = { 'content-type': 'application/json' };
@@ -54,7 +54,7 @@ export class Client {
     });
   }
 
-  /** Sends an operation until it is answered. */
+  /** Sends an operation until a response comes. */
   async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
     for (let failures = 0; !this.givesUp; failures += 1) {
       const data = await this.tryGraphql<Data>(body);
@@ -64,7 +64,7 @@ export class Client {
     throw new GivenUp(shorten(body.query));
   }
 
-  /** Gets a JSON of REST until it is answered. */
+  /** Requests JSON from REST until a response comes. */
   async rest<Body>(path: string): Promise<Body> {
     while (!this.givesUp) {
       const answer = await this.#try(`GET ${path}`, async (url, signal) => {
@@ -103,7 +103,7 @@ export class Client {
 const shorten = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
 
-/** Fetch hides what went wrong in the cause. */
+/** Returns the message of an error and of its causes, where fetch puts the reason. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${explain(error.cause)}`;

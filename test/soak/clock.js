@@ -1,5 +1,5 @@
-// Loaded into the gateway by --import: shifts what JavaScript takes for the time of day, as an operator
-// or NTP does. The monotonic clock, which timers go by, stays, as it does in a real jump.
+// Preloaded into the gateway, this shifts the time of day that JavaScript sees, as an operator
+// or NTP does. The monotonic clock of the timers does not change, as in reality.
 import { readFileSync, watchFile } from 'node:fs';
 
 const FILE = new URL(import.meta.url).searchParams.get('file');
@@ -9,7 +9,7 @@ const readShift = () => {
   shiftMs = Number(readFileSync(FILE, 'utf8'));
 };
 readShift();
-// A signal would end a process that does not listen for it yet.
+// Not by a signal: it would end a process that does not listen for it yet.
 watchFile(FILE, { interval: 100, persistent: false }, readShift);
 
 const now = () => RealDate.now() + shiftMs;

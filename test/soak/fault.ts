@@ -22,7 +22,7 @@ export interface World {
 export type Stop = () => Promise<void> | void;
 
 export interface Fault extends Disturbance {
-  /** What it is done to: of the faults at one time each has another target. */
+  /** Faults at the same time have different targets. */
   readonly target: 'gateway' | 'database' | 'clock' | 'neighbour';
   /** What the gateway may do because of it, with exit code 1 and a sentence in its log. */
   readonly gatewayMayEnd?: 'at its start' | 'at any time';
@@ -34,7 +34,7 @@ export const always = (): boolean => true;
 export const onPostgres = ({ server }: World): boolean => server !== undefined;
 export const onEmbedded = ({ server }: World): boolean => server === undefined;
 
-/** Does something again and again, several at once, until it is stopped. */
+/** Repeats something in several loops until it is stopped. */
 export function repeat(times: number, work: () => Promise<void>): () => Promise<void> {
   const end = new AbortController();
   const loop = async (): Promise<void> => {

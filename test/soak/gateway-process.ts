@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { freePort } from '../support/postgres.ts';
+import { isReady } from '../support/program.ts';
 import type { Journal } from './journal.ts';
 
 const RESTART_MS = 300;
@@ -14,7 +15,7 @@ const LINE_CHARACTERS = 1000;
 // The last of these lines is an error; on standard error, where the log can't be written, a sentence.
 const LAST_ERROR = /"level":(50|60)[^\n]*$/;
 const LAST_SENTENCE = /\.$/;
-// What makes two lines of one error differ, or is long.
+// Fields that differ between two lines of one error, or are long.
 const NOISE = /"(time|requestId|stack|pid)":(\d+|"(?:[^"\\]|\\.)*"),?/g;
 const REQUEST_LINE = '"msg":"A request ended."';
 const MAX_LOG_BYTES = 4_000_000;
@@ -27,7 +28,7 @@ export type Sink = 'pipe' | 'file' | '/dev/full';
 export interface Settings {
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The file for the log, on a small disk of its own. */
+  /** The file for the log, on a separate small disk. */
   readonly logFile: string;
 }
 
@@ -39,16 +40,16 @@ interface Run {
   wasReady: boolean;
 }
 
-/** Runs the gateway as a supervisor does: one that ends is started again. */
+/** Runs the gateway as a supervisor does: restarts it whenever it ends. */
 export class GatewayProcess {
   url = '';
   sink: Sink = 'pipe';
-  /** What it may do by itself now, with exit code 1 and a sentence in its log. */
+  /** Whether it may end by itself now, with exit code 1 and a sentence in its log. */
   mayEnd: 'never' | 'at its start' | 'at any time' = 'never';
   /** Whether its next start is two starts at once on the same store. */
   startTwice = false;
   starts = 0;
-  /** Whether it was asked to end, or killed, and has not been started again. */
+  /** Whether it was stopped or killed and has not been restarted. */
   isStopping = false;
   /** The workers that the soak killed. */
   readonly expectedDeaths = new Set<number>();
@@ -75,13 +76,13 @@ export class GatewayProcess {
     const { pid } = this;
     if (pid === 0) return [];
     const children = await promisify(execFile)('pgrep', ['-P', String(pid)]).catch(() => {
-      // pgrep's way to say that there are none.
+      // pgrep fails if there are none.
       return { stdout: '' };
     });
     return [pid, ...children.stdout.split('\n').filter(Boolean).map(Number)];
   }
 
-  /** Ends it at once; the supervisor starts it again. */
+  /** Kills it; the supervisor restarts it. */
   kill(): void {
     const child = this.#run?.child;
     if (!child || !isAlive(child)) return;
@@ -90,7 +91,7 @@ export class GatewayProcess {
     child.kill('SIGKILL');
   }
 
-  /** Asks it to stop, which has to succeed in bounded time; the supervisor starts it again. */
+  /** Sends SIGTERM, after which it must end in bounded time; the supervisor restarts it. */
   async terminate(): Promise<void> {
     const run = this.#run;
     if (!run || !isAlive(run.child)) return;
@@ -99,7 +100,7 @@ export class GatewayProcess {
     run.child.kill('SIGTERM');
     const inTime = await Promise.race([run.ended.then(() => true), sleep(MAX_STOP_MS, false)]);
     if (inTime) return;
-    this.#journal.violate(`SIGTERM has not ended it in ${MAX_STOP_MS} ms: the soak kills it.`);
+    this.#journal.violate(`It did not end within ${MAX_STOP_MS} ms of SIGTERM: the soak kills it.`);
     this.kill();
     await run.ended;
   }
@@ -111,7 +112,7 @@ export class GatewayProcess {
     await this.#supervised;
   }
 
-  /** Stops or goes on reading its log. */
+  /** Pauses or resumes reading its log. */
   readLog(reads: boolean): void {
     const stdout = this.#run?.child.stdout;
     if (reads) stdout?.resume();
@@ -122,7 +123,7 @@ export class GatewayProcess {
     return isReady(this.url);
   }
 
-  /** The last lines of its log, but for those of requests, and each once. */
+  /** Returns the last lines of its log without those of requests and without repetitions. */
   readTail(): string {
     const { logFile } = this.#settings;
     const file = this.sink === 'file' ? readFileSync(logFile, 'utf8') : '';
@@ -153,7 +154,7 @@ export class GatewayProcess {
     this.#run = undefined;
   }
 
-  /** Checks that the program ended as it was asked to, or for a reason that its log has. */
+  /** Checks that the program ended as requested, or for a reason in its log. */
   #judge({ wasReady }: Run, end: string): void {
     const expected = this.#expectedEnd;
     this.#expectedEnd = undefined;
@@ -161,7 +162,7 @@ export class GatewayProcess {
     const mayEnd = this.mayEnd === 'at any time' || (this.mayEnd === 'at its start' && !wasReady);
     const last = this.sink === '/dev/full' ? LAST_SENTENCE : LAST_ERROR;
     if (mayEnd && end === '1' && last.test(this.readTail())) return;
-    this.#journal.violate(`The gateway ended with ${end}, expected was ${expected ?? 'no end'}.`);
+    this.#journal.violate(`The gateway ended with ${end} instead of ${expected ?? 'running on'}.`);
   }
 
   async #noteReady(run: Run): Promise<void> {
@@ -171,7 +172,7 @@ export class GatewayProcess {
     }
   }
 
-  /** Starts two on one store: exactly one of them may serve, or none if the store is broken. */
+  /** Starts two gateways on one store: one must serve, or none if the store is broken. */
   async #race(): Promise<Run> {
     const rivals = [this.#spawn(await freePort()), this.#spawn(await freePort())] as const;
     const ends: string[] = [];
@@ -185,7 +186,7 @@ export class GatewayProcess {
     const alive = rivals.filter(({ child }) => isAlive(child));
     const isLegal = alive.length === 1 || (alive.length === 0 && this.mayEnd !== 'never');
     if (!isLegal || ends.some((end) => end !== '1')) {
-      const text = `Of two starts on one store ${alive.length} live on`;
+      const text = `Of two gateways started on one store ${alive.length} run`;
       this.#journal.violate(`${text}; ended: ${ends.join() || 'none'}.`);
     }
     const [winner = rivals[0], loser] = alive;
@@ -205,7 +206,7 @@ export class GatewayProcess {
       stdio: ['ignore', stdout, 'pipe'],
     });
     if (typeof stdout === 'number') closeSync(stdout);
-    // Nothing may outlive a soak that is interrupted.
+    // An interrupted soak must leave no process behind.
     const end = (): void => void child.kill('SIGKILL');
     process.once('exit', end);
     const read = (chunk: Buffer): void => {
@@ -216,7 +217,7 @@ export class GatewayProcess {
     const ended = new Promise<string>((resolve) => {
       child.once('exit', (code, signal) => {
         process.off('exit', end);
-        // What it wrote last is read a moment later; a grandchild may keep the pipe open for longer.
+        // Its last output is read a moment later; a grandchild may keep the pipe open for longer.
         child.stdout?.resume();
         setTimeout(() => resolve(String(code ?? signal)), 100);
       });
@@ -227,12 +228,3 @@ export class GatewayProcess {
 
 const isAlive = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode === null && signalCode === null;
-
-async function isReady(url: string): Promise<boolean> {
-  try {
-    return (await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2000) })).ok;
-  } catch {
-    // Not yet, or no longer, listening.
-    return false;
-  }
-}

@@ -1,26 +1,26 @@
 const GRACE_MS = 3000;
 const MAX_SHOWN = 30;
-// The gateway writes its log a moment after its answer.
+// The gateway writes its log a moment after the response.
 const LOG_MS = 300;
 
-/** A fault that is going on. */
+/** An active fault. */
 export interface Disturbance {
   readonly name: string;
-  /** Whether honest requests may fail while it goes on. */
+  /** Whether honest requests may fail while it is active. */
   readonly disturbs: boolean;
 }
 
-/** What happened during the soak: faults, answers and broken promises. */
+/** Records what happened during the soak: faults, responses and violations. */
 export class Journal {
   readonly begin = Date.now();
   readonly injected = new Map<string, number>();
   readonly violations: string[] = [];
   answered = 0;
   retried = 0;
-  /** The longest wait of an honest request while no fault was going on, and beside a bad neighbour. */
+  /** The longest wait of an honest request while no fault was active, and beside a bad neighbour. */
   readonly maxLatencyMs = { calm: 0, besideNeighbours: 0 };
   maxRecoveryMs = 0;
-  /** Gives the last lines of the gateway's log. */
+  /** Returns the last lines of the gateway's log. */
   readTail: () => string = () => '';
 
   readonly #active = new Set<Disturbance>();
@@ -37,7 +37,7 @@ export class Journal {
     this.injected.set(fault.name, (this.injected.get(fault.name) ?? 0) + 1);
   }
 
-  /** Notes that faults are over, and the gateway is ready again. */
+  /** Records that the faults have ended and the gateway is ready again. */
   stop(faults: readonly Disturbance[]): void {
     for (const fault of faults) {
       this.#active.delete(fault);
@@ -60,7 +60,7 @@ export class Journal {
     this.maxLatencyMs[kind] = Math.max(this.maxLatencyMs[kind], performance.now() - from);
   }
 
-  /** Notes an honest request without an answer: outside of faults there must be none. */
+  /** Records an honest request without a response, which is a violation unless a fault was active. */
   addFailure(from: number, what: string): void {
     this.retried += 1;
     if (!this.isQuietSince(from)) return;
@@ -68,7 +68,7 @@ export class Journal {
     this.violate(`An honest request failed outside of faults, after ${ms} ms: ${what}`);
   }
 
-  /** Notes a broken promise, and shows it with what the gateway logged last. */
+  /** Records a violation and prints it with the last lines of the gateway's log. */
   violate(text: string): void {
     this.violations.push(text);
     if (this.violations.length > MAX_SHOWN) return;

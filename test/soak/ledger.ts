@@ -15,19 +15,19 @@ interface StoredOrder {
   readonly complete: boolean;
 }
 
-/** What the gateway acknowledged, and what has to follow from it. */
+/** What the gateway acknowledged, and what the store must contain because of it. */
 export class Ledger {
   readonly orders = new Map<string, LedgerOrder>();
-  /** Pets whose stock only orders change, with the units put in. */
+  /** Pets whose stock only orders change, with their initial stock. */
   readonly stocked = new Map<string, number>();
-  /** Pets with one caller each that sets the stock, with what was acknowledged last. */
+  /** Pets whose stock one caller sets, with the stock that was acknowledged last. */
   readonly counted = new Map<string, number>();
-  /** A pet whose stock all callers count up by one, with compare-and-swap. */
+  /** A pet whose stock all callers increment, with compare-and-swap. */
   readonly shared = { petId: '', acknowledged: 0, unanswered: 0 };
-  /** The pets made with a key, by key, all in a category of their own. */
+  /** The pets created with a key, by key, all in one category without others. */
   readonly pets = new Map<string, string>();
   petCategoryId = '';
-  /** Orders placed without a key whose answer never came. */
+  /** How many orders without a key got no response. */
   unanswered = 0;
   checks = 0;
   readonly #journal: Journal;
@@ -36,13 +36,13 @@ export class Ledger {
     this.#journal = journal;
   }
 
-  /** Adds an order that was acknowledged; no other one may have its id. */
+  /** Adds an acknowledged order; its id must be new. */
   addOrder(id: string, order: LedgerOrder): void {
     if (this.orders.has(id)) this.#journal.violate(`Order ${id} was acknowledged twice.`);
     this.orders.set(id, order);
   }
 
-  /** Compares all that was acknowledged with what is there, while no honest caller writes. */
+  /** Compares what was acknowledged with the store, while no honest caller writes. */
   async check(client: Client): Promise<void> {
     this.checks += 1;
     const stored = await client.rest<StoredOrder[]>('/store/orders');
@@ -114,7 +114,7 @@ export class Ledger {
   }
 }
 
-/** The units in stock of a pet. */
+/** Returns the units of a pet in stock. */
 export async function readStock(client: Client, petId: string): Promise<number> {
   const query = `{ inventoryItem(petId: "${petId}") { quantity } }`;
   const { data } = await client.graphql<{ inventoryItem: { quantity: number } | null }>({ query });

@@ -32,7 +32,7 @@ export class Load {
     });
   }
 
-  /** Does something while no honest caller does, each with its last request answered. */
+  /** Does something while no request of an honest caller is open. */
   async whilePaused(work: () => Promise<void>): Promise<void> {
     this.#pause = new Promise((resolve) => {
       this.#resume = resolve;
@@ -43,7 +43,7 @@ export class Load {
     this.#resume();
   }
 
-  /** Waits until every caller has the answer to its last request. */
+  /** Waits until every caller has the response to its last request. */
   async close(): Promise<void> {
     this.#over = true;
     const timer = setTimeout(() => {
@@ -61,7 +61,7 @@ export class Load {
         await scene.random.pick(ACTIONS)(scene);
       } catch (error) {
         const what =
-          error instanceof GivenUp ? 'An honest caller got no answer' : 'A caller failed';
+          error instanceof GivenUp ? 'An honest caller got no response' : 'A caller failed';
         this.#journal.violate(`${what}: ${error instanceof Error ? error.stack : String(error)}`);
       } finally {
         this.#busy -= 1;

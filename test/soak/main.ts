@@ -26,7 +26,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '20' },
     database: { type: 'string', default: 'embedded' },
-    /** Chooses the faults, and what honest callers do; another one each time by default. */
+    /** Determines the faults and the actions of callers; random by default. */
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
     /** Names of faults, with commas between; all by default. */
     only: { type: 'string', default: FAULT_NAMES.join() },
@@ -39,14 +39,15 @@ const seed = Number(values.seed);
 const left = values.without.split(',').filter(Boolean);
 const chosen = values.only.split(',');
 const unknown = [...chosen, ...left].filter((name) => !FAULT_NAMES.includes(name));
-if (unknown.length > 0) throw new Error(`Not one of ${FAULT_NAMES.join(', ')}: ${unknown.join()}`);
+if (unknown.length > 0)
+  throw new Error(`Unknown faults: ${unknown.join()}. Known: ${FAULT_NAMES.join(', ')}.`);
 if (!(minutes > 0) || !Number.isInteger(seed)) throw new Error('--minutes and --seed are numbers.');
 if (!['embedded', 'postgres'].includes(values.database)) {
   throw new Error('--database is embedded or postgres.');
 }
 const names = chosen.filter((name) => !left.includes(name));
 
-/** Starts the gateway on a database of its own. */
+/** Starts the gateway on a new database. */
 async function prepare(
   workshop: Workshop,
   journal: Journal,
@@ -72,7 +73,7 @@ async function prepare(
   return { folder, gateway, random: new Random(seed), server, databaseUrl, storeDisk, logDisk };
 }
 
-/** Soaks the gateway, and gives the report. */
+/** Soaks the gateway and returns the report. */
 async function soak(world: World, journal: Journal): Promise<string> {
   const { gateway } = world;
   const client = new Client(gateway, journal);

@@ -43,12 +43,12 @@ function randomBytes(random: Random): string {
 
 function open({ gateway }: World): Socket {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-  // Resets and refused connections are what these callers are for.
+  // These connections are meant to fail.
   socket.on('error', () => {});
   return socket;
 }
 
-/** Makes one connection and breaks it at a random place, and waits until nothing is left of it. */
+/** Opens one connection, breaks it at a random place, and waits until it is closed. */
 async function breakConnection(world: World): Promise<void> {
   const { random } = world;
   const ending = random.pick(['reset', 'reset at the answer', 'half-close', 'both', 'wait']);
@@ -97,7 +97,7 @@ const HEAVY_QUERIES = [
   '{ orders(last: 100, orderBy: { field: SHIP_DATE }) { nodes { pet { category { name } } } } }',
 ];
 
-/** Asks for as much as the limits allow, and doesn't mind what comes back. */
+/** Sends a query that costs as much as the limits allow, and ignores the response. */
 async function askHeavily({ gateway, random }: World): Promise<void> {
   try {
     const response = await fetch(`${gateway.url}/graphql`, {
@@ -108,7 +108,7 @@ async function askHeavily({ gateway, random }: World): Promise<void> {
     });
     await response.text();
   } catch {
-    // Another fault may be going on; this caller is not the one that has to be answered.
+    // Another fault may be active; this caller needs no response.
     await sleep(100);
   }
 }

@@ -16,7 +16,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 const MAX_RESTART_MS = 30_000;
-/** How long a log that can be written again is written. */
+/** How long the log is written after its disk has space again. */
 const AFTER_FULL_MS = 1000;
 const MAX_LEFT_BYTES = 2_000_000;
 const ALL_SESSIONS = `select pg_terminate_backend(pid) from pg_stat_activity
@@ -38,7 +38,7 @@ async function freeze(pids: readonly number[]): Promise<Stop> {
   return () => signal(pids, 'SIGCONT');
 }
 
-/** Fills a disk but for a random rest, and frees it again. */
+/** Fills a disk except for a random rest; returns a function that frees it. */
 function fillDisk(disk: string, { random }: World): Stop {
   const ballast = join(disk, 'ballast');
   const { bavail, bsize } = statfsSync(disk);
@@ -47,7 +47,7 @@ function fillDisk(disk: string, { random }: World): Stop {
   return () => rmSync(ballast, { force: true });
 }
 
-/** Restarts the gateway with its log elsewhere. */
+/** Restarts the gateway with its log in another place. */
 async function restart({ gateway }: World, sink: typeof gateway.sink): Promise<void> {
   gateway.sink = sink;
   const { starts } = gateway;
@@ -57,13 +57,13 @@ async function restart({ gateway }: World, sink: typeof gateway.sink): Promise<v
   while (!(await isBack()) && performance.now() < deadline) await sleep(100);
 }
 
-/** Shifts the time of day that all processes of the gateway see. */
+/** Shifts the clock of all processes of the gateway. */
 const shiftClock = ({ folder }: World, ms: number): void =>
   writeFileSync(join(folder, 'clock'), String(ms));
 
 type OnServer = (server: TestServer, world: World) => Promise<Stop> | Stop;
 
-/** A fault of a PostgreSQL beside the gateway. */
+/** A fault of the PostgreSQL server. */
 const ofPostgres = (name: string, start: OnServer): Fault => ({
   name,
   target: 'database',
@@ -73,7 +73,7 @@ const ofPostgres = (name: string, start: OnServer): Fault => ({
   start: (world) => (world.server ? start(world.server, world) : () => {}),
 });
 
-/** A fault of the gateway's own processes. */
+/** A fault of the gateway's processes. */
 const ofGateway = (
   name: string,
   start: Fault['start'],
@@ -82,7 +82,7 @@ const ofGateway = (
   return { name, target: 'gateway', disturbs: true, isPossible, start };
 };
 
-/** What breaks: processes, databases, disks, the log and the clock. */
+/** Faults of processes, databases, disks, the log and the clock. */
 export const OUTAGES: readonly Fault[] = [
   ofGateway('gateway killed', ({ gateway }) => {
     gateway.kill();

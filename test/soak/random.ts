@@ -1,4 +1,4 @@
-/** A source of pseudo-random choices; the same seed gives the same ones. */
+/** Makes pseudo-random choices; the same seed produces the same choices. */
 export class Random {
   #state: number;
 
@@ -23,7 +23,7 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** Returns one of a list, or fails if there is none. */
+  /** Returns one element of a list; throws if it is empty. */
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.whole(0, items.length - 1)];
     if (item === undefined) throw new Error('There is nothing to choose from.');

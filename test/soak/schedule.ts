@@ -14,10 +14,10 @@ const MAX_RECOVERY_MS = 30_000;
 const MIN_REST_MS = 3500;
 const MAX_REST_MS = 6000;
 
-/** The names of all faults, each of which `--only` may choose. */
+/** The names of all faults, for `--only`. */
 export const FAULT_NAMES: readonly string[] = FAULTS.map(({ name }) => name);
 
-/** Chooses one to three faults, no two of them with one target; the first of the rarest so far. */
+/** Chooses one to three faults with different targets; the first is one of the rarest so far. */
 function choose(world: World, { injected }: Journal, names: readonly string[]): Fault[] {
   const { random } = world;
   const possible = FAULTS.filter((fault) => fault.isPossible(world) && names.includes(fault.name));
@@ -32,7 +32,7 @@ function choose(world: World, { injected }: Journal, names: readonly string[]): 
   return chosen;
 }
 
-/** Lets a fault begin, last and end at random times. */
+/** Starts a fault and ends it, at random times. */
 async function inject(fault: Fault, world: World, journal: Journal): Promise<void> {
   const [offset, duration] = [
     world.random.whole(0, MAX_OFFSET_MS),
@@ -45,7 +45,7 @@ async function inject(fault: Fault, world: World, journal: Journal): Promise<voi
   await stop();
 }
 
-/** Waits until the gateway is ready again, which it has to be in bounded time. */
+/** Waits until the gateway is ready again; it must be in bounded time. */
 async function recover({ gateway }: World, journal: Journal): Promise<void> {
   const from = performance.now();
   let hasViolated = false;
@@ -60,7 +60,7 @@ async function recover({ gateway }: World, journal: Journal): Promise<void> {
   journal.maxRecoveryMs = Math.max(journal.maxRecoveryMs, performance.now() - from);
 }
 
-/** Injects a few faults at once, ends them and lets the gateway have a rest. */
+/** Injects a few faults at once, ends them, and leaves the gateway undisturbed for a while. */
 export async function runRound(
   world: World,
   journal: Journal,
@@ -78,6 +78,6 @@ export async function runRound(
   journal.stop(faults);
   gateway.rotateLog();
   await sleep(random.whole(MIN_REST_MS, MAX_REST_MS));
-  // A worker that started while the database was away may end a few seconds after it is back.
+  // A worker that started during an outage of the database may end a few seconds after it.
   gateway.mayEnd = 'never';
 }

@@ -32,12 +32,12 @@ async function makeStocked(
   return id;
 }
 
-/** Fills the store with what the callers of the soak work on, and a few thousand pets to search in. */
+/** Fills the store with the data of the callers, and a few thousand pets for searches. */
 export async function fillStore(client: Client, ledger: Ledger, callers: number): Promise<void> {
   const categoryId = await makeCategory(client, 'Soaked');
   ledger.petCategoryId = await makeCategory(client, 'Made by callers');
   for (let count = 0; count < callers; count += 1) {
-    // Of every fourth pet there is too little for all.
+    // Every fourth pet has too little stock for all orders.
     const units = count % 4 === 3 ? SCARCE : AMPLE;
     const stocked = await makeStocked(client, categoryId, [`Stocked ${count}`, units]);
     ledger.stocked.set(stocked, units);

@@ -6,10 +6,10 @@ import type { Journal } from './journal.ts';
 const EVERY_MS = 1000;
 const MAX_RSS_KB = 700_000;
 const MAX_MORE_HANDLES = 64;
-// A worker that starts while the database is away may end, to be started again.
+// A worker that starts during an outage of the database may end and be replaced.
 const STARTING_MS = 15_000;
 
-/** Watches the gateway's processes, where the system has /proc: memory, open files, workers' deaths. */
+/** Watches the memory, open files and deaths of the gateway's processes, if the system has /proc. */
 export class Watch {
   maxRssMb = 0;
   maxHandles = 0;
@@ -18,7 +18,7 @@ export class Watch {
   readonly #timer: NodeJS.Timeout;
   #isLooking = false;
   #primary = 0;
-  /** When each worker was first seen. */
+  /** The time at which each worker was first seen. */
   readonly #workers = new Map<number, number>();
   #handlesAtFirst = 0;
   readonly #tooLarge = new Set<number>();
@@ -33,7 +33,7 @@ export class Watch {
     clearInterval(this.#timer);
   }
 
-  /** Compares how many files are open now, with no fault going on, with how many were at first. */
+  /** Compares the number of open files, while no fault is active, with the first one. */
   async checkHandles(): Promise<void> {
     const counts = (await this.#gateway.pids()).map(countHandles);
     const handles = Math.max(0, ...counts);
@@ -50,7 +50,7 @@ export class Watch {
     this.#isLooking = true;
     const [primary = 0, ...workers] = await this.#gateway.pids();
     for (const pid of [primary, ...workers]) this.#checkMemory(pid);
-    // It may have ended since it was asked for its workers.
+    // It may have ended since its workers were listed.
     const isSame = primary === this.#primary && primary === this.#gateway.pid;
     if (isSame && !this.#gateway.isStopping) this.#checkDeaths(workers);
     else this.#workers.clear();
@@ -61,7 +61,7 @@ export class Watch {
     this.#isLooking = false;
   }
 
-  /** Looks for workers that are gone though the primary lives and the soak did not kill them. */
+  /** Finds workers that ended although the primary runs and the soak did not kill them. */
   #checkDeaths(workers: readonly number[]): void {
     for (const [pid, seen] of this.#workers) {
       if (workers.includes(pid)) continue;

@@ -7,15 +7,15 @@ import { fileURLToPath } from 'node:url';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A folder with a built program of its own, so that no later build changes it under the soak. */
+/** A folder with a copy of the built program, which no later build changes. */
 export interface Workshop {
   readonly folder: string;
-  /** A file system of its own with a little room; undefined unless the soak runs as root. */
+  /** Mounts a small file system; returns undefined unless the soak runs as root. */
   mountSmall(name: string, megabytes: number): Promise<string | undefined>;
 }
 
 /**
- * Builds the program and copies it beside links to what else is in the project. The folder is removed
+ * Builds the program and copies it, with links to the other files of the project. The folder is removed
  * when the soak ends.
  */
 export async function openWorkshop(): Promise<Workshop> {

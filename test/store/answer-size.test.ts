@@ -2,10 +2,10 @@ import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
 import { OperationTypeNode, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { isLargerThan } from '../../src/graphql/analysis/size.ts';
-import { estimate } from '../../src/graphql/analysis/estimate.ts';
 import type { Estimate } from '../../src/graphql/analysis/estimate-sums.ts';
+import { estimate } from '../../src/graphql/analysis/estimate.ts';
 import { operationOf } from '../../src/graphql/analysis/operation.ts';
+import { isLargerThan } from '../../src/graphql/analysis/size.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';

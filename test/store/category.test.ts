@@ -28,8 +28,8 @@ const DELETE = `mutation ($id: ID!) {
   deleteCategory(id: $id) { ... on Category { id name } ... on Error { code status } }
 }`;
 
-describe('making a category', () => {
-  it('answers the category, which can be read back', async () => {
+describe('creating a category', () => {
+  it('returns the category, and a query finds it', async () => {
     const input = { name: 'Fish', description: 'For a tank.' };
     const { createCategory } = await gateway.data(CREATE, { input });
     expect(createCategory).toMatchObject(input);
@@ -40,12 +40,12 @@ describe('making a category', () => {
     expect(category).toEqual(createCategory);
   });
 
-  it('has no description unless one is given', async () => {
+  it('returns null for a description that is not given', async () => {
     const { createCategory } = await gateway.data(CREATE, { input: { name: 'Plain' } });
     expect(createCategory.description).toBeNull();
   });
 
-  it('keeps the name exactly as given', async () => {
+  it('stores the name exactly as given', async () => {
     const name = '  Zoë’s 🐈 % _ \\ \' " \n\t ';
     const { createCategory } = await gateway.data(CREATE, { input: { name } });
     expect(createCategory.name).toBe(name);
@@ -63,21 +63,21 @@ describe('making a category', () => {
       'description',
     ],
     ['a description with NUL', { name: 'a', description: '\0' }, 'description'],
-  ])('refuses %s', async (_what, input, field) => {
+  ])('rejects %s', async (_what, input, field) => {
     const { createCategory } = await gateway.data(CREATE, { input });
     expect(createCategory).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
     expect(createCategory.issues[0].path).toEqual(['input', field]);
   });
 
-  it('takes a name of 255 characters, whatever their size', async () => {
+  it('accepts a name of 255 characters of any kind', async () => {
     const name = '🐈'.repeat(255);
     const { createCategory } = await gateway.data(CREATE, { input: { name } });
     expect(createCategory.name).toBe(name);
   });
 });
 
-describe('changing a category', () => {
-  it('leaves what is not given as it is, and removes a description with null', async () => {
+describe('updating a category', () => {
+  it('does not change fields that are not given, and removes a description with null', async () => {
     const input = { name: 'Frogs', description: 'Green.' };
     const { createCategory } = await gateway.data(CREATE, { input });
     const { id } = createCategory;
@@ -89,12 +89,12 @@ describe('changing a category', () => {
     expect(same.updateCategory).toEqual({ id, name: 'Toads', description: null });
   });
 
-  it('answers CATEGORY_NOT_FOUND where there is none', async () => {
+  it('returns CATEGORY_NOT_FOUND if it does not exist', async () => {
     const { updateCategory } = await gateway.data(UPDATE, { id: '999999', input: { name: 'x' } });
     expect(updateCategory).toEqual({ code: 'CATEGORY_NOT_FOUND', status: 404 });
   });
 
-  it('refuses null for a name', async () => {
+  it('rejects null for the name', async () => {
     const id = await makeCategory(gateway);
     const { updateCategory } = await gateway.data(UPDATE, { id, input: { name: null } });
     expect(updateCategory).toEqual({ code: 'INVALID_INPUT', status: 400 });
@@ -102,7 +102,7 @@ describe('changing a category', () => {
 });
 
 describe('deleting a category', () => {
-  it('removes one without pets', async () => {
+  it('removes a category without pets', async () => {
     const id = await makeCategory(gateway, 'Gone');
     const { deleteCategory } = await gateway.data(DELETE, { id });
     expect(deleteCategory).toEqual({ id, name: 'Gone' });
@@ -110,7 +110,7 @@ describe('deleting a category', () => {
     expect(again.deleteCategory).toEqual({ code: 'CATEGORY_NOT_FOUND', status: 404 });
   });
 
-  it('answers CATEGORY_IN_USE for one with pets, and keeps it', async () => {
+  it('returns CATEGORY_IN_USE for a category with pets, and removes nothing', async () => {
     const id = await makeCategory(gateway);
     await makePet(gateway, { categoryId: id });
     const { deleteCategory } = await gateway.data(DELETE, { id });

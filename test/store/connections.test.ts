@@ -4,7 +4,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 
 let gateway: Gateway;
 
-// Names and quantities repeat, so that ties have to be broken; every third order has no date.
+// Names and quantities repeat, so that ids decide their order; every third order has no date.
 const NAMES = ['Élan', 'apple', 'Apple', 'a%b_c\\d', 'zebra', 'Zoë'];
 const nameOf = (index: number): string => NAMES[index % NAMES.length] ?? '';
 
@@ -72,7 +72,7 @@ const page = async (list: List, args: string) => {
 
 const idOf = (node: Node): number => Number(node.id ?? node.petId);
 
-/** What the rows of these lists are ordered by, as JavaScript compares it. */
+/** Returns the value that a row is sorted by, for JavaScript to compare. */
 function keyOf(node: Node): string | number {
   if (node.name !== undefined) return node.name;
   return node.quantity ?? node.shipDate ?? 'infinity';
@@ -88,7 +88,7 @@ function sorted(nodes: Node[], field: string, direction: string): number[] {
   return nodes.toSorted(compare).map(idOf);
 }
 
-/** Walks through a list from one end to the other; the ids in the order of the list. */
+/** Reads a list page by page from one end; returns the ids in the order of the list. */
 async function walk(list: List, order: string, size: 'first' | 'last'): Promise<number[]> {
   const pages: number[][] = [];
   const [cursor, end, more] =
@@ -97,7 +97,7 @@ async function walk(list: List, order: string, size: 'first' | 'last'): Promise<
       : (['before', 'startCursor', 'hasPreviousPage'] as const);
   let args = '';
   for (;;) {
-    const { nodes, pageInfo } = await page(list, `${order}, ${size}: 4${args}`);
+    const { nodes, pageInfo } = await page(list, `${order}, ${size}: 8${args}`);
     pages.push(nodes.map(idOf));
     if (!pageInfo[more]) return (size === 'first' ? pages : pages.toReversed()).flat();
     args = `, ${cursor}: "${pageInfo[end]}"`;
@@ -112,9 +112,9 @@ const ORDERS = (Object.keys(LISTS) as List[]).flatMap((list) =>
   ),
 );
 
-describe('walking through a list', () => {
+describe('reading a list page by page', () => {
   it.each(ORDERS)(
-    'shows each row once, in order: $list by $field $direction',
+    'returns each row once, in order: $list by $field $direction',
     async ({ list, field, direction }) => {
       const all = (await page(list, 'first: 100')).edges.map(({ node }: { node: Node }) => node);
       expect(all).toHaveLength(25);
@@ -128,7 +128,7 @@ describe('walking through a list', () => {
 
 describe('a page', () => {
   it.each(Object.keys(LISTS) as List[])(
-    'of %s has 20 rows and knows how many there are',
+    'of %s has 20 rows by default, and the count of all',
     async (list) => {
       const { edges, nodes, totalCount, pageInfo } = await page(list, '');
       expect(nodes.map(idOf)).toEqual(edges.map(({ node }: { node: Node }) => idOf(node)));
@@ -147,7 +147,7 @@ describe('a page', () => {
     expect(await page('pets', 'first: 0')).toMatchObject({ edges: [], totalCount: 25 });
   });
 
-  it('lies between two cursors where both are given', async () => {
+  it('is between the cursors `after` and `before`', async () => {
     const { edges } = await page('pets', '');
     const { nodes } = await page(
       'pets',
@@ -164,7 +164,7 @@ describe('a page', () => {
     ['before', 'last: 3', true, true],
     ['before', 'last: 100', true, false],
   ])(
-    'with a cursor %s and %s knows whether rows follow and come before',
+    'with a cursor %s and %s has hasNextPage %s and hasPreviousPage %s',
     async (end, size, hasNextPage, hasPreviousPage) => {
       const { edges } = await page('pets', '');
       const { pageInfo } = await page('pets', `${end}: "${edges[10].cursor}", ${size}`);
@@ -173,7 +173,7 @@ describe('a page', () => {
   );
 
   it.each(['first: 101', 'first: -1', 'last: 101', 'last: -1', 'first: 1, last: 1'])(
-    'with %s is INVALID_INPUT',
+    'with %s is rejected as INVALID_INPUT',
     async (args) => {
       const { errors } = await gateway.graphql(`{ pets(${args}) { nodes { id } } }`);
       expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
@@ -187,21 +187,21 @@ const forge = (...place: unknown[]): string =>
 describe('a cursor', () => {
   it.each([
     ['garbage', 'pets', 'ID', 'garbage'],
-    ['nothing', 'pets', 'ID', ''],
-    ['another order', 'pets', 'NAME', forge('ID', '1')],
-    ['no int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
-    ['a number', 'pets', 'ID', forge('ID', 1)],
+    ['no text', 'pets', 'ID', ''],
+    ['the values of another order', 'pets', 'NAME', forge('ID', '1')],
+    ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
+    ['an id that is a number', 'pets', 'ID', forge('ID', 1)],
     ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
     ['no name', 'pets', 'NAME', forge('NAME', '1')],
     ['a huge quantity', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
     [
-      'a date that is none',
+      'a date that does not exist',
       'orders',
       'SHIP_DATE',
       forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
     ],
     ['the year 0', 'orders', 'SHIP_DATE', forge('SHIP_DATE', '1', '0000-01-01T00:00:00.000Z')],
-  ])('of %s is INVALID_CURSOR', async (_what, list, field, cursor) => {
+  ])('with %s is rejected as INVALID_CURSOR', async (_what, list, field, cursor) => {
     const { errors } = await gateway.graphql(
       `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
       { after: cursor },
@@ -242,7 +242,7 @@ describe('a filter', () => {
     ['inventory', '{ maxQuantity: -1 }', 0],
     ['inventory', '{ status: [SOLD] }', 5],
     ['inventory', '{ status: [SOLD], maxQuantity: 1 }', 3],
-  ])('of %s: %s lets %s through', async (list, filter, expected) => {
+  ])('of %s by %s finds %i', async (list, filter, expected) => {
     expect(await count(list, filter)).toBe(expected);
   });
 
@@ -250,7 +250,7 @@ describe('a filter', () => {
     ['pets', '{ categoryId: "x" }', 'INVALID_ID', ['filter', 'categoryId']],
     ['orders', '{ petId: "-1" }', 'INVALID_ID', ['filter', 'petId']],
     ['pets', '{ name: "\\u0000" }', 'INVALID_INPUT', ['filter', 'name']],
-  ])('of %s: %s is %s', async (list, filter, code, path) => {
+  ])('of %s by %s is rejected as %s', async (list, filter, code, path) => {
     const { errors } = await gateway.graphql(`{ ${list}(filter: ${filter}) { totalCount } }`);
     expect(errors?.[0]?.extensions).toMatchObject({ code, status: 400, issues: [{ path }] });
   });

@@ -2,8 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 
 import type { Session } from '../../src/database/database.ts';
 import { Prisma } from '../../src/database/generated/prisma/client.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';
+import { post } from '../support/post.ts';
+import { repeat } from '../support/repeat.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -169,5 +171,88 @@ describe('a write that the database rejects', () => {
     const codes = await write();
     random.mockRestore();
     expect(codes).toEqual(Array.from({ length: 7 }, () => code));
+  });
+});
+
+const INSIDE = /prisma|select |postgres|pglite|node_modules|\.ts:|\.js:|at Object|RangeError/i;
+
+describe('an unexpected error', () => {
+  let broken: Gateway;
+  const ORDERS = '{ __typename orders { totalCount } }';
+  beforeAll(async () => {
+    broken = await startGateway();
+    await makePet(broken);
+    await broken.db.prisma.$executeRawUnsafe('drop table orders');
+  });
+  afterEach(() => void broken.loggedErrors.splice(0));
+  afterAll(() => broken.close());
+
+  const expectCauseInLog = (): void => {
+    expect(broken.loggedErrors).toHaveLength(1);
+    const [entry] = broken.loggedErrors as { err: Error }[];
+    expect(entry?.err).toBeInstanceOf(Error);
+    expect(entry?.err.message).toMatch(/orders/);
+  };
+
+  it('is INTERNAL_SERVER_ERROR in GraphQL, with its cause in the log only', async () => {
+    const answer = await broken.graphql(ORDERS);
+    const [error] = answer.errors ?? [];
+    expect(error?.extensions).toEqual({ code: 'INTERNAL_SERVER_ERROR', status: 500 });
+    expect(error?.path).toEqual(['orders']);
+    expect(JSON.stringify(answer)).not.toMatch(INSIDE);
+    expectCauseInLog();
+  });
+
+  it('is INTERNAL_SERVER_ERROR in a mutation, and no member of its result union', async () => {
+    const answer = await broken.graphql(
+      'mutation { cancelOrder(id: "1") { __typename ... on Error { code } } }',
+    );
+    expect(answer.errors?.[0]?.extensions.code).toBe('INTERNAL_SERVER_ERROR');
+    expect(JSON.stringify(answer)).not.toMatch(INSIDE);
+    expectCauseInLog();
+  });
+
+  it('is the error object in REST, with its cause in the log only', async () => {
+    const response = await broken.rest('/store/orders');
+    expect(response.status).toBe(500);
+    const text = await response.text();
+    expect(JSON.parse(text)).toEqual({
+      code: 'INTERNAL_SERVER_ERROR',
+      status: 500,
+      message: expect.stringMatching(/./),
+    });
+    expect(text).not.toMatch(INSIDE);
+    expectCauseInLog();
+  });
+
+  it('in many fields is logged once, with their number, and returned a hundred times', async () => {
+    await broken.db.prisma.$executeRawUnsafe('drop table if exists inventory_items');
+    const categoryId = await makeCategory(broken);
+    await broken.db.prisma.$executeRaw`insert into pets (name, category_id)
+      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 4)`;
+    const aliases = repeat(99, (index) => `a${index}: inventory { quantity }`);
+    const query = `{ pets(last: 4) { nodes { ${aliases} } } }`;
+    // The third time, the query is compiled.
+    for (let time = 1; time <= 3; time += 1) {
+      const response = await post(broken, { query });
+      const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
+      expect(data.pets.nodes).toHaveLength(4);
+      expect(errors).toHaveLength(100);
+      expect(errors?.every((error) => error.extensions.status === 500)).toBe(true);
+      expect(extensions).toEqual({ omittedErrors: 4 * 99 - 100 });
+      expect(broken.loggedErrors.splice(0)).toMatchObject([
+        { path: ['pets', 'nodes', 0, 'a0'], fields: 4 * 99 },
+      ]);
+    }
+  });
+
+  it('does not affect other requests', async () => {
+    const categoryId = await makeCategory(broken);
+    const { category } = await broken.data('query ($id: ID!) { category(id: $id) { id } }', {
+      id: categoryId,
+    });
+    expect(category.id).toBe(categoryId);
+    expect((await broken.rest('/ready')).status).toBe(200);
+    expect(broken.loggedErrors).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { forgetOldKeys } from '../../src/database/idempotency.ts';
+import { deleteOldKeys } from '../../src/database/idempotency.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet, stockOf } from '../support/make.ts';
 
@@ -20,7 +20,7 @@ async function place(input: Record<string, unknown>, key?: string | null) {
 }
 
 describe('placing an order with an idempotency key', () => {
-  it('places it once, and answers the same again', async () => {
+  it('places one order, and returns it again', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const input = { petId, quantity: 3, shipDate: '2027-01-01T12:00:00+02:00' };
     const first = await place(input, 'once');
@@ -29,7 +29,7 @@ describe('placing an order with an idempotency key', () => {
     expect(await stockOf(gateway, petId)).toBe(7);
   });
 
-  it('knows the same input in other words', async () => {
+  it('treats other spellings of the same values as the same input', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const input = { petId, quantity: 1, shipDate: '2027-01-01T12:00:00+02:00' };
     const { id } = await place(input, 'words');
@@ -37,7 +37,7 @@ describe('placing an order with an idempotency key', () => {
     expect(await place(same, 'words')).toMatchObject({ id });
   });
 
-  it('knows that no date and null are the same', async () => {
+  it('treats a date of null as no date', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const without = await place({ petId, quantity: 1 }, 'no date');
     expect(await place({ petId, quantity: 1, shipDate: null }, 'no date')).toEqual(without);
@@ -47,18 +47,18 @@ describe('placing an order with an idempotency key', () => {
   it.each([
     ['quantity', { quantity: 2 }],
     ['date', { shipDate: '2027-01-01T00:00:00Z' }],
-  ])('answers IDEMPOTENCY_CONFLICT to another %s, and changes nothing', async (what, other) => {
+  ])('returns IDEMPOTENCY_CONFLICT for another %s, and changes nothing', async (what, other) => {
     const petId = await makePet(gateway, { stock: 10 });
     await place({ petId, quantity: 1 }, `other ${what}`);
     expect(await place({ petId, quantity: 1, ...other }, `other ${what}`)).toEqual({
       code: 'IDEMPOTENCY_CONFLICT',
       status: 409,
-      message: `The idempotency key "other ${what}" was used for another operation or input.`,
+      message: expect.stringContaining(`other ${what}`),
     });
     expect(await stockOf(gateway, petId)).toBe(9);
   });
 
-  it('places an order each time without a key', async () => {
+  it('places one order for each request without a key', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const ids = new Set<string>();
     for (const key of [undefined, null, null]) {
@@ -67,7 +67,7 @@ describe('placing an order with an idempotency key', () => {
     expect(ids.size).toBe(3);
   });
 
-  it('answers what was made even after it was completed or cancelled', async () => {
+  it('returns the order as it was created, even after it was completed or cancelled', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     for (const change of ['completeOrder', 'cancelOrder']) {
       const input = { petId, quantity: 1 };
@@ -81,7 +81,7 @@ describe('placing an order with an idempotency key', () => {
     expect(await stockOf(gateway, petId)).toBe(9);
   });
 
-  it('keeps no error: the same key may be tried again', async () => {
+  it('does not store an error, so that the key can be used again', async () => {
     const petId = await makePet(gateway, { stock: 0 });
     const input = { petId, quantity: 1 };
     expect(await place(input, 'later')).toMatchObject({ code: 'INSUFFICIENT_STOCK' });
@@ -92,7 +92,7 @@ describe('placing an order with an idempotency key', () => {
     expect(await stockOf(gateway, petId)).toBe(0);
   });
 
-  it('places one order of many that arrive at once', async () => {
+  it('places one order for many concurrent requests', async () => {
     const petId = await makePet(gateway, { stock: 1 });
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => place({ petId, quantity: 1 }, 'at once')),
@@ -107,13 +107,13 @@ describe('placing an order with an idempotency key', () => {
     ['a key of 256 characters', 'x'.repeat(256)],
     ['a key with a NUL', 'a\0b'],
     ['half a surrogate pair', '\uD800'],
-  ])('answers INVALID_INPUT to %s', async (_what, key) => {
+  ])('returns INVALID_INPUT for %s', async (_what, key) => {
     const petId = await makePet(gateway, { stock: 1 });
     expect(await place({ petId, quantity: 1 }, key)).toMatchObject({ code: 'INVALID_INPUT' });
     expect(await stockOf(gateway, petId)).toBe(1);
   });
 
-  it('takes a key of 255 characters of any kind', async () => {
+  it('accepts a key of 255 characters of any kind', async () => {
     const petId = await makePet(gateway, { stock: 2 });
     const key = '🐾'.repeat(255);
     const first = await place({ petId, quantity: 1 }, key);
@@ -124,14 +124,14 @@ describe('placing an order with an idempotency key', () => {
 const make = async (query: string, input: object, key: string) =>
   (await gateway.data(query, { input, key })).made;
 
-describe('making a pet or a category with an idempotency key', () => {
+describe('creating a pet or a category with an idempotency key', () => {
   const MAKE_PET = `mutation ($input: NewPet!, $key: String) {
     made: createPet(input: $input, idempotencyKey: $key) {
       ... on Pet { id name petStatus: status category { id } } ${ERROR} } }`;
   const MAKE_CATEGORY = `mutation ($input: NewCategory!, $key: String) {
     made: createCategory(input: $input, idempotencyKey: $key) {
       ... on Category { id name description } ${ERROR} } }`;
-  it('makes one pet', async () => {
+  it('creates one pet', async () => {
     const categoryId = await makeCategory(gateway);
     const input = { name: 'Ida', categoryId };
     const first = await make(MAKE_PET, input, 'pet');
@@ -142,7 +142,7 @@ describe('making a pet or a category with an idempotency key', () => {
     });
   });
 
-  it('makes one category', async () => {
+  it('creates one category', async () => {
     const first = await make(MAKE_CATEGORY, { name: 'Owls' }, 'category');
     expect(await make(MAKE_CATEGORY, { name: 'Owls' }, 'category')).toEqual(first);
     expect(await make(MAKE_CATEGORY, { name: 'Owls', description: null }, 'category')).toEqual(
@@ -153,7 +153,7 @@ describe('making a pet or a category with an idempotency key', () => {
     });
   });
 
-  it('keeps no CATEGORY_NOT_FOUND', async () => {
+  it('does not store CATEGORY_NOT_FOUND', async () => {
     const missing = { name: 'Ida', categoryId: '999999' };
     expect(await make(MAKE_PET, missing, 'no category')).toMatchObject({
       code: 'CATEGORY_NOT_FOUND',
@@ -162,7 +162,7 @@ describe('making a pet or a category with an idempotency key', () => {
     expect(await make(MAKE_PET, found, 'no category')).toMatchObject({ name: 'Ida' });
   });
 
-  it('does not mistake one operation for another', async () => {
+  it('returns IDEMPOTENCY_CONFLICT for the key of another mutation', async () => {
     await make(MAKE_CATEGORY, { name: 'Bats' }, 'shared');
     const input = { name: 'Bats', categoryId: await makeCategory(gateway) };
     expect(await make(MAKE_PET, input, 'shared')).toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
@@ -170,27 +170,27 @@ describe('making a pet or a category with an idempotency key', () => {
 });
 
 describe('an idempotency key', () => {
-  it('is forgotten once it is old, and not before', async () => {
+  it('is deleted once it is old, and not before', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const input = { petId, quantity: 1 };
     const first = await place(input, 'old');
-    await forgetOldKeys(gateway.db, 60_000);
+    await deleteOldKeys(gateway.db, 60_000);
     expect(await place(input, 'old')).toEqual(first);
     await gateway.db.prisma.idempotencyKey.update({
       where: { key: 'old' },
       data: { createdAt: new Date(Date.now() - 61_000) },
     });
-    await forgetOldKeys(gateway.db, 60_000);
+    await deleteOldKeys(gateway.db, 60_000);
     expect((await place(input, 'old')).id).not.toBe(first.id);
     expect(await stockOf(gateway, petId)).toBe(8);
   });
 
-  it('is forgotten with a thousand others at a time', async () => {
+  it('is deleted together with up to 999 others', async () => {
     await gateway.db.prisma.$executeRaw`
       insert into idempotency_keys (key, request_hash, created_at)
       select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 2500) as number`;
     gateway.statements.length = 0;
-    await forgetOldKeys(gateway.db, 60_000);
+    await deleteOldKeys(gateway.db, 60_000);
     expect(gateway.statements).toHaveLength(3);
     const left = await gateway.db.prisma.idempotencyKey.count({
       where: { key: { startsWith: 'old ' } },

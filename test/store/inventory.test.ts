@@ -21,7 +21,7 @@ const update = async (petId: string, quantity: number) =>
   (await gateway.data(UPDATE, { petId, quantity })).updateInventory;
 
 describe('setting the stock', () => {
-  it('makes the entry, then changes it', async () => {
+  it('creates the entry, then changes it', async () => {
     const petId = await makePet(gateway);
     const item = { petId, status: 'AVAILABLE', pet: { id: petId } };
     expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
@@ -30,7 +30,7 @@ describe('setting the stock', () => {
     expect(await stockOf(gateway, petId)).toBe(2_147_483_647);
   });
 
-  it('refuses a negative quantity, and changes nothing', async () => {
+  it('rejects a negative quantity, and changes nothing', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await update(petId, -1)).toEqual({
       code: 'INVALID_INPUT',
@@ -39,7 +39,7 @@ describe('setting the stock', () => {
     expect(await stockOf(gateway, petId)).toBe(4);
   });
 
-  it.each([2_147_483_648, 1.5, '3', null])('refuses %j, which is no int32', async (quantity) => {
+  it.each([2_147_483_648, 1.5, '3', null])('rejects %j, which is no int32', async (quantity) => {
     const petId = await makePet(gateway, { stock: 4 });
     const { errors } = await gateway.graphql(
       `mutation ($petId: ID!, $input: InventoryUpdate!) {
@@ -54,7 +54,7 @@ describe('setting the stock', () => {
     expect(await stockOf(gateway, petId)).toBe(4);
   });
 
-  it('answers PET_NOT_FOUND where there is no such pet', async () => {
+  it('returns PET_NOT_FOUND if the pet does not exist', async () => {
     expect(await update('999999', 1)).toEqual({ code: 'PET_NOT_FOUND' });
   });
 });
@@ -80,7 +80,7 @@ describe('setting the stock with an expected quantity', () => {
   const swap = async (petId: string, quantity: number, expected: number | null) =>
     (await gateway.data(SWAP, { petId, quantity, expected })).updateInventory;
 
-  it('changes it where the stock is that', async () => {
+  it('changes it if the stock is as expected', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await swap(petId, 7, 4)).toEqual(changed(7));
     expect(await swap(petId, 0, 7)).toEqual(changed(0));
@@ -88,31 +88,31 @@ describe('setting the stock with an expected quantity', () => {
     expect(await stockOf(gateway, petId)).toBe(1);
   });
 
-  it('answers STALE_INVENTORY with the present quantity where it is not, and changes nothing', async () => {
+  it('returns STALE_INVENTORY with the present quantity if it is not, and changes nothing', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await swap(petId, 7, 3)).toEqual(stale(4));
     expect(await swap(petId, 7, 0)).toEqual(stale(4));
     expect(await stockOf(gateway, petId)).toBe(4);
   });
 
-  it('takes no entry for a stock of 0', async () => {
+  it('treats a missing entry as a stock of 0', async () => {
     const petId = await makePet(gateway);
     expect(await swap(petId, 7, 1)).toEqual(stale(0));
     expect(await swap(petId, 7, 0)).toEqual(changed(7));
   });
 
-  it('expects nothing with null', async () => {
+  it('changes any stock if null is expected', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await swap(petId, 7, null)).toEqual(changed(7));
   });
 
-  it('answers PET_NOT_FOUND where there is no such pet', async () => {
+  it('returns PET_NOT_FOUND if the pet does not exist', async () => {
     for (const expected of [0, 1]) {
       expect(await swap('999999', 1, expected)).toMatchObject({ code: 'PET_NOT_FOUND' });
     }
   });
 
-  it('refuses to expect a negative stock', async () => {
+  it('rejects a negative expected quantity', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await swap(petId, 7, -1)).toMatchObject({
       code: 'INVALID_INPUT',
@@ -120,7 +120,7 @@ describe('setting the stock with an expected quantity', () => {
     });
   });
 
-  it.each([0, 5])('lets one of many that expect %i change it', async (stock) => {
+  it.each([0, 5])('changes it once for many concurrent requests that expect %i', async (stock) => {
     const petId = await makePet(gateway, stock > 0 ? { stock } : {});
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => swap(petId, 100 + index, stock)),
@@ -134,7 +134,7 @@ describe('setting the stock with an expected quantity', () => {
 });
 
 describe('an inventory entry', () => {
-  it("has the pet's own status", async () => {
+  it("has the pet's status", async () => {
     const petId = await makePet(gateway, { status: 'PENDING', stock: 1 });
     const READ = 'query ($petId: ID!) { inventoryItem(petId: $petId) { status pet { status } } }';
     expect(await gateway.data(READ, { petId })).toEqual({
@@ -142,7 +142,7 @@ describe('an inventory entry', () => {
     });
   });
 
-  it('is null where the stock was never set', async () => {
+  it('is null if the stock was never set', async () => {
     const petId = await makePet(gateway);
     expect(
       await gateway.data(

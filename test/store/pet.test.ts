@@ -40,8 +40,8 @@ const remove = async (id: string) =>
 const find = (id: string) =>
   gateway.graphql('query ($id: ID!) { pet(id: $id) { id name category { id } } }', { id });
 
-describe('making a pet', () => {
-  it('answers the pet, AVAILABLE unless told otherwise', async () => {
+describe('creating a pet', () => {
+  it('returns the pet, AVAILABLE by default', async () => {
     const categoryId = await makeCategory(gateway);
     expect(await create({ name: 'Milo', categoryId })).toMatchObject({
       name: 'Milo',
@@ -53,14 +53,14 @@ describe('making a pet', () => {
     });
   });
 
-  it('answers CATEGORY_NOT_FOUND where there is no such category', async () => {
+  it('returns CATEGORY_NOT_FOUND if its category does not exist', async () => {
     expect(await create({ name: 'Milo', categoryId: '999999' })).toEqual({
       code: 'CATEGORY_NOT_FOUND',
     });
   });
 
   it.each(['', ' ', '\u3000', 'x'.repeat(256), 'a\0', '\uDC00'])(
-    'refuses the name %j',
+    'rejects the name %j',
     async (name) => {
       const categoryId = await makeCategory(gateway);
       expect(await create({ name, categoryId })).toMatchObject({
@@ -71,8 +71,8 @@ describe('making a pet', () => {
   );
 });
 
-describe('changing a pet', () => {
-  it('leaves what is not given as it is', async () => {
+describe('updating a pet', () => {
+  it('does not change fields that are not given', async () => {
     const id = await makePet(gateway, { name: 'Milo' });
     const categoryId = await makeCategory(gateway, 'Others');
     expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
@@ -95,7 +95,7 @@ describe('changing a pet', () => {
     }
   });
 
-  it('answers PET_NOT_FOUND or CATEGORY_NOT_FOUND for what is not there', async () => {
+  it('returns PET_NOT_FOUND or CATEGORY_NOT_FOUND for an unknown id', async () => {
     const id = await makePet(gateway);
     expect(await update('999999', {})).toEqual({ code: 'PET_NOT_FOUND' });
     expect(await update(id, { categoryId: '999999' })).toEqual({
@@ -103,7 +103,7 @@ describe('changing a pet', () => {
     });
   });
 
-  it.each(['name', 'categoryId', 'status'])('refuses null for the %s', async (field) => {
+  it.each(['name', 'categoryId', 'status'])('rejects null for the %s', async (field) => {
     const id = await makePet(gateway);
     expect(await update(id, { [field]: null })).toMatchObject({
       code: 'INVALID_INPUT',
@@ -113,7 +113,7 @@ describe('changing a pet', () => {
 });
 
 describe('deleting a pet', () => {
-  it('removes it with its inventory entry', async () => {
+  it('removes it and its inventory entry', async () => {
     const id = await makePet(gateway, { stock: 3 });
     expect(await remove(id)).toMatchObject({ id });
     expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
@@ -124,7 +124,7 @@ describe('deleting a pet', () => {
     expect(inventoryItem).toBeNull();
   });
 
-  it('answers PET_IN_USE for one with orders, and keeps all of it', async () => {
+  it('returns PET_IN_USE for a pet with orders, and removes nothing', async () => {
     const id = await makePet(gateway, { stock: 3 });
     await makeOrder(gateway, id);
     expect(await remove(id)).toEqual({ code: 'PET_IN_USE' });
@@ -148,14 +148,14 @@ describe('the id of a pet', () => {
   });
 
   it.each(['0', '9223372036854775807', '0000000000000000999'])(
-    'may be %s, of which there is none',
+    'may be %s although no pet has it',
     async (id) => {
       expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
     },
   );
 
   it.each(['', 'abc', '-1', '1.5', ' 1', '1 ', '0x1', '１', '9223372036854775808', '1'.repeat(20)])(
-    'can not be %j, in a query or a mutation',
+    'cannot be %j in a query or a mutation',
     async (id) => {
       const { data, errors } = await find(id);
       expect(data).toEqual({ pet: null });

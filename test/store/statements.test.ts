@@ -21,8 +21,8 @@ const STORE_TYPES = ['Query', 'Mutation', 'Category', 'Pet', 'InventoryItem', 'O
 let gateway: Gateway;
 
 /**
- * 31 categories, the last one empty, the others with 4 pets; a pet more without orders. Each pet
- * has stock, each of the first 120 has two orders.
+ * 31 categories: the first has 5 pets, the last none, the others 4. Each pet has stock, and each of
+ * the first 120 has two orders.
  */
 beforeAll(async () => {
   gateway = await startGateway();
@@ -48,15 +48,15 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Asks, and gives the answer as text. */
+/** Sends a request and returns the body of the response. */
 async function ask(request: string, first: number): Promise<string> {
   if (request.startsWith('/')) return (await gateway.rest(request)).text();
   return JSON.stringify(await gateway.data(request, { first }));
 }
 
 describe('the SQL statements of an operation', () => {
-  it.each(COSTS)('are as many as the table says: $operation', async ({ request, statements }) => {
-    // What a page costs does not grow with its rows; nothing else is asked twice.
+  it.each(COSTS)('are as many as in the table: $operation', async ({ request, statements }) => {
+    // A page costs the same however many rows it has.
     for (const first of request.includes('$first') ? [2, 30] : [0]) {
       gateway.statements.length = 0;
       expect(await ask(request, first)).not.toContain('"message"');
@@ -65,15 +65,55 @@ describe('the SQL statements of an operation', () => {
   });
 });
 
-/** Whether a field takes a statement: all of the roots, relations and counts. */
+describe('a statement', () => {
+  it('is shared by look-ups of one operation', async () => {
+    gateway.statements.length = 0;
+    const { a, b, none } = await gateway.data(
+      '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
+    );
+    expect([a.id, b.id, none]).toEqual(['1', '2', null]);
+    expect(gateway.statements).toHaveLength(1);
+  });
+
+  it('for pages is not shared with a request whose cursor is invalid', async () => {
+    const query = `query ($after: String) {
+      categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
+    }`;
+    const [good, bad] = await Promise.all([
+      gateway.graphql(query),
+      gateway.graphql(query, { after: 'nonsense' }),
+    ]);
+    expect(good.errors).toBeUndefined();
+    expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
+  });
+
+  it('for pages with other arguments is another one', async () => {
+    const { category } = await gateway.data(`{
+      category(id: 2) {
+        one: pets(first: 1) { nodes { name } }
+        last: pets(last: 1) { nodes { name } }
+        none: pets(filter: { status: [SOLD] }) { totalCount }
+        all: pets { totalCount }
+      }
+    }`);
+    expect(category).toEqual({
+      one: { nodes: [{ name: 'Pet 1' }] },
+      last: { nodes: [{ name: 'Pet 91' }] },
+      none: { totalCount: 0 },
+      all: { totalCount: 4 },
+    });
+  });
+});
+
+/** Whether a field needs a statement: root fields, relations and counts. */
 const isLoaded = (type: string, field: GraphQLField<unknown, unknown>): boolean =>
   field.name === 'totalCount' ||
   (STORE_TYPES.includes(type) && isCompositeType(getNamedType(field.type)));
 
-describe('the table', () => {
+describe('the table of statements', () => {
   const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 
-  it('has each field that is loaded', () => {
+  it('has each field that needs a statement', () => {
     const coordinates = Object.values(schema.getTypeMap())
       .filter(isObjectType)
       .flatMap((type) =>

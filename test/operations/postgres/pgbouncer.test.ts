@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -23,20 +22,13 @@ import {
 
 const PROGRAM = 'pgbouncer';
 const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
-// Fewer than there are gateways' connections, so that these have to be shared.
+// Fewer than the connections of the gateways, which have to share them.
 const SERVER_CONNECTIONS = 2;
 
 interface Pooler {
-  /** The same database, through the pooler. */
+  /** Returns the URL of the same database through the pooler. */
   through(url: string): string;
   stop(): Promise<void>;
-}
-
-async function answers(url: string): Promise<boolean> {
-  return runSql(url, 'select 1').then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Starts PgBouncer in transaction mode before a PostgreSQL. */
@@ -60,20 +52,22 @@ default_pool_size = ${SERVER_CONNECTIONS}
 max_client_conn = 200
 `,
   );
-  // It refuses to run as root, and becomes somebody else once it has read the file.
+  // It does not run as root, but changes to another user after it has read the file.
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : [];
-  const child: ChildProcess = spawn(PROGRAM, [...user, file]);
-  const messages: string[] = [];
-  child.stderr?.on('data', (chunk: Buffer) => messages.push(chunk.toString()));
+  const child = spawn(PROGRAM, [...user, file]);
   const end = new Promise((resolve) => void child.once('close', resolve));
+  let messages = '';
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      messages += text;
+      if (messages.includes('process up')) resolve();
+    });
+    void end.then(() => reject(new Error(`PgBouncer did not start:\n${messages}`)));
+  });
   const through = (url: string): string => {
     const { pathname } = new URL(url);
     return `postgresql://anybody@127.0.0.1:${ownPort}${pathname}`;
   };
-  while (!(await answers(through(server)))) {
-    if (child.exitCode !== null) throw new Error(`It did not start:\n${messages.join('')}`);
-    await sleep(20);
-  }
   return {
     through,
     stop: async () => {
@@ -119,7 +113,7 @@ describe.skipIf(!hasPgbouncer)(
 
     beforeAll(async () => {
       database = await copyOnPostgres();
-      // Whoever doesn't set them has other forms of times and text.
+      // Sessions that do not set these read and write times and text in other forms.
       const name = new URL(database.url).pathname.slice(1);
       await runSql(
         database.url,
@@ -142,7 +136,7 @@ describe.skipIf(!hasPgbouncer)(
       }
     });
 
-    /** Does something `count` times at once, by turns through each gateway. */
+    /** Does something `count` times at once, through both gateways in turn. */
     const atOnce = <Result>(
       count: number,
       work: (gateway: Gateway, index: number) => Promise<Result>,
@@ -166,7 +160,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(backends?.['count']).toBeLessThanOrEqual(SERVER_CONNECTIONS);
     });
 
-    it('answers queries, the same again and again, through both gateways', async () => {
+    it('returns the same result to the same queries through both gateways', async () => {
       const categoryId = await makeCategory(first, 'Pooled');
       const petId = await makePet(second, { name: 'Drop', categoryId, stock: 3 });
       const found = await atOnce(100, (gateway) =>
@@ -195,7 +189,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(other).toEqual(one);
     });
 
-    it('takes each idempotency key once, however many come with it at once', async () => {
+    it('uses each idempotency key once, although several requests have it at once', async () => {
       const petId = await makePet(first, { stock: 100 });
       const orders = await atOnce(40, (gateway, index) =>
         place(gateway, { petId, quantity: 1 }, `pooled-${index >> 2}`),
@@ -204,7 +198,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(await stockOf(second, petId)).toBe(90);
     });
 
-    it('undoes the whole write with an idempotency key where it fails', async () => {
+    it('rolls back a failed write together with its idempotency key', async () => {
       const petId = await makePet(first, { stock: 1 });
       expect(await place(first, { petId, quantity: 2 }, 'refused')).toEqual({
         code: 'INSUFFICIENT_STOCK',
@@ -213,7 +207,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(keys).toHaveLength(0);
     });
 
-    it('lets one of many set the stock that all of them expect', async () => {
+    it('lets one of many requests set the stock that all of them expect', async () => {
       const petId = await makePet(first, { stock: 5 });
       const results = await atOnce(20, (gateway, index) =>
         setStock(gateway, petId, 100 + index, 5),
@@ -231,7 +225,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(await stockOf(first, petId)).toBe(0);
     });
 
-    it('keeps ship dates as they were written, beside sessions in other time zones', async () => {
+    it('keeps ship dates beside sessions in other time zones', async () => {
       const petId = await makePet(first, { stock: 60 });
       const dates = Array.from({ length: 60 }, (_, index) =>
         new Date(Date.UTC(2027, index % 12, 1 + (index % 28), index % 24, 30)).toISOString(),
@@ -267,7 +261,7 @@ describe.skipIf(!hasPgbouncer)(
       );
     });
 
-    it('hands none of its limits on to others', async () => {
+    it('leaves its timeouts out of the sessions of others', async () => {
       await atOnce(40, (gateway) => gateway.db.prisma.$queryRaw`select 1`);
       for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout']) {
         const rows = await runSql(pooler.through(database.url), `show ${limit}`);
@@ -275,7 +269,7 @@ describe.skipIf(!hasPgbouncer)(
       }
     });
 
-    it('goes on after a statement that took too long', async () => {
+    it('runs further statements after one that took too long', async () => {
       const gateway = await startGateway(
         { ...ENVIRONMENT, POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' },
         (config, log) => openPostgres(pooler.through(database.url), config, log),
@@ -287,7 +281,7 @@ describe.skipIf(!hasPgbouncer)(
       await gateway.close();
     });
 
-    it("writes nothing late where the database's own limit ends a statement", async () => {
+    it('writes nothing later if a timeout of the database ends a statement', async () => {
       const copy = await copyOnPostgres();
       const name = new URL(copy.url).pathname.slice(1);
       await runSql(copy.url, `alter database ${name} set statement_timeout to 300`);
@@ -311,7 +305,7 @@ describe.skipIf(!hasPgbouncer)(
       await copy.drop();
     });
 
-    it('hands none of its forms on to others', async () => {
+    it('leaves its formats out of the sessions of others', async () => {
       await atOnce(40, (gateway) => gateway.db.prisma.$queryRaw`select 1`);
       const forms = ['DateStyle', 'TimeZone', 'standard_conforming_strings', 'bytea_output'];
       for (const form of forms) {
@@ -323,7 +317,7 @@ describe.skipIf(!hasPgbouncer)(
     it.each([
       ['session_replication_role', 'replica'],
       ['gin_fuzzy_search_limit', '5'],
-    ])('starts on no database where %s is %s', async (setting, value) => {
+    ])('does not start on a database with %s = %s', async (setting, value) => {
       const copy = await copyOnPostgres();
       const name = new URL(copy.url).pathname.slice(1);
       await runSql(copy.url, `alter database ${name} set ${setting} to ${value}`);
@@ -336,12 +330,12 @@ describe.skipIf(!hasPgbouncer)(
       await copy.drop();
     });
 
-    it('answers /ready on a connection of its own', async () => {
+    it('answers /ready for many requests at once', async () => {
       const [answer] = await atOnce(20, async (gateway) => (await gateway.rest('/ready')).json());
       expect(answer).toEqual({ status: 'ready', writes: true });
     });
 
-    it('warns where the database has no limit of its own', async () => {
+    it('warns of a database without a timeout', async () => {
       const warnings: unknown[] = [];
       const log = createLog('silent');
       log.warn = (text: unknown) => void warnings.push(text);
@@ -350,7 +344,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(warnings).toEqual([expect.stringContaining('statement_timeout')]);
     });
 
-    it('migrates a new database, several gateways at once', async () => {
+    it('migrates a new database by several gateways at once', async () => {
       const { server } = inject('emptyDatabase') as { server: string };
       const url = await createDatabaseOn(server);
       const log = createLog('error');

@@ -5,8 +5,9 @@ import { openPostgres } from '../../../src/database/postgres.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet } from '../../support/make.ts';
 import { createStoreOn, runSql, startPostgres, type TestServer } from '../../support/postgres.ts';
+import { rounds } from '../../support/rounds.ts';
 
-// A database server of its own, which stops taking writes.
+// The tests make this server read-only.
 let server: TestServer;
 let url: string;
 let gateway: Gateway;
@@ -29,13 +30,13 @@ const backends = async (): Promise<unknown[]> =>
     )
   ).map(({ pid }) => pid);
 
-/** The connection that the next statement takes, if nothing else runs: the last that was released. */
-async function usedBackend(): Promise<unknown> {
+/** Returns the process of the next connection, if no statement runs: the last that was released. */
+async function nextBackend(): Promise<unknown> {
   const [row] = await gateway.db.query<{ pid: number }>(Prisma.sql`select pg_backend_pid() as pid`);
   return row?.pid;
 }
 
-/** How the gateway answers /ready, to those that read and to those that write. */
+/** Returns what /ready reports, for reads and for writes. */
 async function readiness(): Promise<unknown[]> {
   const any = await gateway.rest('/ready');
   const forWrites = await gateway.rest('/ready?for=writes');
@@ -53,16 +54,16 @@ const NEW_CATEGORY = 'mutation { createCategory(input: { name: "A" }) { __typena
 const NAMED_CATEGORY =
   'mutation { createCategory(input: { name: "A" }, idempotencyKey: "a") { __typename } }';
 
-describe('a database that takes no more writes', () => {
-  it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are closed', async () => {
+describe('a database that becomes read-only', () => {
+  it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are replaced', async () => {
     await makeCategory(gateway);
     expect(await readiness()).toEqual([200, true, 200]);
     await setReadOnly(true);
     for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
-      const pid = await usedBackend();
+      const pid = await nextBackend();
       const answer = await gateway.graphql(query);
       expect(answer.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
-      expect(await usedBackend()).not.toBe(pid);
+      expect(await nextBackend()).not.toBe(pid);
     }
     gateway.loggedErrors.length = 0;
     expect(await gateway.data('{ categories { totalCount } }')).toEqual({
@@ -76,7 +77,7 @@ describe('a database that takes no more writes', () => {
 });
 
 describe('/ready', () => {
-  it('is answered while every connection of the pool is busy, all at once on one connection', async () => {
+  it('needs one connection more, for all requests, while the pool is busy', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const unlock = await server.lock(url, 'select from inventory_items for update');
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
@@ -90,7 +91,7 @@ describe('/ready', () => {
     await Promise.all(updates);
   });
 
-  it('keeps its connection, and makes another after it was lost', async () => {
+  it('keeps its connection, and opens another after that is lost', async () => {
     expect(await readiness()).toEqual([200, true, 200]);
     const before = await backends();
     expect(await readiness()).toEqual([200, true, 200]);
@@ -104,8 +105,8 @@ describe('/ready', () => {
   });
 });
 
-describe('a statement that breaks a rule', () => {
-  it('costs no connection, by Prisma and by SQL', async () => {
+describe('a statement that violates a constraint', () => {
+  it('keeps its connection, by Prisma and by SQL', async () => {
     const categoryId = await makeCategory(gateway);
     await makePet(gateway, { categoryId });
     const failing = [
@@ -114,25 +115,22 @@ describe('a statement that breaks a rule', () => {
     ];
     const fail = () => Promise.all(failing.map((query) => gateway.data(query)));
     const seen = new Set<unknown>();
-    for (let count = 0; count < 500; count += 1) {
-      if (count % 50 === 0) {
-        await gateway.data('{ categories { totalCount } }');
-        for (const pid of await backends()) seen.add(pid);
-      }
+    for (let count = 0; count < rounds(20, 500); count += 1) {
       expect(await fail()).toEqual([
         { deleteCategory: { code: 'CATEGORY_IN_USE' } },
         { updateInventory: { code: 'PET_NOT_FOUND' } },
       ]);
+      for (const pid of await backends()) seen.add(pid);
     }
-    // The pool's two, and the one of /ready.
+    // Two of the pool and one of /ready.
     expect(seen.size).toBeLessThanOrEqual(3);
   });
 
-  it('leaves its connection to the next, which a broken statement does not', async () => {
-    const pid = await usedBackend();
+  it('leaves its connection to the next statement, unlike an invalid statement', async () => {
+    const pid = await nextBackend();
     await expect(gateway.db.prisma.$queryRaw`select 1 / 0`).rejects.toThrow('division by zero');
-    expect(await usedBackend()).toBe(pid);
+    expect(await nextBackend()).toBe(pid);
     await expect(gateway.db.prisma.$queryRaw`select nothing`).rejects.toThrow('nothing');
-    expect(await usedBackend()).not.toBe(pid);
+    expect(await nextBackend()).not.toBe(pid);
   });
 });

@@ -9,7 +9,7 @@ beforeEach(async () => {
   store = await makeProgramStore();
 });
 afterEach(async () => {
-  killPrograms();
+  await killPrograms();
   await store.remove();
 });
 

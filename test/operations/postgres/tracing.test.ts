@@ -25,9 +25,10 @@ const HTTP = '@opentelemetry/instrumentation-http';
 const PG = '@opentelemetry/instrumentation-pg';
 const GATEWAY = 'pet-store-gateway';
 const ERROR = 2;
+const WAIT = { timeout: 20_000 };
 
 const spans: (Span & { scope: string })[] = [];
-function note(body: unknown): void {
+function collect(body: unknown): void {
   const { resourceSpans } = body as Traces;
   for (const { scope, spans: some } of resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)) {
     spans.push(...some.map((span) => ({ ...span, scope: scope.name })));
@@ -41,7 +42,7 @@ let drop: () => Promise<void>;
 beforeAll(async () => {
   collector = createServer((request, response) => {
     void json(request)
-      .then(note)
+      .then(collect)
       .finally(() => response.end('{}'));
   });
   await new Promise<void>((resolve) => void collector.listen(0, '127.0.0.1', resolve));
@@ -56,7 +57,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  killPrograms();
+  await killPrograms();
   collector.closeAllConnections();
   await new Promise((resolve) => void collector.close(resolve));
   await drop();
@@ -70,10 +71,10 @@ const post = (query: string, headers: Record<string, string> = {}): Promise<Resp
     body: JSON.stringify({ query }),
   });
 
-/** The spans of a trace, once that of its request, which ends last, is there. */
+/** Returns the spans of a trace once the span of its request has ended, which ends last. */
 async function traceOf(traceId: string | null): Promise<typeof spans> {
   const ofTrace = (): typeof spans => spans.filter((span) => span.traceId === traceId);
-  await expect.poll(() => ofTrace().some(({ scope }) => scope === HTTP)).toBe(true);
+  await expect.poll(() => ofTrace().some(({ scope }) => scope === HTTP), WAIT).toBe(true);
   return ofTrace();
 }
 
@@ -86,8 +87,8 @@ describe('with OpenTelemetry, a request', () => {
   const PETS =
     'query Pets { pets(first: 2) { nodes { category { name } inventory { quantity } } } }';
 
-  it('is one trace of its operation and its statements, within that of the caller', async () => {
-    // From its third sighting on the query is compiled.
+  it('is one trace of its operation and statements, in the trace of the caller', async () => {
+    // The third time, the query is compiled.
     await post(PETS);
     await post(PETS);
     await post(PETS, { traceparent: `00-${TRACE}-${PARENT}-01` });
@@ -115,7 +116,7 @@ describe('with OpenTelemetry, a request', () => {
     }
   });
 
-  it('has its trace as its id and in the log', async () => {
+  it('has the id of its trace in the response and in the log', async () => {
     const response = await post('mutation { completeOrder(id: "1") { __typename } }');
     const traceId = response.headers.get('x-request-id');
     const trace = await traceOf(traceId);
@@ -127,18 +128,18 @@ describe('with OpenTelemetry, a request', () => {
       { requestId: 'named', traceId: expect.stringMatching(/^[\da-f]{32}$/) },
     ];
     await expect
-      .poll(() => program.entries)
+      .poll(() => program.entries, WAIT)
       .toEqual(expect.arrayContaining(lines.map((line) => expect.objectContaining(line))));
   });
 
-  it('has a span that failed where its operation did', async () => {
+  it('has a failed span if its operation failed', async () => {
     const response = await post('{ pet(id: "x") { name } }');
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [operation] = trace.filter(({ scope }) => scope === GATEWAY);
     expect(operation?.status.code).toBe(ERROR);
   });
 
-  it('of REST is one trace with its statement', async () => {
+  it('to REST is one trace with its statement', async () => {
     const response = await fetch(`${program.url}/pets/1`);
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [request] = trace.filter(({ scope }) => scope === HTTP);

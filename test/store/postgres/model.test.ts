@@ -20,7 +20,7 @@ interface EngineModule {
   __wbg_set_wasm: (exports: WebAssembly.Exports) => void;
 }
 
-/** Loads Prisma's schema engine, whose own entry needs a bundler. */
+/** Loads Prisma's schema engine, whose entry point needs a bundler. */
 async function loadEngine(): Promise<EngineModule['SchemaEngine']> {
   const { resolve } = createRequire(import.meta.url);
   const entry = resolve('@prisma/schema-engine-wasm/schema_engine_bg');
@@ -38,7 +38,7 @@ async function loadEngine(): Promise<EngineModule['SchemaEngine']> {
 const PG_CHAR = 18;
 const PG_TEXT = 25;
 
-/** Prisma's adapter, which does not know "char", a type of PostgreSQL's catalogue, with that too. */
+/** Creates Prisma's adapter with support for "char", a type in PostgreSQL's catalogue. */
 function createAdapter(pool: Pool): PrismaPg {
   const chars = new Set<string>();
   const query = pool.query.bind(pool) as (sql: unknown) => Promise<{
@@ -85,7 +85,7 @@ afterAll(async () => {
   await drop();
 });
 
-/** The SQL that would make the migrated database what a Prisma schema says. */
+/** Returns the SQL that would change the migrated database to a Prisma schema. */
 async function differences(content: string): Promise<string | null> {
   const files = [{ path: 'schema.prisma', content }];
   const engine = await Engine.new(
@@ -105,7 +105,7 @@ async function differences(content: string): Promise<string | null> {
 
 const model = readFileSync(new URL('../../../prisma/schema.prisma', import.meta.url), 'utf8');
 
-it('the migrations make what schema.prisma says', async () => {
+it('the migrations create the tables of schema.prisma', async () => {
   expect(await differences(model)).toBe('-- This is an empty migration.\n');
 });
 
@@ -113,7 +113,7 @@ it.each([
   ['a column', 'quantity Int\n  shipDate', 'quantity BigInt\n  shipDate', 'SET DATA TYPE BIGINT'],
   ['an index', '  @@index([categoryId, id])\n', '', 'DROP INDEX "pets_category_id_id_idx"'],
   ['a foreign key', 'onDelete: Cascade', 'onDelete: NoAction', 'inventory_items_pet_id_fkey'],
-])('a difference in %s would be noticed', async (_what, from, to, sql) => {
+])('a difference in %s is found', async (_what, from, to, sql) => {
   expect(model).toContain(from);
   expect(await differences(model.replace(from, to))).toContain(sql);
 });

@@ -9,7 +9,7 @@ import { type Gateway, startGateway } from '../../support/gateway.ts';
 // Pets are in the first 500 of 50,000 categories. One in 25 is sold, one in 500 pending; one order
 // in 50 is open, without a date or with one that comes last, as in a real store. Every name has its
 // number, so that a number is a rare part of a name.
-// The statistics are made of all rows: of a sample, plans would be by chance.
+// The statistics cover all rows: with a sample of them, plans would depend on chance.
 const FILL = `
   set default_statistics_target = 400;
   insert into categories (name)
@@ -78,7 +78,7 @@ beforeAll(async () => {
       planning: 'once',
     });
   });
-}, 30_000);
+});
 afterAll(() => gateway.close());
 
 function toLiteral(value: Value | Value[]): string {
@@ -87,12 +87,12 @@ function toLiteral(value: Value | Value[]): string {
 }
 
 interface Plan {
-  /** The names of those it uses, with spaces between. */
+  /** The names of the indexes that it uses, separated by spaces. */
   indexes: string;
-  /** The tables that are read from one end to the other. */
+  /** The tables that it scans sequentially. */
   scanned: string[];
   rowsRead: number;
-  /** Of 8 kB, from the disk or from memory. */
+  /** Blocks of 8 kB, from disk or from memory. */
   blocksRead: number;
 }
 
@@ -116,8 +116,8 @@ function toPlan(root: Node): Plan {
 }
 
 /**
- * The plans of a statement: for its values, and for any values where PostgreSQL may come to keep
- * that one.
+ * Returns the plans of a statement: for its values, and for any values if PostgreSQL may come to use
+ * such a generic plan.
  */
 async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]> {
   const values = parameters.length > 0 ? `(${parameters.map(toLiteral).join(', ')})` : '';
@@ -133,7 +133,7 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
   return (await Promise.all(plans)).flat();
 }
 
-/** The statements that an operation sends. */
+/** Returns the statements that an operation sends. */
 async function statementsOf(operation: string): Promise<Statement[]> {
   sent.length = 0;
   await gateway.data(operation);
@@ -142,7 +142,7 @@ async function statementsOf(operation: string): Promise<Statement[]> {
 
 const TABLE_ROWS = 100_000;
 
-/** Expects each statement to use its index, or one of those that `|` divides, and to read few rows. */
+/** Expects each statement to use its index (`|` separates alternatives) and to read few rows. */
 async function expectIndexes(statements: Statement[], indexes: string[]): Promise<Plan[]> {
   expect(statements).toHaveLength(indexes.length);
   const plans = [];
@@ -162,7 +162,7 @@ async function expectIndexes(statements: Statement[], indexes: string[]): Promis
   return plans;
 }
 
-/** Reads a cursor of a list. */
+/** Returns a cursor of a list. */
 async function cursorOf(list: string, args: string, end: 'start' | 'end'): Promise<string> {
   const { page } = await gateway.data(
     `{ page: ${list}(${args}) { pageInfo { cursor: ${end}Cursor } } }`,
@@ -170,8 +170,8 @@ async function cursorOf(list: string, args: string, end: 'start' | 'end'): Promi
   return JSON.stringify(page.pageInfo.cursor);
 }
 
-// Where two indexes serve, the first is for the first page; which is the better one for the others
-// depends on how many rows the cursor leaves.
+// If two indexes are named, the first page uses the first. Which is better for the other pages depends
+// on how many rows follow the cursor.
 const LISTS = [
   ['categories by id', 'categories', '', 'categories_pkey'],
   ['categories by name', 'categories', 'orderBy: { field: NAME }', 'categories_name_id_idx'],
@@ -335,7 +335,7 @@ describe('a page', () => {
   });
 });
 
-describe('a look-up', () => {
+describe('reading by id', () => {
   it.each([
     ['category(id: "9") { name }', 'categories_pkey', 1],
     // With its category.
@@ -441,8 +441,8 @@ describe('a deletion', () => {
     ['a category', 'pets', 'category_id', 'pets_category_id'],
     ['a pet', 'orders', 'pet_id', 'orders_pet_id_id_idx'],
     ['a pet', 'inventory_items', 'pet_id', 'inventory_items_pkey'],
-  ])('of %s looks for its %s by an index', async (_what, table, column, index) => {
-    // As PostgreSQL itself asks (ri_triggers.c).
+  ])('of %s finds its %s by an index', async (_what, table, column, index) => {
+    // This is how PostgreSQL checks a foreign key (ri_triggers.c).
     const sql = `select 1 from only ${table} x where ${column} = $1 for key share of x`;
     for (const plan of await explain({ sql, parameters: ['77'], planning: 'once' })) {
       expect(plan.scanned).toEqual([]);
@@ -453,7 +453,7 @@ describe('a deletion', () => {
   it.each([
     ['pets', 95_000],
     ['categories', 15_000],
-  ])('from %s reads no other table from end to end', async (table, id) => {
+  ])('from %s scans no other table', async (table, id) => {
     const scans = async (): Promise<number> => {
       const { rows } = await client.query<{ scans: string }>(
         'select sum(seq_scan) as scans from pg_stat_xact_user_tables',

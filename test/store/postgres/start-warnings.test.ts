@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../../src/config/config.ts';
-import { forgetOldKeys } from '../../../src/database/idempotency.ts';
 import { migratePostgres, openPostgres } from '../../../src/database/postgres.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { dropDatabaseOn, runSql } from '../../support/postgres.ts';
+import { killPrograms, startProgram } from '../../support/program.ts';
 
 let database: Awaited<ReturnType<typeof copyOnPostgres>>;
 let name: string;
@@ -14,8 +14,9 @@ beforeEach(async () => {
   name = new URL(database.url).pathname.slice(1);
 });
 afterEach(() => database.drop());
+afterAll(killPrograms);
 
-/** Opens a database and gives the warnings of its start. */
+/** Opens a database and returns the warnings in the log. */
 async function warningsOf(url: string): Promise<unknown[]> {
   const warnings: unknown[] = [];
   const log = createLog('silent');
@@ -25,16 +26,16 @@ async function warningsOf(url: string): Promise<unknown[]> {
   return warnings;
 }
 
-it('an ordinary database is opened without a warning', async () => {
+it('logs no warning for a database with the usual settings', async () => {
   expect(await warningsOf(database.url)).toEqual([]);
 });
 
-it('warns of writes that a crash may lose', async () => {
+it('warns if synchronous_commit is off, as a crash may then lose writes', async () => {
   await runSql(database.url, `alter database ${name} set synchronous_commit to off`);
   expect(await warningsOf(database.url)).toEqual([expect.stringContaining('synchronous_commit')]);
 });
 
-it('warns of an LC_CTYPE by which a search tells É from é', async () => {
+it('warns of an LC_CTYPE without the lower case of É, as a search then misses names', async () => {
   const { username, password, host } = new URL(database.url);
   const server = `postgresql://${username}:${password}@${host}/postgres`;
   const plain = `c_${name}`;
@@ -45,7 +46,7 @@ it('warns of an LC_CTYPE by which a search tells É from é', async () => {
   await dropDatabaseOn(server, url);
 });
 
-/** A role that isn't a superuser, and what it opens the database as. */
+/** Creates a role that is no superuser, for as long as `work` takes. */
 async function withRole(work: (role: string, url: string) => Promise<void>): Promise<void> {
   const role = `role_${name}`;
   await runSql(
@@ -73,7 +74,7 @@ it('warns of row security that hides rows from its role', async () => {
   });
 });
 
-it('starts for no role without foreign keys that it may not switch on', async () => {
+it('does not start if foreign keys are off for its role, which may not enable them', async () => {
   await withRole(async (role, url) => {
     await runSql(database.url, `alter role ${role} set session_replication_role to replica`);
     const opened = openPostgres(url, readConfig({}), createLog('silent'));
@@ -82,17 +83,15 @@ it('starts for no role without foreign keys that it may not switch on', async ()
   });
 });
 
-it('forgets old idempotency keys without waiting for one that another gateway has', async () => {
-  const db = await openPostgres(database.url, readConfig({}), createLog('silent'));
-  await db.prisma.$executeRaw`
-    insert into idempotency_keys (key, request_hash, created_at)
-    select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`;
-  await db.transaction(async ({ prisma }) => {
-    await prisma.$queryRaw`select 1 from idempotency_keys where key = 'old 2' for update`;
-    await forgetOldKeys(db, 60_000);
-  });
-  expect(await runSql(database.url, 'select key from idempotency_keys')).toEqual([
-    { key: 'old 2' },
+it('warns once of migrations of a later release, although it has two workers', async () => {
+  await runSql(
+    database.url,
+    `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+     values ('x', 'x', '20991231000000_later', now())`,
+  );
+  const program = await startProgram({ DATABASE_URL: database.url, WORKERS: '2' });
+  await program.stop();
+  expect(program.entries.filter(({ level }) => level === 40).map(({ msg }) => msg)).toEqual([
+    'A later release of the gateway migrated the database: 20991231000000_later.',
   ]);
-  await db.close();
 });

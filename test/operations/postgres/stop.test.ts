@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { connectTo, endOf, REQUEST, requestLater } from '../../support/callers.ts';
+import { makeProgramStore, type ProgramStore } from '../../support/databases.ts';
+import { killPrograms, startProgram } from '../../support/program.ts';
+
+let store: ProgramStore;
+beforeAll(async () => {
+  store = await makeProgramStore();
+});
+afterAll(async () => {
+  await killPrograms();
+  await store.remove();
+});
+
+describe.each<[NodeJS.Signals, string, NodeJS.Signals[]]>([
+  ['SIGTERM', 'once', ['SIGTERM']],
+  // A terminal that closes may send it twice.
+  ['SIGHUP', 'twice', ['SIGHUP', 'SIGHUP']],
+])('%s, sent %s', (_signal, _times, signals) => {
+  it('stops several processes once each connected caller has its response', async () => {
+    const program = await startProgram({
+      ...store.environment,
+      SAMPLE_STORE: 'true',
+      WORKERS: '2',
+      STOP_TIMEOUT_MS: '60000',
+    });
+    const silent = connectTo(program);
+    const answered = connectTo(program);
+    answered.write(REQUEST);
+    await once(answered, 'data');
+    const timeOfEnd = async (socket: typeof silent): Promise<number> => {
+      await endOf(socket.resume());
+      return performance.now();
+    };
+    const idleEnds = [silent, answered].map(timeOfEnd);
+
+    const ends = Array.from({ length: 300 }, () => requestLater(program));
+    // By now the system has all connections; the gateway accepts them one by one.
+    await setImmediate();
+    for (const signal of signals) program.process.kill(signal);
+    expect(new Set(await Promise.all(ends))).toEqual(new Set(['HTTP/1.1 200 OK']));
+    expect(await endOf(connectTo(program))).toBe('ECONNREFUSED');
+    expect(await program.end).toBe(0);
+    expect(program.messages.filter((message) => message === 'Stopping.')).toHaveLength(1);
+    // The gateway waits about a second for a connection that sends nothing.
+    const [silentEnd = 0, answeredEnd = 0] = await Promise.all(idleEnds);
+    expect(silentEnd - answeredEnd).toBeGreaterThan(300);
+  });
+});
