@@ -11,13 +11,13 @@ import { type Dialect, gatewayDialect, plainDialect, postgraphileDialect } from 
 export interface Contender {
   readonly name: string;
   readonly dialect: Dialect;
-  /** The arguments of Node that start it. */
+  /** The arguments of Node.js that start it. */
   readonly program: readonly string[];
-  /** The oldest Node it runs on. */
+  /** The lowest major version of Node.js that it supports. */
   readonly leastNode?: number;
 }
 
-/** A contender that answers. */
+/** A contender that is running. */
 export interface Running {
   readonly url: string;
   readonly pid: number;
@@ -29,10 +29,10 @@ const START_TIMEOUT_MS = 30_000;
 export const GATEWAY: Contender = {
   name: 'gateway',
   dialect: gatewayDialect,
-  // As `npm start` starts it.
+  // The same command as `npm start`.
   program: npm.scripts.start.split(' ').slice(1),
 };
-/** What the others are measured by. */
+/** The baseline that the others are compared with. */
 export const FLOOR: Contender = {
   name: 'floor',
   dialect: plainDialect,
@@ -55,7 +55,7 @@ export const CONTENDERS: readonly Contender[] = [FLOOR, GATEWAY, ...PEERS];
 
 const versionOf = (node: string): string => execFileSync(node, ['--version']).toString().trim();
 
-/** Why a contender can't run here; null if it can. */
+/** Returns why a contender cannot run here, or null if it can. */
 export function obstacleTo({ name, leastNode = 0 }: Contender, node: string): string | null {
   const isPeer = PEERS.some((peer) => peer.name === name);
   if (isPeer && !existsSync('bench/peers/node_modules')) {
@@ -75,7 +75,7 @@ async function isUp(url: string): Promise<boolean> {
   }
 }
 
-/** Starts a contender in a process of its own, and waits until it answers. */
+/** Starts a contender in its own process, and waits until it responds. */
 export async function start(
   { name, program }: Contender,
   node: string,

@@ -1,12 +1,12 @@
-/** How a contender is asked for what the workloads want, and how its answer reads. */
+/** How to send the workloads to a contender, and how to read its responses. */
 export interface Dialect {
-  /** A document for each workload it can do; those of REST have none. */
+  /** The GraphQL documents by workload. REST workloads have none. */
   readonly documents: Readonly<Record<string, string>>;
-  /** Whether it answers the routes of REST. */
+  /** Whether it has the REST routes. */
   readonly rest: boolean;
   /** The cursor of the row with this id. */
   readonly cursor: (id: number, workload: string) => string;
-  /** Brings a value of its answer to the form it has in the gateway's. */
+  /** Converts a value of its response to the form of the gateway's. */
   readonly revive?: (key: string, value: unknown) => unknown;
 }
 
@@ -53,7 +53,7 @@ export const gatewayDialect: Dialect = {
   cursor: (id) => Buffer.from(JSON.stringify(['ID', String(id)])).toString('base64url'),
 };
 
-/** The gateway's documents where the id itself is the cursor. */
+/** The gateway's documents, with ids as cursors. */
 export const plainDialect: Dialect = { documents, rest: true, cursor: String };
 
 const ID = 'id: rowId name';
@@ -61,7 +61,7 @@ const ITS_PET = `${ID} status category: categoryByCategoryId { ${ID} }`;
 const ITS_ORDER = 'id: rowId quantity shipDate complete';
 const CONDITION = 'condition: { status: available, categoryId: $categoryId }';
 
-// What it writes into its cursors of rows in the order of their ids.
+// PostGraphile puts these into its cursors of lists that are ordered by id.
 const ORDER_OF_PETS = '20a0206b15';
 const ORDER_OF_ORDERS = '174cba311d';
 

@@ -1,5 +1,5 @@
-// The least that can be done over the same tables: Node's own server and one prepared statement a
-// request, the JSON written by PostgreSQL. It takes the name of an operation for the operation.
+// The baseline: the least work that can serve these tables. It is node:http with one prepared statement
+// for each request, and PostgreSQL writes the JSON. It reads only the name of an operation, no GraphQL.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 
@@ -8,7 +8,7 @@ import { Pool } from 'pg';
 const { DATABASE_URL, PORT } = process.env;
 const pool = new Pool({ connectionString: DATABASE_URL, max: 10 });
 
-// The JSON stays text.
+// Does not parse the JSON.
 const types = { getTypeParser: () => String };
 
 const DATE = `to_char(ship_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
@@ -82,13 +82,13 @@ const STATEMENTS: Readonly<Record<string, string>> = {
     from o, taken p`,
   RestPet: `select json_build_object('id', id, 'name', name, 'categoryId', category_id, 'status', status)
     from pets where id = $1`,
-  // By hand twice as fast as with PostgreSQL's functions for JSON, and nothing here needs escapes.
+  // Twice as fast as PostgreSQL's JSON functions. No value here needs escaping.
   RestOrders: `select '[' || string_agg('{"id":' || id || ',"petId":' || pet_id || ',"quantity":' || quantity
       || ',"complete":' || complete || coalesce(',"shipDate":"' || ${DATE} || '"', '') || '}', ',') || ']'
     from (select * from orders where id > $2 order by id limit $1) o`,
 };
 
-/** Which statement answers a request, and the values of its parameters. */
+/** Returns the name of the statement for a request, and its parameters. */
 async function read(request: IncomingMessage): Promise<[name: string, values: unknown[]]> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname === '/store/orders') {

@@ -16,11 +16,11 @@ import { compareTables, costTable, growthTables, memoryTable } from './tables.ts
 import { WORKLOADS } from './workloads.ts';
 
 const SETTINGS = [
-  // The disk is no part of what is compared.
+  // The disk is not part of the comparison.
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
-  // Nothing happens but what a request asks for, and in processes that last, so that their CPU counts.
+  // No background work, and no short-lived processes, whose CPU time would be missed.
   'autovacuum=off',
   'jit=off',
   'max_parallel_workers_per_gather=0',
@@ -34,11 +34,11 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '3' },
-    /** How long each workload is measured in a round, about. */
+    /** The approximate time for each workload in a round. */
     seconds: { type: 'string', default: '3' },
-    /** Names of contenders, workloads or both, with commas between; all by default. */
+    /** Names of contenders or workloads, separated by commas; all by default. */
     only: { type: 'string', default: '' },
-    /** The Node that runs the contenders. */
+    /** The Node.js program that runs the contenders. */
     node: { type: 'string', default: process.execPath },
   },
 });
@@ -49,7 +49,7 @@ const known = new Set([...CONTENDERS, ...WORKLOADS].map(({ name }) => name));
 const unknown = only.filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`Not one of ${[...known].join(', ')}: ${unknown.join()}`);
 
-/** Those that `only` names, or all of them if it names none. */
+/** Returns the things that `only` names, or all of them if it names none. */
 function choose<Thing extends { readonly name: string }>(
   things: readonly Thing[],
 ): readonly Thing[] {
@@ -74,7 +74,7 @@ const contenders = (grows ? [GATEWAY] : choose(CONTENDERS)).filter((contender) =
   return !obstacle;
 });
 
-/** Makes a database with the gateway's own tables, fills it, and lets each contender have it. */
+/** Creates a database with the gateway's tables, fills it, and returns an entry for each contender. */
 async function prepare(server: TestServer, pets: number): Promise<Entry[]> {
   const databaseUrl = await createDatabaseOn(server.url);
   const env = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' };
@@ -87,7 +87,7 @@ async function prepare(server: TestServer, pets: number): Promise<Entry[]> {
   });
 }
 
-/** What was measured, and on what. */
+/** Writes the results, with the versions and the machine that they were measured on. */
 async function report(server: TestServer, results: Results): Promise<string> {
   const [database] = await runSql(server.url, 'show server_version');
   const version = execFileSync(node, ['--version']).toString().trim();
@@ -108,5 +108,5 @@ try {
 } finally {
   await server.stop();
 }
-// pidusage keeps a timer.
+// A timer of pidusage would keep the process alive.
 process.exit();

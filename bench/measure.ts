@@ -9,21 +9,21 @@ import type { Dialect } from './dialects.ts';
 import type { Store } from './store.ts';
 import type { Workload } from './workloads.ts';
 
-/** What one contender took for one workload. */
+/** The measurements of one contender with one workload. */
 export interface Sample {
   readonly perSecond: number;
-  /** Latencies at 32 connections, and at one. */
+  /** Latencies with 32 connections, and with one (`aloneMs`). */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly aloneMs: number;
-  /** CPU a request, of the contender's process and of all of PostgreSQL's. */
+  /** CPU time for each request, of the contender and of all processes of PostgreSQL. */
   readonly cpuMs: number;
   readonly databaseCpuMs: number;
-  /** What the process holds after it. */
+  /** The memory of the contender after the workload. */
   readonly memoryMib: number;
 }
 
-/** Who is asked what, over which store. */
+/** A contender, a workload and a store. */
 export interface Course {
   readonly name: string;
   readonly dialect: Dialect;
@@ -56,8 +56,8 @@ const requestsOf = (course: Course, count: number) =>
   Array.from({ length: count }, (_, index) => toRequest(course, index));
 
 /**
- * Asks a few times and compares.
- * @throws Error that says where an answer differs
+ * Sends a few requests and compares the responses with the expected ones.
+ * @throws Error if a response is wrong
  */
 export async function check({ url }: Running, course: Course): Promise<void> {
   for (const { path, answer, ...request } of requestsOf(course, CHECKED)) {
@@ -78,7 +78,7 @@ export async function check({ url }: Running, course: Course): Promise<void> {
 const percentile = (sorted: readonly number[], part: number): number =>
   sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN;
 
-/** Loads a server with an amount of requests, all of which it answers; latencies in order. */
+/** Sends `amount` requests; returns the sorted latencies. Each request must succeed. */
 async function load(
   url: string,
   course: Course,
@@ -95,7 +95,7 @@ async function load(
     connections,
     amount,
     sampleInt: 50,
-    // Each connection has requests of its own: no two ask for the same at the same time.
+    // Each connection has its own requests: no two send the same request at the same time.
     setupClient: (client) => {
       const own = clients++;
       client.setRequests(requests.filter((_, index) => index % connections === own));
@@ -112,13 +112,13 @@ async function load(
   return { perSecond, timesMs: timesMs.toSorted((a, b) => a - b) };
 }
 
-/** The CPU that each process took so far. */
+/** The CPU time of each process since its start, in milliseconds. */
 async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
   const usage = await pidusage([...pids]);
   return new Map(Object.entries(usage).map(([pid, { ctime }]) => [Number(pid), ctime]));
 }
 
-/** PostgreSQL's processes: the first one and all that it started. */
+/** The ids of the processes of PostgreSQL: its first process and all that it started. */
 async function databaseProcesses(url: string): Promise<number[]> {
   const rows = await runSql(
     url,
@@ -134,7 +134,7 @@ async function cpuSince(before: ReadonlyMap<number, number>, pids: number[]): Pr
 }
 
 /**
- * Measures for about some seconds at 32 connections, after warming up and a while at one.
+ * Measures for about `seconds` with 32 connections, after a warm-up and a short run with one.
  * @throws Error if any response is wrong
  */
 export async function measure(running: Running, course: Course, seconds: number): Promise<Sample> {

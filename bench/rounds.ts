@@ -1,10 +1,10 @@
+import { runSql } from '../test/support/postgres.ts';
 import { type Contender, start } from './contenders.ts';
 import { canDo, check, type Course, measure, type Sample } from './measure.ts';
 import type { Store } from './store.ts';
 import type { Workload } from './workloads.ts';
-import { runSql } from '../test/support/postgres.ts';
 
-/** A contender over a store: a row of the table, or a column. */
+/** A contender with a store: a row or a column of a table. */
 export interface Entry {
   readonly name: string;
   readonly contender: Contender;
@@ -15,12 +15,12 @@ export interface Entry {
 export interface Plan {
   readonly rounds: number;
   readonly seconds: number;
-  /** The program that runs the contenders. */
+  /** The Node.js program that runs the contenders. */
   readonly node: string;
   readonly workloads: readonly Workload[];
 }
 
-/** The medians of each entry, by workload. */
+/** The medians of each entry by workload. */
 export type Results = ReadonlyMap<Entry, ReadonlyMap<Workload, Sample>>;
 
 function medianOf(values: readonly number[]): number {
@@ -42,7 +42,7 @@ function medians(samples: readonly Sample[]): Sample {
   };
 }
 
-/** Checks one entry on every workload, then measures it. */
+/** Checks an entry with each workload, then measures it. */
 async function takeTurn(entry: Entry, plan: Plan): Promise<Map<Workload, Sample>> {
   const { contender, store, databaseUrl } = entry;
   const running = await start(contender, plan.node, databaseUrl);
@@ -68,7 +68,7 @@ async function takeTurn(entry: Entry, plan: Plan): Promise<Map<Workload, Sample>
   return samples;
 }
 
-/** Lets the entries take turns, in every other round from the last to the first. */
+/** Runs all entries in each round, in reverse order in every second round. */
 export async function runRounds(entries: readonly Entry[], plan: Plan): Promise<Results> {
   const taken = new Map<Entry, Map<Workload, Sample>[]>(entries.map((entry) => [entry, []]));
   for (let round = 0; round < plan.rounds; round++) {

@@ -1,9 +1,9 @@
-/** What an operation costs: test/statements.test.ts fails if it is more, or less, than is said here. */
+/** The SQL statements of an operation. test/store/statements.test.ts fails if the number differs. */
 export interface Cost {
   readonly operation: string;
-  /** A GraphQL document, `$first` being how many rows, or a path of REST. */
+  /** A GraphQL document, with the number of rows as `$first`, or a path of REST. */
   readonly request: string;
-  /** SQL statements, however many rows; BEGIN and COMMIT do not count. */
+  /** The number of SQL statements for any number of rows, without BEGIN and COMMIT. */
   readonly statements: number;
 }
 

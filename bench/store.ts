@@ -1,4 +1,4 @@
-/** One pet as GraphQL answers it. */
+/** A pet as GraphQL returns it. */
 interface Pet {
   readonly id: string;
   readonly name: string;
@@ -11,7 +11,7 @@ interface Category {
   readonly name: string;
 }
 
-/** One order as GraphQL answers it. */
+/** An order as GraphQL returns it. */
 interface Order {
   readonly id: string;
   readonly quantity: number;
@@ -25,10 +25,10 @@ const MOST_ORDERED = 200_000;
 const STATUSES = ['AVAILABLE', 'PENDING', 'SOLD'];
 const FIRST_DATE = '2026-01-01T00:00:00.123Z';
 
-/** A store made by arithmetic alone: here to know what it holds, in SQL to fill a database. */
+/** A store whose rows are computed from their ids: here for expected responses, in SQL as data. */
 export class Store {
   readonly pets: number;
-  /** How many of the pets, the first ones, have orders; each has as many. */
+  /** The number of pets with orders, which are the first pets. All have the same number of orders. */
   readonly ordered: number;
   readonly orders: number;
 
@@ -74,10 +74,10 @@ export class Store {
     };
   }
 
-  /** What fills an empty database; VACUUM has to come alone. */
+  /** The statements that fill an empty database. VACUUM must be a statement of its own. */
   get fillStatements(): string[] {
     return [
-      // To check each reference would take most of the time.
+      // Without checks of foreign keys, which would take most of the time.
       `set session_replication_role = replica;
       insert into categories (id, name)
         select i, 'Category ' || i from generate_series(1, ${CATEGORIES}) i;
@@ -97,7 +97,7 @@ export class Store {
     ];
   }
 
-  /** What undoes the orders placed since. */
+  /** The statements that undo the orders of a round. */
   get restoreStatements(): string[] {
     return [
       `delete from orders where id > ${this.orders};

@@ -4,7 +4,7 @@ import type { Results } from './rounds.ts';
 import type { Cost } from './statements.ts';
 import type { Workload } from './workloads.ts';
 
-/** Writes a table in Markdown; all columns but the first are figures. */
+/** Writes a table in Markdown. All columns but the first are numbers. */
 function toTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heads.map((head, column) =>
     Math.max(...[head, ...rows.map((row) => row[column] ?? '')].map(({ length }) => length)),
@@ -47,7 +47,7 @@ function toCells(sample: Sample, floor: Sample | undefined): string[] {
   ];
 }
 
-/** What each contender holds in memory at the end. */
+/** The table of the memory of each contender at the end. */
 export function memoryTable(results: Results): string {
   const rows = [...results].map(([{ name }, samples]) => {
     const memory = [...samples.values()].map(({ memoryMib }) => memoryMib);
@@ -76,7 +76,7 @@ const GROWING = [
   ['CPU of PostgreSQL, ms a request', 'databaseCpuMs'],
 ] as const;
 
-/** A table for each figure: what it is on the smallest store, and how many times that on the others. */
+/** One table for each figure: its value with the smallest store, and the factors of the larger ones. */
 export function growthTables(results: Results, workloads: readonly Workload[]): string {
   const [first, ...others] = results;
   return GROWING.map(([title, figure]) => {
@@ -90,7 +90,7 @@ export function growthTables(results: Results, workloads: readonly Workload[]): 
   }).join('');
 }
 
-/** How many statements each operation takes; the tests keep it true. */
+/** The table of the SQL statements of each operation, which the tests check. */
 export function costTable(costs: readonly Cost[]): string {
   const rows = costs.map(({ operation, statements }) => [operation, String(statements)]);
   return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;

@@ -1,12 +1,12 @@
 import { CATEGORIES, type Store } from './store.ts';
 
-/** What every contender is asked, again and again with other variables. */
+/** A request that is sent to all contenders many times, with different variables. */
 export interface Workload {
-  /** As the tables call it. */
+  /** Its name in the tables. */
   readonly title: string;
   /** The name of its GraphQL operation. */
   readonly name: string;
-  /** What is asked the `index`th time. */
+  /** Returns the request with this index. */
   readonly ask: (store: Store, index: number) => Question;
 }
 
@@ -14,16 +14,16 @@ export interface Workload {
 interface Question {
   readonly path?: string;
   readonly variables?: Readonly<Record<string, unknown>>;
-  /** The row after which the page starts; each contender has cursors of its own for it. */
+  /** The id of the row before the page. Each contender has its own cursor for it. */
   readonly after?: number;
-  /** The `data` of GraphQL or the body of REST, by the arithmetic of the store. */
+  /** The expected `data` of GraphQL or body of REST. */
   readonly answer: () => unknown;
 }
 
 /** Spreads the requests over the rows. */
 const spread = (index: number, rows: number): number => (index * 7919) % rows;
 
-/** The first rows, from this id on, that `row` does not leave out. */
+/** Returns the first rows from this id on for which `row` is not undefined. */
 function take<Row>(count: number, from: number, row: (id: number) => Row | undefined): Row[] {
   const rows: Row[] = [];
   for (let id = from; rows.length < count; id++) {
@@ -33,13 +33,13 @@ function take<Row>(count: number, from: number, row: (id: number) => Row | undef
   return rows;
 }
 
-/** Gives a pet that is available and of this category. */
+/** Returns the pet if it is available and in this category. */
 const inCategory = (store: Store, categoryId: string) => (id: number) => {
   const { status, category } = store.pet(id);
   return status === 'AVAILABLE' && category.id === categoryId ? store.namedPet(id) : undefined;
 };
 
-/** Asks for 20 available pets of a category, and for how many there are. */
+/** A request for 20 available pets of a category and, if `counted`, for their total number. */
 const askFiltered =
   (counted: boolean) =>
   (store: Store, index: number): Question => {
@@ -113,7 +113,7 @@ export const WORKLOADS: readonly Workload[] = [
       const after = 1 + spread(index, store.ordered - 100);
       const nodes = () => {
         const pets = new Map(take(50, after + 1, (id) => [id, [] as object[]] as const));
-        // Each run of as many orders as pets are ordered has one of every pet.
+        // In each sequence of `store.ordered` orders, every pet has one.
         for (let id = 1; id <= 3 * store.ordered; id++) {
           pets.get(store.petOf(id))?.push(store.order(id));
         }
@@ -164,7 +164,7 @@ export const WORKLOADS: readonly Workload[] = [
       return { path: `/store/orders?limit=1000&after=${after}`, answer };
     },
   },
-  // The last, so that the others find the store as it was.
+  // Last, because it changes the store.
   {
     title: 'place an order',
     name: 'PlaceOrder',

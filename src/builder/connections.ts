@@ -2,57 +2,67 @@ import pLimit, { type LimitFunction } from 'p-limit';
 
 import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
-import type { Page } from '../database/pages.ts';
 import type { Pages, PagesByParent } from '../database/loaders.ts';
+import type { Page } from '../database/pages.ts';
 import { builder } from './builder.ts';
 
+builder.globalConnectionField('totalCount', (t) =>
+  t.int({
+    description:
+      'The number of rows in the whole list. They are counted only if this field is selected.',
+    extensions: { directives: { cost: { weight: '50' } }, readsEveryRow: true },
+    resolve: ({ totalCount }) => totalCount(),
+  }),
+);
+
 const SortDirection = builder.enumType('SortDirection', {
-  description: 'Which end of the list comes first.',
+  description: 'The direction of the order.',
   values: {
-    ASC: { description: 'Smallest first.' },
-    DESC: { description: 'Largest first.' },
+    ASC: { description: 'The smallest value comes first.' },
+    DESC: { description: 'The largest value comes first.' },
   },
 });
 
-/** Makes the input type `…Sort` of a list, from what it can be ordered by. */
+/** Creates the input type `…Sort` of a list from the fields that it can be ordered by. */
 export function sortInput<Field extends string>(
   name: string,
   fields: Record<Field, { description: string }>,
 ) {
   const FieldEnum = builder.enumType(`${name}SortField`, {
-    description: 'What the list can be ordered by.',
+    description: 'A field to order the list by.',
     values: fields,
   });
   return builder.inputType(`${name}Sort`, {
-    description: 'How to order the list; the id breaks ties.',
+    description: 'The order of the list. Rows with equal values are ordered by id.',
     fields: (t) => ({
-      field: t.field({ type: FieldEnum, required: true, description: 'What to order by.' }),
+      field: t.field({ type: FieldEnum, required: true, description: 'The field to order by.' }),
       direction: t.field({
         type: SortDirection,
         required: true,
         defaultValue: 'ASC',
-        description: 'Which end comes first.',
+        description: 'The direction of the order.',
       }),
     }),
   });
 }
 
-/** A page, and how many rows the whole list has if that is asked for. */
+/** A page. The rows of the whole list are counted only if `totalCount` is called. */
 type ListConnection<Row> = Promise<Page<Row> & { totalCount: () => Promise<number> }>;
 
-// Statements for lists and counts that one request may have running: others need connections too.
+// Statements for lists and counts that one request may run at a time, so that connections are left
+// for other requests.
 const MAX_STATEMENTS = 4;
 
 const limits = new WeakMap<CallContext, LimitFunction>();
 
-/** The limit of a request. */
+/** Returns the limit that all lists of a request share. */
 function limitOf(context: CallContext): LimitFunction {
   const limit = limits.get(context) ?? pLimit(MAX_STATEMENTS);
   limits.set(context, limit);
   return limit;
 }
 
-/** A page of a list. */
+/** Loads a page of a list. */
 export async function rootConnection<Row, Filter, Field extends string>(
   context: CallContext,
   { pages, counts }: Pages<Row, Filter, Field>,
@@ -63,7 +73,7 @@ export async function rootConnection<Row, Filter, Field extends string>(
   return { ...page, totalCount: () => counts.load(context.store, args.filter, limit) };
 }
 
-/** A page of the rows that belong to a parent. */
+/** Loads a page of the rows that belong to a parent. */
 export async function nestedConnection<Row, Filter, Field extends string>(
   context: CallContext,
   { pages, counts }: PagesByParent<Row, Filter, Field>,

@@ -10,42 +10,43 @@ import {
 
 const names = new GraphQLList(new GraphQLNonNull(GraphQLString));
 
-/** @cost of the GraphQL Cost Directives Specification (https://ibm.github.io/graphql-specs/cost-spec.html). */
+/** @cost of the GraphQL Cost Directives Specification: https://ibm.github.io/graphql-specs/cost-spec.html */
 export const cost = new GraphQLDirective({
   name: 'cost',
   description:
-    'What a field costs each time it may be answered: 1 where nothing is said, whatever its type. ' +
-    'An operation costs the sum of its fields, those of a list as often as the list may have rows. ' +
-    'An input field with a cost adds it to the field it is given to: 5 times as much for a text ' +
-    'with less than three letters or digits in a row, which no index finds. Input fields, and ' +
-    'totalCount, cost 20 times as much in a list of Query, which goes through the whole store.',
+    'The cost of a field; without this directive it is 1, whatever the type of the field. The cost ' +
+    'of an operation is the sum of its fields. A field inside a list counts once for each row that ' +
+    'the list may have. An input field with a cost adds it to the field that has the argument: 5 ' +
+    'times as much for a text without three letters or digits in a row, which no index can find. ' +
+    'In a list of Query, input fields and totalCount cost 20 times as much, because they search ' +
+    'the whole store.',
   locations: [DirectiveLocation.FIELD_DEFINITION, DirectiveLocation.INPUT_FIELD_DEFINITION],
-  args: { weight: { type: new GraphQLNonNull(GraphQLString), description: 'A number.' } },
+  args: { weight: { type: new GraphQLNonNull(GraphQLString), description: 'The cost, a number.' } },
 });
 
 /** @listSize of the same specification. */
 export const listSize = new GraphQLDirective({
   name: 'listSize',
-  description: 'How many rows a list may have.',
+  description: 'The maximum number of rows in a list.',
   locations: [DirectiveLocation.FIELD_DEFINITION],
   args: {
-    assumedSize: { type: GraphQLInt, description: 'As many where no argument says how many.' },
-    slicingArguments: { type: names, description: 'The arguments that say how many.' },
-    sizedFields: { type: names, description: 'The fields inside that have them: the lists.' },
+    assumedSize: { type: GraphQLInt, description: 'The number of rows if no argument sets it.' },
+    slicingArguments: { type: names, description: 'The arguments that set the number of rows.' },
+    sizedFields: { type: names, description: 'The fields of the connection that have these rows.' },
     requireOneSlicingArgument: {
       type: GraphQLBoolean,
       defaultValue: true,
-      description: 'Whether one of the arguments has to be there.',
+      description: 'Whether one of the arguments is required.',
     },
   },
 });
 
-/** What @cost says of a field or an input field. */
+/** The arguments of @cost. */
 interface Cost {
   readonly weight: string;
 }
 
-/** What @listSize says of a connection. */
+/** The arguments of @listSize. */
 export interface ListSize {
   readonly assumedSize: number;
   readonly slicingArguments: readonly string[];
@@ -60,7 +61,7 @@ declare module 'graphql' {
       readonly listSize?: ListSize;
       readonly requiresOptIn?: { readonly feature: string };
     };
-    /** Whether it goes through every row of its list. */
+    /** Whether it reads every row of its list. */
     readonly readsEveryRow?: boolean;
   }
 

@@ -21,29 +21,30 @@ import {
 import { builder } from './builder.ts';
 
 const ErrorCodeEnum = builder.enumType('ErrorCode', {
-  description: 'Every code an error can have, here, in `extensions.code` and in REST.',
+  description: 'All error codes, of `Error.code`, of `extensions.code` and of REST.',
   values: ERRORS,
 });
 
 const ErrorInterface = builder.interfaceRef<StoreError>('Error').implement({
-  description: 'What every error tells, whatever its type.',
+  description: 'The fields that all errors have.',
   fields: (t) => ({
-    code: t.expose('code', { type: ErrorCodeEnum, description: 'What went wrong, for programs.' }),
-    message: t.exposeString('message', { description: 'What went wrong, for people.' }),
+    code: t.expose('code', { type: ErrorCodeEnum, description: 'The error code, for programs.' }),
+    message: t.exposeString('message', { description: 'A description of the error, for people.' }),
     status: t.exposeInt('status', {
       description:
-        "The HTTP status REST answers with. Beside a pet's own status it needs an alias: httpStatus: status.",
+        'The HTTP status of the same error in REST. To select the status of a pet too, use an alias: ' +
+        'httpStatus: status.',
     }),
   }),
 });
 
 const IssueType = builder.objectRef<Issue>('InputIssue').implement({
-  description: 'One bad value.',
+  description: 'An invalid value.',
   fields: (t) => ({
     path: t.exposeStringList('path', {
-      description: 'Where it stands in the arguments: ["input", "name"].',
+      description: 'The path of the value in the arguments, such as ["input", "name"].',
     }),
-    message: t.exposeString('message', { description: 'What is wrong with it.' }),
+    message: t.exposeString('message', { description: 'Why the value is invalid.' }),
   }),
 });
 
@@ -79,7 +80,7 @@ for (const [type, code] of [
     fields: (t) => ({
       issues: t.field({
         type: [IssueType],
-        description: 'Each bad value.',
+        description: 'The invalid values.',
         resolve: ({ issues }) => [...issues],
       }),
     }),
@@ -100,7 +101,7 @@ builder.objectType(InsufficientStock, {
   description: ERRORS.INSUFFICIENT_STOCK.description,
   interfaces: [ErrorInterface],
   fields: (t) => ({
-    available: t.exposeInt('available', { description: 'The units that are in stock.' }),
+    available: t.exposeInt('available', { description: 'The number of units in stock.' }),
   }),
 });
 
@@ -109,7 +110,7 @@ builder.objectType(StaleInventory, {
   description: ERRORS.STALE_INVENTORY.description,
   interfaces: [ErrorInterface],
   fields: (t) => ({
-    available: t.exposeInt('available', { description: 'The units that are in stock.' }),
+    available: t.exposeInt('available', { description: 'The number of units in stock.' }),
     quantity: t.exposeInt('available', { description: 'The same as `available`.' }),
   }),
 });

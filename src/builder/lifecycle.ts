@@ -14,10 +14,10 @@ import {
 
 import { GRAPHQL_LIFECYCLES, type Lifecycle, toDay } from '../contract/lifecycle.ts';
 
-/** As the GraphQL working group's RFC on opt-in features has it. */
+/** The directive of the GraphQL working group's RFC on opt-in features. */
 export const requiresOptIn = new GraphQLDirective({
   name: 'requiresOptIn',
-  description: 'Experimental: it may change or go without notice.',
+  description: 'Experimental: it can change or be removed without notice.',
   isRepeatable: true,
   locations: [
     DirectiveLocation.FIELD_DEFINITION,
@@ -28,26 +28,26 @@ export const requiresOptIn = new GraphQLDirective({
   args: {
     feature: {
       type: new GraphQLNonNull(GraphQLString),
-      description: 'What callers opt in to.',
+      description: 'The name of the feature that callers opt in to.',
     },
   },
 });
 
-/** The reason that `@deprecated` gives; none for what is not deprecated. */
+/** Returns the reason for `@deprecated`; undefined if it is not deprecated. */
 function deprecationReason({ deprecatedSince, successor }: Lifecycle): string | undefined {
   if (!deprecatedSince) return undefined;
   const instead = successor ? `: use ${successor}.` : '.';
   return `Deprecated since ${toDay(deprecatedSince)}${instead}`;
 }
 
-interface Marked {
+interface FieldConfig {
   name: string;
   deprecationReason?: string | null | undefined;
   extensions?: Readonly<GraphQLFieldExtensions<unknown, object>> | null | undefined;
 }
 
-/** A field or an argument with what the registry says of its coordinate. */
-function mark<Config extends Marked>(config: Config, coordinate: string): Config {
+/** Adds the lifecycle of its coordinate to a field or an argument. */
+function addLifecycle<Config extends FieldConfig>(config: Config, coordinate: string): Config {
   const lifecycle = GRAPHQL_LIFECYCLES.get(coordinate);
   if (!lifecycle) return config;
   const directives = {
@@ -64,17 +64,17 @@ function mark<Config extends Marked>(config: Config, coordinate: string): Config
   };
 }
 
-/** Marks what the registry calls deprecated or experimental. */
+/** Adds the lifecycles of GRAPHQL_LIFECYCLES to fields and arguments, as directives. */
 class LifecyclePlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
-    return mark(field, `${field.parentType}.${field.name}`);
+    return addLifecycle(field, `${field.parentType}.${field.name}`);
   }
 
   override onInputFieldConfig(field: PothosInputFieldConfig<Types>): PothosInputFieldConfig<Types> {
     const { parentType, parentField, name } = field;
-    return mark(
+    return addLifecycle(
       field,
       parentField ? `${parentType}.${parentField}(${name}:)` : `${parentType}.${name}`,
     );

@@ -10,7 +10,13 @@ import { z } from 'zod';
 import { StoreError } from '../contract/errors.ts';
 import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
-// A transaction of its own.
+/** The description of every argument `idempotencyKey`. */
+export const IDEMPOTENCY_KEY =
+  'A unique name for this write, 1 to 255 characters, such as a UUID. If the key was already used ' +
+  'with the same input, the mutation changes nothing and returns the first result as it was then. ' +
+  'A key is kept for a day unless the operator set another time. Errors are not kept.';
+
+// Each mutation has a transaction of its own.
 const COST = { weight: '100' };
 
 const Options = z.object({ authScopes: z.object({ scope: z.string() }) });
@@ -18,15 +24,15 @@ const Options = z.object({ authScopes: z.object({ scope: z.string() }) });
 const hasRequestLog = (context: object): context is { requestLog: RequestLog } =>
   'requestLog' in context;
 
-/** What all mutations have in common: a scope, which none may do without, a cost, and errors as data. */
+/** Gives each mutation a cost, and checks that it has a scope. */
 class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
     if (field.kind !== 'Mutation') return field;
     const { data } = Options.safeParse(field.pothosOptions);
-    if (!data) throw new PothosSchemaError(`Mutation.${field.name} needs a scope.`);
-    const need = `Needs the scope \`${data.authScopes.scope}\` where the gateway asks who calls.`;
+    if (!data) throw new PothosSchemaError(`Mutation.${field.name} has no scope.`);
+    const need = `Needs the scope \`${data.authScopes.scope}\` if the gateway requires tokens.`;
     return {
       ...field,
       description: `${field.description} ${need}`,
@@ -37,7 +43,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Takes note of the errors of mutations, before they become data. */
+  /** Adds the errors of mutations to the request log, before they become data. */
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { kind }: PothosOutputFieldConfig<Types>,

@@ -1,90 +1,84 @@
-/** What one code means: the HTTP status that goes with it, and when a caller meets it. */
+/** The HTTP status of an error code, and when the gateway returns it. */
 interface ErrorKind {
   readonly status: number;
   readonly description: string;
 }
 
-/** Every error a caller can get, in GraphQL and REST alike. */
+/** Every error code of GraphQL and REST. */
 export const ERRORS = {
   INVALID_ID: {
     status: 400,
-    description: 'An identifier is not the decimal digits of an int64 (0 to 9223372036854775807).',
+    description: 'An id is not an integer from 0 to 9223372036854775807 in decimal digits.',
   },
-  INVALID_INPUT: { status: 400, description: 'A value breaks a rule; the message says which.' },
+  INVALID_INPUT: { status: 400, description: 'A value is invalid. The message says why.' },
   INVALID_CURSOR: {
     status: 400,
-    description: 'A cursor is not one of a list with this order.',
+    description: 'The cursor does not belong to a list in this order.',
   },
-  BAD_REQUEST: { status: 400, description: 'The request itself is malformed.' },
-  GRAPHQL_PARSE_FAILED: { status: 400, description: 'The document is not GraphQL.' },
-  GRAPHQL_VALIDATION_FAILED: {
-    status: 400,
-    description: 'The document does not fit the schema.',
-  },
+  BAD_REQUEST: { status: 400, description: 'The request is malformed.' },
+  GRAPHQL_PARSE_FAILED: { status: 400, description: 'The document has a syntax error.' },
+  GRAPHQL_VALIDATION_FAILED: { status: 400, description: 'The document violates the schema.' },
   DOCUMENT_TOO_LARGE: {
     status: 400,
     description:
-      'The document is too long, too deep, or has more of something than is allowed; the message says what.',
+      'The document exceeds a limit, such as its length or its depth. The message names the limit.',
   },
-  QUERY_TOO_COSTLY: { status: 400, description: 'The operation costs more than is allowed.' },
-  ANSWER_TOO_LARGE: { status: 400, description: 'The answer would be larger than is allowed.' },
+  QUERY_TOO_COSTLY: { status: 400, description: 'The cost of the operation exceeds the limit.' },
+  ANSWER_TOO_LARGE: { status: 400, description: 'The response would be larger than the limit.' },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,
-    description: 'Only trusted documents run here: send the id of one.',
+    description: 'This gateway executes trusted documents only. Send the id of one.',
   },
-  PERSISTED_QUERY_NOT_SUPPORTED: { status: 400, description: 'Documents are not kept here.' },
-  UNAUTHENTICATED: { status: 401, description: 'There is no token, or it is not valid here.' },
-  FORBIDDEN: { status: 403, description: 'The caller may not do this.' },
-  PERSISTED_QUERY_NOT_FOUND: { status: 404, description: 'No document is known by this id.' },
-  NOT_FOUND: { status: 404, description: 'Nothing is served at this path.' },
-  CATEGORY_NOT_FOUND: { status: 404, description: 'There is no such category.' },
-  PET_NOT_FOUND: { status: 404, description: 'There is no such pet.' },
-  ORDER_NOT_FOUND: { status: 404, description: 'There is no such order.' },
-  METHOD_NOT_ALLOWED: { status: 405, description: 'The path does not answer this method.' },
-  NOT_ACCEPTABLE: { status: 406, description: 'No answer has a media type that is accepted.' },
+  PERSISTED_QUERY_NOT_SUPPORTED: { status: 400, description: 'This gateway stores no documents.' },
+  UNAUTHENTICATED: { status: 401, description: 'The token is missing or invalid.' },
+  FORBIDDEN: { status: 403, description: 'The caller is not allowed to do this.' },
+  PERSISTED_QUERY_NOT_FOUND: { status: 404, description: 'No persisted document has this id.' },
+  NOT_FOUND: { status: 404, description: 'No resource exists at this path.' },
+  CATEGORY_NOT_FOUND: { status: 404, description: 'The category does not exist.' },
+  PET_NOT_FOUND: { status: 404, description: 'The pet does not exist.' },
+  ORDER_NOT_FOUND: { status: 404, description: 'The order does not exist.' },
+  METHOD_NOT_ALLOWED: { status: 405, description: 'The path does not support this method.' },
+  NOT_ACCEPTABLE: { status: 406, description: 'No accepted media type is available.' },
   REQUEST_TIMEOUT: { status: 408, description: 'The request took too long to arrive.' },
-  CATEGORY_IN_USE: { status: 409, description: 'The category has pets.' },
-  PET_IN_USE: { status: 409, description: 'The pet has orders.' },
-  PET_NOT_AVAILABLE: { status: 409, description: 'The pet is not AVAILABLE.' },
-  INSUFFICIENT_STOCK: { status: 409, description: 'There are fewer units than asked for.' },
-  STOCK_LIMIT_EXCEEDED: {
-    status: 409,
-    description: 'The stock would pass 2147483647 units.',
-  },
-  STALE_INVENTORY: { status: 409, description: 'The stock is not the expected one.' },
+  CATEGORY_IN_USE: { status: 409, description: 'The category has pets, so it cannot be deleted.' },
+  PET_IN_USE: { status: 409, description: 'The pet has orders, so it cannot be deleted.' },
+  PET_NOT_AVAILABLE: { status: 409, description: 'The status of the pet is not AVAILABLE.' },
+  INSUFFICIENT_STOCK: { status: 409, description: 'The stock is lower than the ordered quantity.' },
+  STOCK_LIMIT_EXCEEDED: { status: 409, description: 'The stock would exceed 2147483647 units.' },
+  STALE_INVENTORY: { status: 409, description: 'The stock does not have the expected quantity.' },
   IDEMPOTENCY_CONFLICT: {
     status: 409,
-    description: 'The idempotency key was used for another operation or input.',
+    description: 'The idempotency key was already used for another operation or input.',
   },
   ORDER_COMPLETE: {
     status: 409,
-    description: 'The order is complete: it can be neither cancelled nor rescheduled.',
+    description: 'The order is complete, so it cannot be cancelled or rescheduled.',
   },
-  GONE: { status: 410, description: 'The operation ended at its sunset; its links say what now.' },
-  PAYLOAD_TOO_LARGE: { status: 413, description: 'The body is larger than the limit.' },
+  GONE: {
+    status: 410,
+    description: 'The operation ended on its sunset date. See its Link header.',
+  },
+  PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, description: 'The body has to be application/json.' },
-  MISDIRECTED_REQUEST: {
-    status: 421,
-    description: 'This gateway is for its own machine alone, as localhost.',
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    description: 'The request body must be application/json, without a Content-Encoding.',
   },
-  HEADERS_TOO_LARGE: { status: 431, description: 'The headers are larger than the limit.' },
-  INTERNAL_SERVER_ERROR: { status: 500, description: 'A bug: the log has the cause.' },
-  SERVICE_UNAVAILABLE: {
-    status: 503,
-    description: 'What the answer takes can not be had in time: try again.',
-  },
+  MISDIRECTED_REQUEST: { status: 421, description: 'The Host must be localhost or an IP address.' },
+  HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are larger than the limit.' },
+  INTERNAL_SERVER_ERROR: { status: 500, description: 'Unexpected error. The log has the cause.' },
+  SERVICE_UNAVAILABLE: { status: 503, description: 'The service is unavailable. Try again later.' },
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One bad value: where it stands in the arguments, and what is wrong with it. */
+/** An invalid value: its path in the arguments, and why it is invalid. */
 export interface Issue {
   readonly path: readonly string[];
   readonly message: string;
 }
 
-/** The only error made on purpose: its message is for the caller. Anything else thrown is a bug. */
+/** An error for the caller, with a message that is safe to return. Any other error is a bug. */
 export class StoreError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -95,18 +89,18 @@ export class StoreError extends Error {
     this.status = ERRORS[code].status;
   }
 
-  /** What else the head of an HTTP answer says that is nothing but this error. */
+  /** Headers of an HTTP response that consists of this error. */
   get headers(): Readonly<Record<string, string>> {
     return {};
   }
 
-  /** The specification's error object. */
+  /** Returns the error object of the specification. */
   toJSON(): { code: ErrorCode; message: string; status: number } {
     return { code: this.code, message: this.message, status: this.status };
   }
 }
 
-/** An error about values the caller gave. */
+/** An error about values in the request. */
 export class InputError extends StoreError {
   readonly issues: readonly Issue[];
 
@@ -134,16 +128,19 @@ export class InvalidCursor extends InputError {
   }
 }
 
-/** Nobody knows who calls; `problem` is what is wrong with the token, if there is one. */
+/** The token is missing or, if there is a `problem`, invalid. */
 export class Unauthenticated extends StoreError {
   readonly #problem: string | undefined;
 
   constructor(problem?: string) {
-    super('UNAUTHENTICATED', problem ?? 'A token is needed, as in Authorization: Bearer token.');
+    super(
+      'UNAUTHENTICATED',
+      problem ?? 'A token is required. Send the header Authorization: Bearer <token>.',
+    );
     this.#problem = problem;
   }
 
-  /** The challenge of RFC 6750 §3, without an error where there is no token. */
+  /** The challenge of RFC 6750 §3, which has no error if there is no token. */
   override get headers(): Readonly<Record<string, string>> {
     const challenge = this.#problem
       ? `Bearer error="invalid_token", error_description="${this.#problem}"`
@@ -192,7 +189,7 @@ export class CategoryInUse extends StoreError {
 
 export class PetInUse extends StoreError {
   constructor(id: bigint) {
-    super('PET_IN_USE', `Pet ${id} has orders: it can't be deleted.`);
+    super('PET_IN_USE', `Pet ${id} has orders, so it cannot be deleted.`);
   }
 }
 
@@ -215,14 +212,14 @@ export class StockLimitExceeded extends StoreError {
   constructor(orderId: bigint) {
     super(
       'STOCK_LIMIT_EXCEEDED',
-      `With the units of order ${orderId} given back, the stock would pass 2147483647.`,
+      `With the units of order ${orderId}, the stock would exceed 2147483647 units.`,
     );
   }
 }
 
 export class OrderComplete extends StoreError {
   constructor(id: bigint) {
-    super('ORDER_COMPLETE', `Order ${id} is complete: it can't be changed any more.`);
+    super('ORDER_COMPLETE', `Order ${id} is complete, so it cannot be changed.`);
   }
 }
 
@@ -230,7 +227,7 @@ export class StaleInventory extends StoreError {
   readonly available: number;
 
   constructor(petId: bigint, available: number) {
-    super('STALE_INVENTORY', `Pet ${petId} has ${available} units in stock by now.`);
+    super('STALE_INVENTORY', `Pet ${petId} now has ${available} units in stock.`);
     this.available = available;
   }
 }
@@ -239,7 +236,7 @@ export class IdempotencyConflict extends StoreError {
   constructor(key: string) {
     super(
       'IDEMPOTENCY_CONFLICT',
-      `The idempotency key "${key}" was used for another operation or input.`,
+      `The idempotency key "${key}" was already used for another operation or input.`,
     );
   }
 }

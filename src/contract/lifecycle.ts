@@ -1,23 +1,23 @@
-/** How far callers can rely on something: what is experimental or beta may still change. */
+/** An experimental or beta feature may still change. */
 export type Stability = 'experimental' | 'beta' | 'stable';
 
-/** Where an operation, a field or an argument is in its life. */
+/** The stability and the deprecation of an operation, a field or an argument. */
 export interface Lifecycle {
   readonly stability: Stability;
-  /** The day it became deprecated. */
+  /** The date of its deprecation. */
   readonly deprecatedSince?: Date;
-  /** What to use instead, as a schema coordinate. */
+  /** The schema coordinate of its replacement. */
   readonly successor?: string;
 }
 
-/** The life of a REST operation. */
+/** The lifecycle of a REST operation. */
 export interface RestLifecycle extends Lifecycle {
   readonly successor: string;
-  /** Whether the reference page lets people try it out. */
+  /** Whether the reference page has a try-out panel for it. */
   readonly tryItOut: boolean;
 }
 
-/** Every operation of REST. */
+/** The lifecycles of all REST operations. */
 export const REST_LIFECYCLES = {
   'GET /pets/{petId}': {
     stability: 'stable',
@@ -25,7 +25,7 @@ export const REST_LIFECYCLES = {
     successor: 'Query.pet',
     tryItOut: true,
   },
-  // Its pages are newer than the specification. One click would fetch every order there is.
+  // Paging is not in the specification, so it is beta. No try-out: one click would load every order.
   'GET /store/orders': {
     stability: 'beta',
     successor: 'Query.orders',
@@ -33,7 +33,7 @@ export const REST_LIFECYCLES = {
   },
 } as const satisfies Record<string, RestLifecycle>;
 
-/** What of GraphQL is not simply stable, by its schema coordinate. */
+/** The fields and arguments of GraphQL that are not stable or are deprecated, by coordinate. */
 export const GRAPHQL_LIFECYCLES: ReadonlyMap<string, Lifecycle> = new Map([
   ['Mutation.updateInventory(expectedQuantity:)', { stability: 'experimental' }],
   [
@@ -46,5 +46,5 @@ export const GRAPHQL_LIFECYCLES: ReadonlyMap<string, Lifecycle> = new Map([
   ],
 ]);
 
-/** A day as people and OpenAPI write it: 2027-12-31. */
+/** Formats the date as YYYY-MM-DD, in UTC. */
 export const toDay = (date: Date): string => date.toISOString().slice(0, 10);

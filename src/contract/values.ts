@@ -6,17 +6,17 @@ const MAX_QUANTITY = 2_147_483_647;
 const MAX_ID = 9_223_372_036_854_775_807n;
 
 const isInt64 = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;
-// PostgreSQL stores neither NUL nor half a surrogate pair.
+// PostgreSQL cannot store NUL or a lone surrogate.
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 const characters = (text: string): number => Array.from(text).length;
 
-// The `meta` of a value is what JSON Schema can say of it.
+// `meta` adds the keywords of JSON Schema that zod cannot derive.
 
-/** An identifier: the decimal digits of an int64 outside, a bigint inside. */
+/** Parses an id, the decimal digits of an int64, into a bigint. */
 export const Id = z
   .string()
   .refine(isInt64, {
-    error: 'has to be 1 to 19 digits, at most 9223372036854775807.',
+    error: 'must be 1 to 19 digits, at most 9223372036854775807.',
     params: { id: true },
   })
   .transform(BigInt)
@@ -24,64 +24,63 @@ export const Id = z
 
 /** Text of any length that the database can hold. */
 const Text = z
-  .string('has to be text.')
-  .refine(isStorable, 'holds a NUL or half a surrogate pair.');
+  .string('must be text.')
+  .refine(isStorable, 'must not contain NUL or a lone surrogate.');
 
-/** A part of a name, or a whole one: no name has more than 255 characters (code points). */
+/** A name or a part of one: at most 255 characters (code points). */
 export const NamePart = Text.refine(
   (part) => part.length <= 510 && characters(part) <= 255,
-  'can have at most 255 characters.',
+  'must have at most 255 characters.',
 );
 
-/** A name: 1 to 255 characters (code points), not only white space, kept exactly as given. */
+/** A name: 1 to 255 characters (code points), not only white space. It is stored unchanged. */
 export const Name = NamePart.refine(
   (name) => name.trim() !== '',
-  'has to hold more than white space.',
+  'must contain more than white space.',
 ).meta({ minLength: 1, maxLength: 255 });
 
 const Label = Text.refine(
   (label) => label !== '' && characters(label) <= 255,
-  'has to have 1 to 255 characters.',
+  'must have 1 to 255 characters.',
 );
 
-/** A caller's name for a write: 1 to 255 characters (code points). */
+/** The idempotency key of a write: 1 to 255 characters (code points). */
 export const IdempotencyKey = Label;
 
-/** An issuer's name for a caller, as long as OpenID Connect lets it be: 1 to 255 characters. */
+/** The `sub` of a token, as long as OpenID Connect allows: 1 to 255 characters. */
 export const Subject = Label;
 
 /** A description: at most 2,000 characters (code points). */
 export const Description = Text.refine(
   (description) => characters(description) <= 2000,
-  'can have at most 2000 characters.',
+  'must have at most 2000 characters.',
 ).meta({ maxLength: 2000 });
 
 const Quantity = z
-  .int('has to be a whole number.')
-  .max(MAX_QUANTITY, `can be at most ${MAX_QUANTITY}.`);
+  .int('must be a whole number.')
+  .max(MAX_QUANTITY, `must be at most ${MAX_QUANTITY}.`);
 
 /** Units in stock: 0 to 2147483647. */
-export const StockQuantity = Quantity.min(0, 'can not be negative.').meta({ format: 'int32' });
+export const StockQuantity = Quantity.min(0, 'must not be negative.').meta({ format: 'int32' });
 
 /** Units ordered: 1 to 2147483647. */
-export const OrderQuantity = Quantity.min(1, 'has to be at least 1.').meta({ format: 'int32' });
+export const OrderQuantity = Quantity.min(1, 'must be at least 1.').meta({ format: 'int32' });
 
 /** A point in time that RFC 3339 can write in UTC: years 1 to 9999. */
 export const Time = z
   .date()
-  .min(new Date('0001-01-01T00:00:00Z'), 'can not be before the year 1.')
-  .max(new Date('9999-12-31T23:59:59.999Z'), 'can not be after the year 9999.')
+  .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1.')
+  .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999.')
   .meta({ type: 'string', format: 'date-time' });
 
-/** A value as a caller gives it: not checked, and null where it was left out on purpose. */
+/** Input that is not validated yet: each field may also be null or undefined. */
 export type Unchecked<Schema extends z.ZodType> = {
   [Key in keyof z.input<Schema>]: z.input<Schema>[Key] | null | undefined;
 };
 
 /**
- * Turns a caller's value into one that keeps the rules.
- * @throws InvalidId where an identifier is malformed, InvalidInput for any other broken rule;
- * the path of each issue begins with `path`.
+ * Validates and converts a value of the caller. The path of each issue begins with `path`.
+ * @throws InvalidId if an id is malformed, InvalidInput if any other value is invalid
  */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,

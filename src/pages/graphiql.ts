@@ -1,40 +1,37 @@
 import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
-import { EXAMPLES } from './examples.ts';
-import { ownFile, textAsset } from './files.ts';
+import { ownFile, readExamples, textAsset } from './files.ts';
 import { renderHtml } from './page.ts';
 
-// Its editor sets styles as it goes, and its fonts are in its style sheet.
+// The editor of GraphiQL sets inline styles, and its style sheet contains its fonts.
 const POLICY = {
   'style-src': "'self' 'unsafe-inline'",
   'worker-src': "'self'",
   'font-src': 'data:',
 };
 
-const OPTIONS = {
-  title: 'Pet store',
-  defaultTabs: EXAMPLES.map((query) => ({ query })),
-};
-
 /**
- * The page of GraphiQL. What is large comes from other paths: browsers drop what they keep of a path
- * that is posted to (RFC 9111 §4.4), and GraphiQL posts to its own.
+ * The page of GraphiQL, with one tab for each example. Large files have paths of their own: a POST to
+ * a path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its own path.
  */
-export const renderGraphiql = (): Asset =>
-  renderHtml({
+export async function renderGraphiql(): Promise<Asset> {
+  const examples = await readExamples();
+  const options = { title: 'Pet store', defaultTabs: examples.map((query) => ({ query })) };
+  return renderHtml({
     title: 'GraphiQL · Pet store',
     policy: POLICY,
     styles: ['/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
     scripts: ['/assets/graphiql/graphiql.js', '/assets/graphiql-page.js'],
     body: `<noscript>GraphiQL needs JavaScript.</noscript>
 <div id="root"></div>
-<script type="application/json" id="options">${JSON.stringify(OPTIONS).replaceAll('<', '\\u003c')}</script>`,
+<script type="application/json" id="options">${JSON.stringify(options).replaceAll('<', '\\u003c')}</script>`,
   });
+}
 
-// Imported when first asked for: it is 9 MB.
+// Imported on the first request: it is 9 MB.
 const load = () => import('@graphql-yoga/render-graphiql/graphiql');
 
-/** The files of GraphiQL, and of the workers of its editor by their names in Monaco. */
+/** Creates the routes of GraphiQL's files. Monaco, its editor, sets the names of the workers. */
 export const createGraphiqlFiles = (): Route[] => [
   {
     path: '/assets/graphiql/graphiql.css',

@@ -1,22 +1,21 @@
 import type { Asset } from '../http/static-asset.ts';
 import { renderPage, type VisiblePages } from './page.ts';
 
-const GRAPHIQL =
-  '<li><a href="/graphql">GraphiQL</a> Explore the store, with examples that run.</li>';
+const GRAPHIQL = '<li><a href="/graphql">GraphiQL</a> Explore the store with example queries.</li>';
 const SCHEMA =
-  '<li><a href="/schema.graphql">GraphQL schema</a> All of it, with a description of everything.</li>';
+  '<li><a href="/schema.graphql">GraphQL schema</a> The whole schema, with descriptions.</li>';
 
-/** What greets who opens the server's root. */
-export const renderHome = (shown: VisiblePages): Asset =>
-  renderPage(shown, {
+/** The start page. */
+export const renderHome = (visible: VisiblePages): Asset =>
+  renderPage(visible, {
     title: 'Pet store',
     main: `<h1>Pet store</h1>
 <p>A GraphQL gateway over the pet store: categories, pets, stock and orders.</p>
 <ul class="doors">
-${shown.graphiql ? GRAPHIQL : ''}
+${visible.graphiql ? GRAPHIQL : ''}
 <li><a href="/docs">REST reference</a> The two routes of the old API, as OpenAPI
 (<a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>).</li>
-<li><a href="/docs/moving">Moving to GraphQL</a> Each REST route beside the query that replaces it.</li>
-${shown.introspection ? SCHEMA : ''}
+<li><a href="/docs/moving">Moving to GraphQL</a> Each REST route and the query that replaces it.</li>
+${visible.introspection ? SCHEMA : ''}
 </ul>`,
   });

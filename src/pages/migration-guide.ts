@@ -15,7 +15,7 @@ function status(operation: RestOperation, sunset: SunsetConfig): string {
   return lifecycleOf(operation).deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 
-/** A link that opens GraphiQL on a query, where it is shown. */
+/** A link that opens a query in GraphiQL; empty if GraphiQL is off. */
 function linkToGraphiql(query: string, { graphiql }: VisiblePages): string {
   const url = `/graphql?query=${encodeURIComponent(query)}`;
   return graphiql ? `<p><a href="${escapeHtml(url)}">Run it in GraphiQL</a></p>` : '';
@@ -27,7 +27,7 @@ function guide(operation: RestOperation, config: SunsetConfig & VisiblePages): s
   const body = JSON.stringify({ query: migration.query.replaceAll(/\s+/g, ' ').trim() });
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escapeHtml(name)}</h2>
-<p>${status(operation, config)} <code>${escapeHtml(successor)}</code> does the same, and more.</p>
+<p>${status(operation, config)} <code>${escapeHtml(successor)}</code> returns the same data.</p>
 <div class="sides">
 <figure><figcaption>REST</figcaption>
 <pre tabindex="0">GET ${escapeHtml(migration.request)}</pre>
@@ -40,17 +40,16 @@ ${escapeHtml(body)}</pre>
 <pre tabindex="0" class="query">${escapeHtml(migration.query)}</pre>
 ${linkToGraphiql(migration.query, config)}</figure>
 </div>
-<p>What differs:</p>
+<p>Differences:</p>
 <ul>${migration.differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
 </section>`;
 }
 
-/** How to move from each REST route to GraphQL, the two requests side by side. */
+/** The migration guide: for each REST route, the request and its GraphQL query side by side. */
 export const renderMigrationGuide = (config: SunsetConfig & VisiblePages): Asset =>
   renderPage(config, {
     title: 'Moving to GraphQL · Pet store',
     main: `<h1>Moving to GraphQL</h1>
-<p>GraphQL answers all that the REST routes do, from the same data: the identifiers are the same.
-Every error has the same codes.</p>
+<p>GraphQL returns the same data as the REST routes, with the same ids and the same error codes.</p>
 ${OPERATIONS.map((operation) => guide(operation, config)).join('\n')}`,
   });

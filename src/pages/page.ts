@@ -1,23 +1,23 @@
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 
-/** What is shown to people of what can be hidden from them. */
+/** The pages that the operator can hide. */
 export type VisiblePages = Pick<Config, 'graphiql' | 'introspection'>;
 
-const LINKS: readonly (readonly [url: string, text: string, shownBy?: keyof VisiblePages])[] = [
+const LINKS: readonly (readonly [url: string, text: string, option?: keyof VisiblePages])[] = [
   ['/graphql', 'GraphiQL', 'graphiql'],
   ['/docs', 'REST reference'],
   ['/docs/moving', 'Moving to GraphQL'],
   ['/schema.graphql', 'GraphQL schema', 'introspection'],
 ];
 
-/** The links to all pages that are shown. */
-const renderLinks = (shown: VisiblePages): string =>
-  LINKS.filter(([, , shownBy]) => !shownBy || shown[shownBy])
+/** The links to all visible pages. */
+const renderLinks = (visible: VisiblePages): string =>
+  LINKS.filter(([, , option]) => !option || visible[option])
     .map(([url, text]) => `<a href="${url}">${text}</a>`)
     .join('\n');
 
-// Nothing but what this server sends, and no script in a page itself.
+// Only resources of this server, and no inline scripts.
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -34,11 +34,11 @@ interface HtmlDocument {
   readonly body: string;
   readonly styles: readonly string[];
   readonly scripts: readonly string[];
-  /** What the page needs beyond POLICY. */
+  /** Directives that replace those of POLICY. */
   readonly policy?: Readonly<Record<string, string>>;
 }
 
-/** An HTML document, with a Content-Security-Policy that lets it have what it needs and no more. */
+/** Renders an HTML document with a Content-Security-Policy. */
 export const renderHtml = ({ title, body, styles, scripts, policy }: HtmlDocument): Asset => ({
   type: 'text/html; charset=utf-8',
   headers: {
@@ -46,7 +46,7 @@ export const renderHtml = ({ title, body, styles, scripts, policy }: HtmlDocumen
       .map(([directive, sources]) => `${directive} ${sources}`)
       .join('; '),
     'Cross-Origin-Opener-Policy': 'same-origin',
-    // For browsers that don't know frame-ancestors.
+    // For browsers that do not support frame-ancestors.
     'X-Frame-Options': 'DENY',
     'Referrer-Policy': 'no-referrer',
   },
@@ -69,15 +69,15 @@ ${scripts.map((url) => `<script src="${url}"></script>`).join('\n')}
 
 interface HtmlPage {
   readonly title: string;
-  /** What stands in `main`, as HTML. */
+  /** The content of `main`, as HTML. */
   readonly main: string;
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
 
-/** A page for people, with the links to all others. */
+/** Renders a page with the links to all other pages. */
 export const renderPage = (
-  shown: VisiblePages,
+  visible: VisiblePages,
   { title, main, styles = [], scripts = [] }: HtmlPage,
 ): Asset =>
   renderHtml({
@@ -86,7 +86,7 @@ export const renderPage = (
     scripts,
     body: `<header>
 <a class="name" href="/">Pet store</a>
-<nav aria-label="Pages">${renderLinks(shown)}</nav>
+<nav aria-label="Pages">${renderLinks(visible)}</nav>
 </header>
 <main>
 ${main}

@@ -1,6 +1,6 @@
+import type { Config } from '../config/config.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
-import type { Config } from '../config/config.ts';
 import { ownFile, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';
@@ -12,7 +12,7 @@ const createSchemaRoute = (printSchema: () => string): Route => ({
   get: serveAsset(() => ({ type: 'text/plain; charset=utf-8', content: printSchema() })),
 });
 
-/** What people see in a browser; GraphiQL's own page is at /graphql. */
+/** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
 export const createPages = (config: Config, printSchema: () => string): Route[] => [
   { path: '/', get: serveAsset(() => renderHome(config)) },
   { path: '/docs', get: serveAsset(() => renderReference(config)) },

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 
+import { type Stability, toDay } from '../contract/lifecycle.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
-import { type Stability, toDay } from '../contract/lifecycle.ts';
 import {
   guideOf,
   lifecycleOf,
@@ -14,21 +14,21 @@ import {
   type OpenApiConfig,
 } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { toComponents, toResponses } from './responses.ts';
+import { toResponses } from './responses.ts';
 import { SCHEMAS, toJsonSchema } from './schemas.ts';
 
-// The words of oasdiff and of Scalar; GitBook's own are those of the registry.
+// The terms of oasdiff and Scalar. GitBook's terms are those of the contract.
 const OASDIFF = { experimental: 'alpha', beta: 'beta', stable: 'stable' } as const;
 const SCALAR = { experimental: 'experimental', beta: 'experimental', stable: 'stable' } as const;
 
 const stabilityMarkers = (stability: Stability, deprecated: boolean): object => ({
-  // GitBook has no badge for what is stable.
+  // GitBook has no badge for a stable operation.
   ...(stability !== 'stable' && { 'x-stability': stability }),
   'x-stability-level': OASDIFF[stability],
   'x-scalar-stability': deprecated ? 'deprecated' : SCALAR[stability],
 });
 
-/** Where an operation is in its life, in the words of GitBook, oasdiff, Scalar and ReadMe. */
+/** The lifecycle of an operation, in the extensions of GitBook, oasdiff, Scalar and ReadMe. */
 function markers(operation: RestOperation, { sunset }: SunsetConfig): object {
   const { stability, deprecatedSince, tryItOut } = lifecycleOf(operation);
   return {
@@ -49,12 +49,12 @@ const toParameters = (place: 'path' | 'query', rules: z.ZodObject): object[] =>
     return { name, in: place, required: place === 'path', description, example, schema };
   });
 
-/** What an operation does, until when, and what GraphQL has instead: paragraphs of Markdown. */
+/** Describes an operation, its lifecycle and the query that replaces it, in Markdown. */
 const describe = (operation: RestOperation, sunset: SunsetConfig): string =>
   [
     operation.description,
     describeLifecycle(operation, sunset),
-    `GraphQL's \`${lifecycleOf(operation).successor}\` does the same, and more ([how to move](${guideOf(operation)})):`,
+    `\`${lifecycleOf(operation).successor}\` of GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
     `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
   ].join('\n\n');
 
@@ -62,10 +62,10 @@ const BEARER = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
-  description: 'A token with the scope `read`, unless reading is open.',
+  description: 'A token with the scope `read`.',
 };
 
-/** What a caller has to show for reading: nothing, if it likes, where that is open. */
+/** A token is required, or optional if reading is open. */
 const toSecurity = (readIsOpen: boolean): object[] => [...(readIsOpen ? [{}] : []), { bearer: [] }];
 
 function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
@@ -86,25 +86,25 @@ function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
 }
 
 const VERSION = '1.0.0';
-// A parser of YAML 1.1 would take a day that is not quoted for a date, not a string.
+// Quotes dates, which a parser of YAML 1.1 would not read as strings.
 const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
 
-/** The OpenAPI document of all operations. */
+/** Creates the OpenAPI document of all operations. */
 export const createOpenApi = (config: OpenApiConfig): object => ({
   openapi: '3.0.3',
   info: {
     title: 'Pet store',
     version: VERSION,
     description:
-      'The REST routes of the pet store gateway. GraphQL, at /graphql, has all the rest.',
-    contact: { name: 'Whoever runs this gateway', url: '/' },
+      'The REST routes of the pet store gateway. GraphQL at /graphql has all other operations.',
+    contact: { name: 'The operator of this gateway', url: '/' },
     license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
   },
-  externalDocs: { description: 'This document as a page.', url: '/docs' },
+  externalDocs: { description: 'This document as a reference page.', url: '/docs' },
   servers: [{ url: '/' }],
   tags: [
     { name: 'Pets', description: 'The pets of the store.' },
-    { name: 'Store', description: 'What was ordered.' },
+    { name: 'Store', description: 'The orders of the store.' },
   ],
   security: [],
   paths: Object.fromEntries(
@@ -112,10 +112,9 @@ export const createOpenApi = (config: OpenApiConfig): object => ({
   ),
   components: {
     schemas: SCHEMAS,
-    ...toComponents(OPERATIONS, config),
     ...(config.auth && { securitySchemes: { bearer: BEARER } }),
   },
-  // The resources of the specification, of which GraphQL reads and writes what no path does.
+  // All resources of the specification, also those without a path, which only GraphQL has.
   'x-resources': Object.keys(SCHEMAS).map((name) => ({ $ref: `#/components/schemas/${name}` })),
 });
 

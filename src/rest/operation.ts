@@ -3,22 +3,14 @@ import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, StoreError } from '../contract/errors.ts';
-import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { SCHEMAS } from './schemas.ts';
 
-/** A header that an answer has, for OpenAPI. */
-export interface HeaderField {
-  readonly description: string;
-  readonly example: string;
-}
-
-export type HeaderFields = Readonly<Record<string, HeaderField>>;
-
-/** One operation of REST: what it takes, what it answers, and how. */
+/** An operation of REST: its route, its documentation, and its handler. */
 export interface RestOperation {
-  /** Its name in the registry: method and path. */
+  /** Its name in REST_LIFECYCLES: method and path. */
   readonly name: keyof typeof REST_LIFECYCLES;
   readonly id: string;
   readonly tag: 'Pets' | 'Store';
@@ -31,46 +23,46 @@ export interface RestOperation {
   readonly result: {
     readonly schema: keyof typeof SCHEMAS;
     readonly description: string;
-    /** One with an ETag answers 304 to who has what it would answer. */
-    readonly headers: HeaderFields;
+    /** An example of each header. With an ETag, the operation also responds with 304. */
+    readonly headers: Readonly<Record<string, string>>;
   };
-  /** What can go wrong besides what can with every operation. */
+  /** Its errors, besides those of every operation. */
   readonly errors: readonly ErrorCode[];
-  /** How to move to GraphQL: a request, the query that replaces it, and what differs. */
+  /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
   readonly migration: {
     readonly request: string;
     readonly query: string;
     readonly differences: readonly string[];
   };
   /** @throws StoreError */
-  readonly get: (context: Context, question: RouteRequest) => Promise<RouteResponse>;
+  readonly get: (context: Context, request: RouteRequest) => Promise<RouteResponse>;
 }
 
-/** When what is deprecated ends, and whether it does. */
+/** The sunset date of deprecated operations, and whether they stop working on it. */
 export type SunsetConfig = Pick<Config, 'sunset' | 'enforceSunset'>;
 
-/** What of the configuration the OpenAPI document tells. */
+/** The configuration that the OpenAPI document describes. */
 export type OpenApiConfig = SunsetConfig & Pick<Config, 'auth' | 'checksHost'>;
 
 export const pathOf = ({ name }: RestOperation): string => name.replace('GET ', '');
 
 export const lifecycleOf = ({ name }: RestOperation): RestLifecycle => REST_LIFECYCLES[name];
 
-/** Until when an operation works, in a sentence or two. */
+/** Describes the stability, the deprecation and the sunset of an operation. */
 export function describeLifecycle(
   operation: RestOperation,
   { sunset, enforceSunset }: SunsetConfig,
 ): string {
   const { deprecatedSince, stability } = lifecycleOf(operation);
-  if (!deprecatedSince) return `It is ${stability} and not deprecated.`;
+  if (!deprecatedSince) return `This operation is ${stability} and not deprecated.`;
   const end = enforceSunset ? 'It stops working' : 'It may stop working';
   return `Deprecated since ${toDay(deprecatedSince)}. ${end} on ${toDay(sunset)}.`;
 }
 
-/** Where people read what comes instead. */
+/** The place of the operation in the migration guide. */
 export const guideOf = ({ id }: RestOperation): string => `/docs/moving#${id}`;
 
-/** The headers of RFC 9745 §2 (Deprecation), RFC 8594 §3 (Sunset) and the links of both. */
+/** Returns the headers Deprecation (RFC 9745 §2) and Sunset (RFC 8594 §3), and their links. */
 export function lifecycleHead(operation: RestOperation, { sunset }: SunsetConfig): ResponseHead {
   const { deprecatedSince } = lifecycleOf(operation);
   const links = [
@@ -93,8 +85,8 @@ export function lifecycleHead(operation: RestOperation, { sunset }: SunsetConfig
 }
 
 /**
- * The route of an operation, which tells its life on every answer and ends at its sunset; its calls
- * are counted whatever they are answered, once the caller may make them.
+ * Creates the route of an operation. Every response has the lifecycle headers. After its sunset date,
+ * if that is enforced, a deprecated operation returns GONE. All authorized calls are counted.
  */
 export function toRoute(
   operation: RestOperation,
@@ -106,10 +98,10 @@ export function toRoute(
   return {
     path: pathOf(operation),
     head: lifecycleHead(operation, sunset),
-    get: async (question) => {
-      countCalls([operation.name], question.headers);
+    get: async (request) => {
+      countCalls([operation.name], request.headers);
       if (ends && Date.now() >= sunset.sunset.getTime()) throw new StoreError('GONE');
-      return operation.get(context, question);
+      return operation.get(context, request);
     },
   };
 }

@@ -2,5 +2,5 @@ import type { RestOperation } from './operation.ts';
 import { listOrders } from './orders.ts';
 import { getPet } from './pets.ts';
 
-/** Every operation of REST. */
+/** All operations of REST. */
 export const OPERATIONS: readonly RestOperation[] = [getPet, listOrders];

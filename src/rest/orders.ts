@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 import type { Context } from '../context.ts';
-import type { Database } from '../database/database.ts';
 import { InvalidInput } from '../contract/errors.ts';
+import { Id, parse } from '../contract/values.ts';
+import type { Database } from '../database/database.ts';
 import type { RouteResponse, RouteRequest } from '../http/route.ts';
 import { type OrdersAsJson, ordersAsJson } from '../store/order/orders.ts';
-import { Id, parse } from '../contract/values.ts';
 import type { RestOperation } from './operation.ts';
 
 const MAX_PAGE = 1000;
-const LIMIT_RULE = `has to be 1 to ${MAX_PAGE}.`;
+const LIMIT_RULE = `must be 1 to ${MAX_PAGE}.`;
 
 const Query = z.object({
   limit: z
@@ -19,16 +19,17 @@ const Query = z.object({
     .pipe(z.int32().min(1, LIMIT_RULE).max(MAX_PAGE, LIMIT_RULE))
     .optional()
     .meta({
-      description: `How many orders, ${MAX_PAGE} where only \`after\` is given.`,
+      description: `The maximum number of orders; ${MAX_PAGE} if only \`after\` is set.`,
       example: 100,
     }),
   after: Id.optional().meta({
-    description: 'Only orders with a larger id: that of the last one seen.',
+    description:
+      'Only orders with an id greater than this: the id of the last order of the previous page.',
     example: 3,
   }),
 });
 
-/** All orders as one JSON array, a page in memory at a time. */
+/** Yields all orders as one JSON array, with one page in memory at a time. */
 async function* writeOrders(db: Database, first: OrdersAsJson): AsyncGenerator<string> {
   let page = first;
   yield page.json.slice(0, -1);
@@ -39,13 +40,13 @@ async function* writeOrders(db: Database, first: OrdersAsJson): AsyncGenerator<s
   yield ']';
 }
 
-async function answerOrders(
+async function respondWithOrders(
   { store: { db } }: Context,
   { query }: RouteRequest,
 ): Promise<RouteResponse> {
   for (const name of Object.keys(Query.shape)) {
     if (query.getAll(name).length > 1) {
-      throw new InvalidInput([{ path: [name], message: 'can be given once.' }]);
+      throw new InvalidInput([{ path: [name], message: 'must be set only once.' }]);
     }
   }
   if (!query.has('limit') && !query.has('after')) {
@@ -62,9 +63,9 @@ export const listOrders: RestOperation = {
   name: 'GET /store/orders',
   id: 'listOrders',
   tag: 'Store',
-  summary: 'Orders',
+  summary: 'List orders',
   description:
-    'Answers every order, as a stream; with `limit` or `after` a page, and a `Link` to the next.',
+    'Returns all orders as a stream or, with `limit` or `after`, one page with a `Link` to the next.',
   parameters: { path: z.object({}), query: Query },
   result: { schema: 'Orders', description: 'The orders, by id.', headers: {} },
   errors: ['INVALID_ID', 'INVALID_INPUT'],
@@ -86,11 +87,11 @@ export const listOrders: RestOperation = {
   }
 }`,
     differences: [
-      'Identifiers are strings: "1".',
-      'A date that is not settled is null, not left out.',
-      'There is always a page, of 100 orders at most. For the next one give its endCursor as after.',
-      'Orders can be filtered by pet and by complete, and ordered by the date they ship.',
+      'Ids are strings: "1".',
+      'A shipDate that is not set is null, not omitted.',
+      'The result is a page of at most 100 orders. For the next page, set after to its endCursor.',
+      'Orders can be filtered by pet and by complete, and ordered by the date of shipment.',
     ],
   },
-  get: answerOrders,
+  get: respondWithOrders,
 };

@@ -1,17 +1,17 @@
 import fastJson from 'fast-json-stringify';
 import { z } from 'zod';
 
-import { CategoryUpdate, NewCategory } from '../store/category/categories.ts';
-import type { Pet as PetRow } from '../database/generated/prisma/client.ts';
 import { ERRORS, PetNotFound } from '../contract/errors.ts';
+import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../contract/values.ts';
+import type { Pet as PetRow } from '../database/generated/prisma/client.ts';
+import { CategoryUpdate, NewCategory } from '../store/category/categories.ts';
 import { InventoryUpdate } from '../store/inventory/inventory.ts';
 import { NewOrder } from '../store/order/orders.ts';
 import { NewPet, PetUpdate, Status } from '../store/pet/pets.ts';
-import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../contract/values.ts';
 
 type Io = 'input' | 'output';
 
-/** A rule as OpenAPI says it; identifiers and dates say themselves what they are. */
+/** Converts a rule to JSON Schema for OpenAPI; ids and dates define theirs with `meta`. */
 export const toJsonSchema = (
   schema: z.ZodType,
   io: Io,
@@ -35,12 +35,12 @@ const Order = toJsonSchema(
     id: Id,
     petId: Id,
     quantity: OrderQuantity,
-    shipDate: Time.optional().describe('In UTC with milliseconds; left out until it is settled.'),
+    shipDate: Time.optional().describe('In UTC with milliseconds. Omitted if it is not set.'),
     complete: z.boolean(),
   }),
   'output',
   {
-    description: 'Units of a pet that somebody ordered. It is open until it is complete.',
+    description: 'An order for units of a pet. It is open until it is complete.',
     example: {
       id: 3,
       petId: 27,
@@ -51,21 +51,21 @@ const Order = toJsonSchema(
   },
 );
 
-/** What REST answers, and what else the specification names: GraphQL reads and writes that. */
+/** The resources of REST, and those of the specification that only GraphQL has. */
 export const SCHEMAS = {
   Pet,
   Pets: {
     type: 'array',
-    description: 'Pets.',
+    description: 'A list of pets.',
     items: { $ref: '#/components/schemas/Pet' },
     example: [Pet['example']],
   },
   NewPet: toJsonSchema(NewPet, 'input', {
-    description: 'A pet to make.',
+    description: 'Input for a new pet.',
     example: { name: 'Biscuit', categoryId: 1 },
   }),
   PetUpdate: toJsonSchema(PetUpdate, 'input', {
-    description: 'What to change of a pet.',
+    description: 'Changes to a pet.',
     example: { status: 'sold' },
   }),
   Category: toJsonSchema(
@@ -77,43 +77,47 @@ export const SCHEMAS = {
     },
   ),
   NewCategory: toJsonSchema(NewCategory, 'input', {
-    description: 'A category to make.',
+    description: 'Input for a new category.',
     example: { name: 'Dogs' },
   }),
   CategoryUpdate: toJsonSchema(CategoryUpdate, 'input', {
-    description: 'What to change of a category.',
+    description: 'Changes to a category.',
     example: { description: null },
   }),
   Order,
   Orders: {
     type: 'array',
-    description: 'Orders, by id.',
+    description: 'A list of orders, by id.',
     items: { $ref: '#/components/schemas/Order' },
     example: [Order['example']],
   },
   NewOrder: toJsonSchema(NewOrder, 'input', {
-    description: 'An order to place.',
+    description: 'Input for a new order.',
     example: { petId: 27, quantity: 3 },
   }),
   InventoryItem: toJsonSchema(
     z.object({ petId: Id, quantity: StockQuantity, status: Status }),
     'output',
     {
-      description: 'How much there is of a pet.',
+      description: 'The stock of a pet.',
       example: { petId: 1, quantity: 12, status: 'available' },
     },
   ),
   InventoryUpdate: toJsonSchema(InventoryUpdate, 'input', {
-    description: 'What to set of an inventory entry.',
+    description: 'The new stock of a pet.',
     example: { quantity: 12 },
   }),
   Error: {
     type: 'object',
-    description: 'What went wrong. GraphQL has the same codes.',
+    description: 'An error. GraphQL has the same codes.',
     required: ['code', 'message', 'status'],
     properties: {
-      code: { type: 'string', enum: Object.keys(ERRORS), description: 'For programs.' },
-      message: { type: 'string', description: 'For people.' },
+      code: {
+        type: 'string',
+        enum: Object.keys(ERRORS),
+        description: 'The error code, for programs.',
+      },
+      message: { type: 'string', description: 'A description of the error, for people.' },
       status: { type: 'integer', format: 'int32', description: 'The HTTP status.' },
     },
     additionalProperties: false,
@@ -121,5 +125,5 @@ export const SCHEMAS = {
   },
 };
 
-/** A pet as REST shows it; int64 exact, which JSON.stringify can't do. */
+/** Writes a pet as JSON for REST. Ids are exact, which JSON.stringify cannot do with int64. */
 export const petToJson: (pet: PetRow) => string = fastJson(Pet);

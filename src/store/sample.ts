@@ -1,7 +1,7 @@
 import type { Database, Session } from '../database/database.ts';
 import { type PetStatus, Prisma } from '../database/generated/prisma/client.ts';
 
-/** Ten categories, each with its description and ten pets. */
+/** Ten categories, each with a description and ten pets. */
 const CATEGORIES: readonly (readonly [name: string, description: string, pets: string])[] = [
   [
     'Dogs',
@@ -60,7 +60,7 @@ const { sql } = Prisma;
 const DAY_MS = 86_400_000;
 const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 
-// The remainders only spread the values; every start gives the same store.
+// The remainders only vary the values: every sample store is the same.
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 
@@ -93,7 +93,7 @@ function insertOrders(petIds: readonly bigint[]): Prisma.Sql {
       ${indexes.map((index) => index % 3 === 0)}::boolean[])`;
 }
 
-/** Whether a database ever held a category. */
+/** Whether the database ever had a category. */
 async function isUsed({ query }: Session): Promise<boolean> {
   const [used] = await query<{ ever: boolean }>(
     sql`select is_called as ever from categories_id_seq`,
@@ -101,9 +101,9 @@ async function isUsed({ query }: Session): Promise<boolean> {
   return used?.ever === true;
 }
 
-/** Fills a database that never held a category with the sample store; false for any other. */
+/** Fills the database with the sample store; returns false if it ever had a category. */
 export async function fillSampleStore(db: Database): Promise<boolean> {
-  // A start on a store that is in use takes no lock.
+  // Without a lock, so that a start never waits for a store in use.
   if (await isUsed(db)) return false;
   return db.transaction(async (session) => {
     const { query } = session;

@@ -3,7 +3,7 @@
 const operationAt = (system, path, method) =>
   system.specSelectors.specJson().getIn(['paths', path, method]);
 
-/** Shows where each operation is in its life, and offers no try-out where the document says so. */
+/** Shows the lifecycle of each operation as badges, and hides try-out panels as the document says. */
 const lifecycle = ({ React }) => {
   const badge = (text, kind) =>
     React.createElement('span', { key: text, className: `badge ${kind}` }, text);
@@ -29,7 +29,7 @@ const lifecycle = ({ React }) => {
       },
     },
     wrapComponents: {
-      // As JSON it would be parsed, and an identifier beyond 2^53 shown as another.
+      // As text, since parsing JSON would change ids beyond 2^53.
       responseBody: (Original) => (props) =>
         React.createElement(Original, { ...props, contentType: 'text' }),
       OperationSummaryPath: (Original, system) => (props) => {

@@ -1,12 +1,5 @@
 import { z } from 'zod';
 
-import { type Database, onlyRow } from '../../database/database.ts';
-import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
-import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { Listing } from '../../database/listing.ts';
-import { byId, pagesOf, required } from '../../database/loaders.ts';
-import { containsText, nameKey } from '../../database/text.ts';
 import { CategoryInUse, CategoryNotFound } from '../../contract/errors.ts';
 import {
   Description,
@@ -16,6 +9,13 @@ import {
   parseId,
   type Unchecked,
 } from '../../contract/values.ts';
+import { type Database, onlyRow } from '../../database/database.ts';
+import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
+import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
+import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
+import type { Listing } from '../../database/listing.ts';
+import { byId, pagesOf, required } from '../../database/loaders.ts';
+import { containsText, nameKey } from '../../database/text.ts';
 
 export const NewCategory = z.object({
   name: Name,

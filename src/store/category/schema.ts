@@ -1,3 +1,6 @@
+import { builder, SEARCH_COST } from '../../builder/builder.ts';
+import { rootConnection, sortInput } from '../../builder/connections.ts';
+import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import {
   CategoryInUse,
   CategoryNotFound,
@@ -5,9 +8,6 @@ import {
   InvalidId,
   InvalidInput,
 } from '../../contract/errors.ts';
-import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { rootConnection, sortInput } from '../../builder/connections.ts';
-import { IDEMPOTENCY_KEY } from '../../builder/idempotency.ts';
 import { parseId } from '../../contract/values.ts';
 import {
   categoryById,
@@ -20,46 +20,48 @@ import {
 export const Category = builder.prismaObject('Category', {
   description: 'A kind of pet.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Its identifier.' }),
-    name: t.exposeString('name', { description: 'Its name: 1 to 255 characters.' }),
+    id: t.exposeID('id', { description: 'The id of the category.' }),
+    name: t.exposeString('name', { description: 'The name, 1 to 255 characters.' }),
     description: t.exposeString('description', {
       nullable: true,
-      description: 'What it is about: at most 2,000 characters.',
-      // As much as eight names.
+      description: 'The description, at most 2,000 characters, or null if there is none.',
+      // A description can be as long as eight names.
       extensions: { directives: { cost: { weight: '8' } } },
     }),
   }),
 });
 
 const NewCategory = builder.inputType('NewCategory', {
-  description: 'A category to make.',
+  description: 'Input for a new category.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'Its name: 1 to 255 characters.' }),
-    description: t.string({ description: 'What it is about: at most 2,000 characters.' }),
+    name: t.string({ required: true, description: 'The name, 1 to 255 characters.' }),
+    description: t.string({ description: 'The description, at most 2,000 characters.' }),
   }),
 });
 
 const CategoryUpdate = builder.inputType('CategoryUpdate', {
-  description: 'What to change of a category; what is left out stays as it is.',
+  description: 'Changes to a category. Omitted fields keep their values.',
   fields: (t) => ({
-    name: t.string({ description: 'Its name: 1 to 255 characters; null is refused.' }),
-    description: t.string({ description: 'What it is about; null removes it.' }),
+    name: t.string({ description: 'The new name, 1 to 255 characters. It must not be null.' }),
+    description: t.string({
+      description: 'The new description, at most 2,000 characters, or null to remove it.',
+    }),
   }),
 });
 
 const CategoryFilter = builder.inputType('CategoryFilter', {
-  description: 'Which categories to list.',
+  description: 'Conditions for a list of categories.',
   fields: (t) => ({
     name: t.string({
-      description: 'Those with this in their name, in upper or lower case.',
+      description: 'Only categories whose name contains this text, in upper or lower case.',
       extensions: SEARCH_COST,
     }),
   }),
 });
 
 const CategorySort = sortInput('Category', {
-  ID: { description: 'The id.' },
-  NAME: { description: 'The name, by code point: capitals come before small letters.' },
+  ID: { description: 'Order by id.' },
+  NAME: { description: 'Order by name, by code point: capital letters come before small letters.' },
 });
 
 const CategoryConnection = builder.connectionObject(
@@ -71,17 +73,23 @@ builder.queryFields((t) => ({
   category: t.field({
     type: Category,
     nullable: true,
-    description: 'One category; null where there is none.',
-    args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
+    description: 'The category with this id, or null if it does not exist.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the category.' }) },
     resolve: (_root, { id }, { store }) => categoryById.load(store, parseId(id, 'id')),
   }),
   categories: t.connection(
     {
       type: Category,
-      description: 'Categories, a page at a time.',
+      description: 'A page of the list of categories.',
       args: {
-        filter: t.arg({ type: CategoryFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: CategorySort, description: 'In which order; by id by default.' }),
+        filter: t.arg({
+          type: CategoryFilter,
+          description: 'Conditions for the categories; all by default.',
+        }),
+        orderBy: t.arg({
+          type: CategorySort,
+          description: 'The order of the list; by id by default.',
+        }),
       },
       resolve: (_root, args, context) => rootConnection(context, categoryPages, args),
     },
@@ -92,11 +100,11 @@ builder.queryFields((t) => ({
 builder.mutationFields((t) => ({
   createCategory: t.field({
     type: Category,
-    description: 'Makes a category.',
+    description: 'Creates a category.',
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidInput, IdempotencyConflict] },
     args: {
-      input: t.arg({ type: NewCategory, required: true, description: 'What to make.' }),
+      input: t.arg({ type: NewCategory, required: true, description: 'The new category.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
     resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
@@ -108,17 +116,17 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, InvalidInput, CategoryNotFound] },
     args: {
-      id: t.arg.id({ required: true, description: 'Which category.' }),
-      input: t.arg({ type: CategoryUpdate, required: true, description: 'What to change.' }),
+      id: t.arg.id({ required: true, description: 'The id of the category.' }),
+      input: t.arg({ type: CategoryUpdate, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { id, input }, { store }) => updateCategory(store.db, id, input),
   }),
   deleteCategory: t.field({
     type: Category,
-    description: 'Removes a category that has no pets.',
+    description: 'Deletes a category. A category with pets cannot be deleted.',
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, CategoryNotFound, CategoryInUse] },
-    args: { id: t.arg.id({ required: true, description: 'Which category.' }) },
+    args: { id: t.arg.id({ required: true, description: 'The id of the category.' }) },
     resolve: (_root, { id }, { store }) => deleteCategory(store.db, id),
   }),
 }));

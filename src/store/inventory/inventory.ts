@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
+import { PetNotFound, StaleInventory } from '../../contract/errors.ts';
+import { parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { isForeignKeyViolation } from '../../database/errors.ts';
 import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf } from '../../database/loaders.ts';
-import { PetNotFound, StaleInventory } from '../../contract/errors.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
-import { parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const InventoryFilter = z.object({
@@ -62,10 +62,10 @@ export const inventoryByPetId = byId('inventoryItem', inventoryByPetIds, ({ petI
 export const inventoryPages = pagesOf(inventoryListing);
 
 /**
- * Sets the stock if it is the expected one, where no entry counts as none in stock.
+ * Sets the stock if it is the expected one. A pet without an entry has a stock of 0.
  *
- * The insert makes the entry where there is none and otherwise turns into the update, which looks
- * at the stock once it has locked it; so of two that expect the same, one changes it.
+ * The insert creates the entry. If the entry exists, `on conflict` locks it, and only then compares
+ * the stock, so that of two callers who expect the same stock, only one changes it.
  * @throws PetNotFound, StaleInventory
  */
 async function compareAndSet(
@@ -88,8 +88,8 @@ async function compareAndSet(
 }
 
 /**
- * Sets the units in stock of a pet; makes the entry where there is none. With `expectedQuantity`
- * only if that many are in stock.
+ * Sets the stock of a pet, and creates the entry if it does not exist. If there is an
+ * `expectedQuantity`, changes the stock only if it is that.
  * @throws InvalidId, InvalidInput, PetNotFound, StaleInventory
  */
 export async function updateInventory(

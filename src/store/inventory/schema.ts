@@ -1,24 +1,24 @@
-import { InvalidId, InvalidInput, PetNotFound, StaleInventory } from '../../contract/errors.ts';
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { rootConnection, sortInput } from '../../builder/connections.ts';
+import { InvalidId, InvalidInput, PetNotFound, StaleInventory } from '../../contract/errors.ts';
+import { parseId } from '../../contract/values.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
-import { parseId } from '../../contract/values.ts';
 import { inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
-  description: 'How much there is of a pet.',
+  description: 'The stock of a pet.',
   fields: (t) => ({
-    petId: t.exposeID('petId', { description: 'The identifier of the pet.' }),
+    petId: t.exposeID('petId', { description: 'The id of the pet.' }),
     pet: t.field({
       type: Pet,
       description: 'The pet.',
       resolve: ({ petId }, _args, { store }) => petOf.load(store, petId),
     }),
-    quantity: t.exposeInt('quantity', { description: 'The units in stock, 0 or more.' }),
+    quantity: t.exposeInt('quantity', { description: 'The number of units in stock, 0 or more.' }),
     status: t.field({
       type: PetStatus,
-      description: "The pet's own status.",
+      description: 'The sale status of the pet.',
       extensions: { ofOtherRow: true },
       resolve: async ({ petId }, _args, { store }) => (await petOf.load(store, petId)).status,
     }),
@@ -26,27 +26,29 @@ const InventoryItem = builder.prismaObject('InventoryItem', {
 });
 
 const InventoryUpdate = builder.inputType('InventoryUpdate', {
-  description: 'What to set of an inventory entry.',
+  description: 'The new stock of a pet.',
   fields: (t) => ({
-    quantity: t.int({ required: true, description: 'The units in stock, 0 or more.' }),
+    quantity: t.int({ required: true, description: 'The number of units in stock, 0 or more.' }),
   }),
 });
 
 const InventoryFilter = builder.inputType('InventoryFilter', {
-  description: 'Which entries to list: those that meet every condition given.',
+  description:
+    'Conditions for a list of inventory entries. Each entry in the list meets all of them.',
   fields: (t) => ({
     status: t.field({
       type: [PetStatus],
-      description: 'Pets with one of these statuses.',
+      description:
+        'Only entries of pets with one of these statuses. An empty list matches no entry.',
       extensions: SEARCH_COST,
     }),
-    maxQuantity: t.int({ description: 'Those with at most this many units.' }),
+    maxQuantity: t.int({ description: 'Only entries with at most this number of units.' }),
   }),
 });
 
 const InventorySort = sortInput('Inventory', {
-  PET_ID: { description: "The pet's id." },
-  QUANTITY: { description: 'The units in stock.' },
+  PET_ID: { description: 'Order by the id of the pet.' },
+  QUANTITY: { description: 'Order by the number of units in stock.' },
 });
 
 const InventoryConnection = builder.connectionObject(
@@ -58,19 +60,22 @@ builder.queryFields((t) => ({
   inventoryItem: t.field({
     type: InventoryItem,
     nullable: true,
-    description: 'The inventory entry of one pet; null where there is none.',
-    args: { petId: t.arg.id({ required: true, description: 'The identifier of the pet.' }) },
+    description: 'The inventory entry of this pet, or null if it does not exist.',
+    args: { petId: t.arg.id({ required: true, description: 'The id of the pet.' }) },
     resolve: (_root, { petId }, { store }) => inventoryByPetId.load(store, parseId(petId, 'petId')),
   }),
   inventory: t.connection(
     {
       type: InventoryItem,
-      description: 'Inventory entries, a page at a time.',
+      description: 'A page of the list of inventory entries.',
       args: {
-        filter: t.arg({ type: InventoryFilter, description: 'Which to list; all by default.' }),
+        filter: t.arg({
+          type: InventoryFilter,
+          description: 'Conditions for the entries; all by default.',
+        }),
         orderBy: t.arg({
           type: InventorySort,
-          description: "In which order; by the pet's id by default.",
+          description: 'The order of the list; by the id of the pet by default.',
         }),
       },
       resolve: (_root, args, context) => rootConnection(context, inventoryPages, args),
@@ -83,7 +88,7 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
   t.field({
     type: InventoryItem,
     nullable: true,
-    description: 'How much there is of it; null where that was never set.',
+    description: 'The inventory entry of the pet, or null if its stock was never set.',
     resolve: ({ id }, _args, { store }) => inventoryByPetId.load(store, id),
   }),
 );
@@ -91,14 +96,16 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
 builder.mutationFields((t) => ({
   updateInventory: t.field({
     type: InventoryItem,
-    description: 'Sets the units in stock of a pet; makes the entry where there is none.',
+    description: 'Sets the stock of a pet. Creates the inventory entry if it does not exist.',
     authScopes: { scope: 'inventory:write' },
     errors: { types: [InvalidId, InvalidInput, PetNotFound, StaleInventory] },
     args: {
-      petId: t.arg.id({ required: true, description: 'Which pet.' }),
-      input: t.arg({ type: InventoryUpdate, required: true, description: 'What to set.' }),
+      petId: t.arg.id({ required: true, description: 'The id of the pet.' }),
+      input: t.arg({ type: InventoryUpdate, required: true, description: 'The new stock.' }),
       expectedQuantity: t.arg.int({
-        description: 'The stock to find, none counting as 0: with any other nothing is changed.',
+        description:
+          'The expected number of units in stock, 0 if there is no inventory entry. If the stock is ' +
+          'different, nothing changes and the result is StaleInventory.',
       }),
     },
     resolve: (_root, { petId, input, expectedQuantity }, { store }) =>

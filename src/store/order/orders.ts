@@ -1,11 +1,5 @@
 import { z } from 'zod';
 
-import type { Database, Session } from '../../database/database.ts';
-import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
-import { type Order, type PetStatus, Prisma } from '../../database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { Listing, Parent } from '../../database/listing.ts';
-import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
 import {
   InsufficientStock,
   InvalidInput,
@@ -16,6 +10,12 @@ import {
   StockLimitExceeded,
 } from '../../contract/errors.ts';
 import { Id, OrderQuantity, parse, parseId, Time, type Unchecked } from '../../contract/values.ts';
+import type { Database, Session } from '../../database/database.ts';
+import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
+import { type Order, type PetStatus, Prisma } from '../../database/generated/prisma/client.ts';
+import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
+import type { Listing, Parent } from '../../database/listing.ts';
+import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
 
 export const NewOrder = z.object({
   petId: Id,
@@ -34,7 +34,7 @@ const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_D
   id: { sql: Prisma.sql`id`, of: (order) => order.id },
   keys: {
     ID: null,
-    // An order without a date comes after all that have one.
+    // An order without a date counts as the latest.
     SHIP_DATE: {
       sql: Prisma.sql`coalesce(ship_date, 'infinity'::timestamptz)`,
       of: (order) => order.shipDate?.toISOString() ?? LATEST,
@@ -69,17 +69,18 @@ export const orderById = byId('order', ordersByIds, ({ id }) => id);
 export const orderPages = pagesOf(orderListing);
 export const orderPagesByPet = pagesByParent('ordersByPet', orderListing, byPet);
 
-/** Orders as a JSON array, and where it ends. */
+/** A page of orders as a JSON array. */
 export interface OrdersAsJson {
   readonly json: string;
-  /** The id of the last one; null where there is none. */
+  /** The id of the last order; null if the page is empty. */
   readonly last: bigint | null;
+  /** Whether more orders follow. */
   readonly more: boolean;
 }
 
 /**
- * The next orders by id, at most `limit`, after the order `after`, as REST shows them. PostgreSQL
- * writes the JSON: to make a thousand rows of it here takes ten times as long.
+ * Returns at most `limit` orders with ids greater than `after`, by id, as REST returns them.
+ * PostgreSQL writes the JSON: for a thousand rows that is ten times as fast as in Node.js.
  */
 export async function ordersAsJson(
   db: Database,
@@ -98,7 +99,7 @@ export async function ordersAsJson(
   return page ?? { json: '[]', last: null, more: false };
 }
 
-/** What the statement of placeOrder found and did: the order's columns are null if it made none. */
+/** The result of the statement in takeUnits. Without a new order, its columns are null. */
 type Placement = { status: PetStatus; stock: number | null } & {
   [Column in keyof Order]: Order[Column] | null;
 };
@@ -119,15 +120,15 @@ export async function placeOrder(
 }
 
 /**
- * Takes the units from the pet's stock and makes the order, both or neither.
+ * Takes the units from the stock of the pet and creates the order, both or neither.
  *
- * One statement does it all. It locks the pet (shared, so that orders don't wait for each other
- * there, but its status can't change meanwhile), then the stock entry (alone), and reads both as
- * they are once locked; so what it decides on is still true when it writes, with any number of
- * gateways and without a transaction that spans round trips. Locks are always taken in this
- * order, pet before stock, so that two statements never wait for each other. The new stock is
- * counted from the locked row: counted from item.quantity, PostgreSQL would hold what it was when
- * the statement began against the CHECK, before it looks for what it is by now.
+ * One statement does both, so no transaction spans several round trips. The statement locks the pet,
+ * then its stock, and reads their values after it has the locks: the values cannot change before it
+ * writes, with any number of gateways. The lock on the pet is shared: orders for one pet do not wait
+ * for each other there, but its status cannot change. All statements lock the pet before the stock,
+ * so there are no deadlocks. The new stock is computed from the locked row (`stock.quantity`). With
+ * `item.quantity`, PostgreSQL would apply the CHECK to the value from the start of the statement
+ * before it reads the current value.
  *
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
@@ -162,14 +163,14 @@ async function takeUnits(
   throw new InsufficientStock(petId, stock ?? 0);
 }
 
-/** Why an order that should be open is not. */
-async function whyNotOpen(db: Database, id: bigint): Promise<OrderNotFound | OrderComplete> {
+/** Returns the error for an order that is not open. */
+async function notOpenError(db: Database, id: bigint): Promise<OrderNotFound | OrderComplete> {
   const [order] = await ordersByIds(db, [id]);
   return order ? new OrderComplete(id) : new OrderNotFound(id);
 }
 
 /**
- * Sets or, with null, clears the date an open order ships.
+ * Sets the date of shipment of an open order; null removes the date.
  * @throws InvalidId, InvalidInput, OrderNotFound, OrderComplete
  */
 export async function rescheduleOrder(
@@ -180,19 +181,19 @@ export async function rescheduleOrder(
   const id = parseId(orderId, 'id');
   if (date === undefined) {
     throw new InvalidInput([
-      { path: ['shipDate'], message: 'has to be a date, or null for none.' },
+      { path: ['shipDate'], message: 'must be a date, or null for no date.' },
     ]);
   }
   const shipDate = parse(Time.nullable(), date, 'shipDate');
   try {
     return await db.prisma.order.update({ where: { id, complete: false }, data: { shipDate } });
   } catch (error) {
-    throw isRecordNotFound(error) ? await whyNotOpen(db, id) : error;
+    throw isRecordNotFound(error) ? await notOpenError(db, id) : error;
   }
 }
 
 /**
- * Completes an order; one that is complete stays as it is.
+ * Completes an order. If it is already complete, nothing changes.
  * @throws InvalidId, OrderNotFound
  */
 export async function completeOrder(db: Database, orderId: string): Promise<Order> {
@@ -205,7 +206,7 @@ export async function completeOrder(db: Database, orderId: string): Promise<Orde
 }
 
 /**
- * Removes an open order and gives its units back to the stock, both or neither.
+ * Deletes an open order and returns its units to the stock, both or neither.
  * @throws InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded
  */
 export async function cancelOrder(db: Database, orderId: string): Promise<Order> {
@@ -225,5 +226,5 @@ export async function cancelOrder(db: Database, orderId: string): Promise<Order>
   } catch (error) {
     throw isOutOfRange(error) ? new StockLimitExceeded(id) : error;
   }
-  throw await whyNotOpen(db, id);
+  throw await notOpenError(db, id);
 }

@@ -1,3 +1,6 @@
+import { builder } from '../../builder/builder.ts';
+import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
+import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import {
   InsufficientStock,
   IdempotencyConflict,
@@ -9,12 +12,9 @@ import {
   PetNotFound,
   StockLimitExceeded,
 } from '../../contract/errors.ts';
-import { builder } from '../../builder/builder.ts';
-import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
+import { parseId } from '../../contract/values.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
-import { IDEMPOTENCY_KEY } from '../../builder/idempotency.ts';
-import { parseId } from '../../contract/values.ts';
 import {
   cancelOrder,
   completeOrder,
@@ -26,45 +26,52 @@ import {
 } from './orders.ts';
 
 const Order = builder.prismaObject('Order', {
-  description: 'Units of a pet that somebody ordered. It is open until it is complete.',
+  description: 'An order for units of a pet. It is open until it is complete.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Its identifier, the same as in REST.' }),
-    petId: t.exposeID('petId', { description: 'The identifier of the pet.' }),
+    id: t.exposeID('id', { description: 'The id of the order, the same as in REST.' }),
+    petId: t.exposeID('petId', { description: 'The id of the pet.' }),
     pet: t.field({
       type: Pet,
       description: 'The pet.',
       resolve: ({ petId }, _args, { store }) => petOf.load(store, petId),
     }),
-    quantity: t.exposeInt('quantity', { description: 'The units ordered, 1 or more.' }),
+    quantity: t.exposeInt('quantity', { description: 'The number of units ordered, 1 or more.' }),
     shipDate: t.expose('shipDate', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it ships; null until that is settled.',
+      description: 'The date and time of shipment, or null if it is not set.',
     }),
-    complete: t.exposeBoolean('complete', { description: 'Whether it is done.' }),
+    complete: t.exposeBoolean('complete', { description: 'Whether the order is complete.' }),
   }),
 });
 
 const NewOrder = builder.inputType('NewOrder', {
-  description: 'An order to place.',
+  description: 'Input for a new order.',
   fields: (t) => ({
-    petId: t.id({ required: true, description: 'The pet.' }),
-    quantity: t.int({ required: true, description: 'The units ordered, 1 or more.' }),
-    shipDate: t.field({ type: 'DateTime', description: 'When it ships.' }),
+    petId: t.id({ required: true, description: 'The id of the pet.' }),
+    quantity: t.int({ required: true, description: 'The number of units ordered, 1 or more.' }),
+    shipDate: t.field({
+      type: 'DateTime',
+      description: 'The date and time of shipment, if it is known.',
+    }),
   }),
 });
 
 const OrderFilter = builder.inputType('OrderFilter', {
-  description: 'Which orders to list: those that meet every condition given.',
+  description: 'Conditions for a list of orders. Each order in the list meets all of them.',
   fields: (t) => ({
-    petId: t.id({ description: 'Those of this pet.' }),
-    complete: t.boolean({ description: 'true: the complete ones; false: the open ones.' }),
+    petId: t.id({ description: 'Only orders for the pet with this id.' }),
+    complete: t.boolean({
+      description: 'Only complete orders if true, only open orders if false.',
+    }),
   }),
 });
 
 const OrderSort = sortInput('Order', {
-  ID: { description: 'The id.' },
-  SHIP_DATE: { description: 'The date it ships; orders without one count as last.' },
+  ID: { description: 'Order by id.' },
+  SHIP_DATE: {
+    description: 'Order by date of shipment. An order without one counts as the latest.',
+  },
 });
 
 const OrderConnection = builder.connectionObject(
@@ -76,17 +83,23 @@ builder.queryFields((t) => ({
   order: t.field({
     type: Order,
     nullable: true,
-    description: 'One order; null where there is none.',
-    args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
+    description: 'The order with this id, or null if it does not exist.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
     resolve: (_root, { id }, { store }) => orderById.load(store, parseId(id, 'id')),
   }),
   orders: t.connection(
     {
       type: Order,
-      description: 'Orders, a page at a time.',
+      description: 'A page of the list of orders.',
       args: {
-        filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
+        filter: t.arg({
+          type: OrderFilter,
+          description: 'Conditions for the orders; all by default.',
+        }),
+        orderBy: t.arg({
+          type: OrderSort,
+          description: 'The order of the list; by id by default.',
+        }),
       },
       resolve: (_root, args, context) => rootConnection(context, orderPages, args),
     },
@@ -98,10 +111,16 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
   t.connection(
     {
       type: Order,
-      description: 'The orders of this pet, a page at a time.',
+      description: 'A page of the list of orders for this pet.',
       args: {
-        filter: t.arg({ type: OrderFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: OrderSort, description: 'In which order; by id by default.' }),
+        filter: t.arg({
+          type: OrderFilter,
+          description: 'Conditions for the orders; all by default.',
+        }),
+        orderBy: t.arg({
+          type: OrderSort,
+          description: 'The order of the list; by id by default.',
+        }),
       },
       resolve: ({ id: parent }, args, context) =>
         nestedConnection(context, orderPagesByPet, parent, args),
@@ -113,7 +132,8 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
 builder.mutationFields((t) => ({
   placeOrder: t.field({
     type: Order,
-    description: "Takes units from a pet's stock and makes an order of them, both or neither.",
+    description:
+      'Creates an order and takes its units from the stock of the pet, in one transaction.',
     authScopes: { scope: 'orders:write' },
     errors: {
       types: [
@@ -126,7 +146,7 @@ builder.mutationFields((t) => ({
       ],
     },
     args: {
-      input: t.arg({ type: NewOrder, required: true, description: 'What to order.' }),
+      input: t.arg({ type: NewOrder, required: true, description: 'The new order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
     resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
@@ -134,32 +154,33 @@ builder.mutationFields((t) => ({
   }),
   rescheduleOrder: t.field({
     type: Order,
-    description: 'Sets the date an open order ships.',
+    description: 'Changes the date of shipment of an open order.',
     authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, InvalidInput, OrderNotFound, OrderComplete] },
     args: {
-      id: t.arg.id({ required: true, description: 'Which order.' }),
+      id: t.arg.id({ required: true, description: 'The id of the order.' }),
       shipDate: t.arg({
         type: 'DateTime',
-        description: 'The new date, or null for none; left out it is INVALID_INPUT.',
+        description:
+          'The new date and time of shipment, or null to remove it. Omitting it is INVALID_INPUT.',
       }),
     },
     resolve: (_root, { id, shipDate }, { store }) => rescheduleOrder(store.db, id, shipDate),
   }),
   completeOrder: t.field({
     type: Order,
-    description: 'Completes an order; one that is complete stays as it is.',
+    description: 'Completes an order. If it is already complete, nothing changes.',
     authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound] },
-    args: { id: t.arg.id({ required: true, description: 'Which order.' }) },
+    args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
     resolve: (_root, { id }, { store }) => completeOrder(store.db, id),
   }),
   cancelOrder: t.field({
     type: Order,
-    description: 'Removes an open order and gives its units back to the stock.',
+    description: 'Deletes an open order and returns its units to the stock, in one transaction.',
     authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded] },
-    args: { id: t.arg.id({ required: true, description: 'Which order.' }) },
+    args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
     resolve: (_root, { id }, { store }) => cancelOrder(store.db, id),
   }),
 }));

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { CategoryNotFound, PetInUse, PetNotFound } from '../../contract/errors.ts';
+import { Id, Name, NamePart, parse, parseId, type Unchecked } from '../../contract/values.ts';
 import { type Database, onlyRow, type Session } from '../../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
 import {
@@ -12,8 +14,6 @@ import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
 import { containsText, nameKey } from '../../database/text.ts';
-import { CategoryNotFound, PetInUse, PetNotFound } from '../../contract/errors.ts';
-import { Id, Name, NamePart, parse, parseId, type Unchecked } from '../../contract/values.ts';
 
 export const Status = z.enum(PetStatus);
 export const NewPet = z.object({ name: Name, categoryId: Id, status: Status.default('available') });
@@ -30,7 +30,7 @@ const PetFilter = z.object({
 
 const COLUMNS = Prisma.sql`id, name, category_id as "categoryId", status`;
 
-/** Rows with a pet's status, narrowed to some; one alone by `=`, which an index reads in order. */
+/** The condition for some statuses. A single one is compared with `=`: an index then gives the order. */
 export const hasStatus = (status: readonly PetStatus[]): Prisma.Sql =>
   new Set(status).size === 1
     ? Prisma.sql`pets.status = ${status[0]}::text::pet_status`
@@ -60,7 +60,7 @@ const byCategory: Parent<Pet> = {
   of: (pet) => pet.categoryId,
 };
 
-/** A pet that may have been read with its category. */
+/** A pet, with its category if that was read too. */
 export type PetAndCategory = Pet & { readonly category?: Category };
 
 interface PetRow extends Pet {
@@ -69,9 +69,9 @@ interface PetRow extends Pet {
 }
 
 /**
- * Reads pets with their categories, which most who look for a pet ask for next: that saves them a
- * statement and a wait. With `offset 0` each category is looked up; a join for any number of pets
- * would walk through the categories.
+ * Reads pets with their categories: most queries for a pet also select its category, and this saves a
+ * second statement. With `offset 0` PostgreSQL looks up each category by id; with a plain join, its
+ * plan for an unknown number of pets scans all categories.
  */
 async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCategory[]> {
   const rows = await db.query<PetRow>(Prisma.sql`
@@ -141,7 +141,7 @@ export async function updatePet(
 }
 
 /**
- * Removes a pet and its inventory entry.
+ * Deletes a pet and its inventory entry.
  * @throws InvalidId, PetNotFound, PetInUse
  */
 export async function deletePet(db: Database, petId: string): Promise<Pet> {

@@ -1,5 +1,6 @@
-import { categoryOf } from '../category/categories.ts';
-import { Category } from '../category/schema.ts';
+import { builder, SEARCH_COST } from '../../builder/builder.ts';
+import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
+import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import {
   CategoryNotFound,
   IdempotencyConflict,
@@ -8,10 +9,9 @@ import {
   PetInUse,
   PetNotFound,
 } from '../../contract/errors.ts';
-import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
-import { IDEMPOTENCY_KEY } from '../../builder/idempotency.ts';
 import { parseId } from '../../contract/values.ts';
+import { categoryOf } from '../category/categories.ts';
+import { Category } from '../category/schema.ts';
 import {
   createPet,
   deletePet,
@@ -23,71 +23,71 @@ import {
 } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
-  description: 'Where a pet is on its way to a new home. Any status may follow any other.',
+  description: 'The sale status of a pet. It can change from any status to any other.',
   values: {
-    AVAILABLE: { value: 'available', description: 'It can be ordered.' },
-    PENDING: { value: 'pending', description: 'It is promised to somebody.' },
-    SOLD: { value: 'sold', description: 'It has a new home.' },
+    AVAILABLE: { value: 'available', description: 'The pet can be ordered.' },
+    PENDING: { value: 'pending', description: 'The pet is reserved and cannot be ordered.' },
+    SOLD: { value: 'sold', description: 'The pet is sold and cannot be ordered.' },
   } as const,
 });
 
 export const Pet = builder.prismaObject('Pet', {
   description: 'A pet of the store.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Its identifier, the same as in REST.' }),
-    name: t.exposeString('name', { description: 'Its name: 1 to 255 characters.' }),
-    categoryId: t.exposeID('categoryId', { description: 'The identifier of its category.' }),
+    id: t.exposeID('id', { description: 'The id of the pet, the same as in REST.' }),
+    name: t.exposeString('name', { description: 'The name, 1 to 255 characters.' }),
+    categoryId: t.exposeID('categoryId', { description: 'The id of its category.' }),
     category: t.field({
       type: Category,
-      description: 'The category it belongs to.',
+      description: 'The category of the pet.',
       resolve: ({ category, categoryId }: PetAndCategory, _args, { store }) =>
         category ?? categoryOf.load(store, categoryId),
     }),
-    status: t.expose('status', { type: PetStatus, description: 'Whether it can be ordered.' }),
+    status: t.expose('status', { type: PetStatus, description: 'The sale status.' }),
   }),
 });
 
 const NewPet = builder.inputType('NewPet', {
-  description: 'A pet to make.',
+  description: 'Input for a new pet.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'Its name: 1 to 255 characters.' }),
-    categoryId: t.id({ required: true, description: 'The category it belongs to.' }),
+    name: t.string({ required: true, description: 'The name, 1 to 255 characters.' }),
+    categoryId: t.id({ required: true, description: 'The id of its category.' }),
     status: t.field({
       type: PetStatus,
       required: true,
       defaultValue: 'available',
-      description: 'Whether it can be ordered.',
+      description: 'The sale status.',
     }),
   }),
 });
 
 const PetUpdate = builder.inputType('PetUpdate', {
-  description: 'What to change of a pet; what is left out stays as it is, and null is refused.',
+  description: 'Changes to a pet. Omitted fields keep their values. No field can be null.',
   fields: (t) => ({
-    name: t.string({ description: 'Its name: 1 to 255 characters.' }),
-    categoryId: t.id({ description: 'The category it belongs to.' }),
-    status: t.field({ type: PetStatus, description: 'Whether it can be ordered.' }),
+    name: t.string({ description: 'The new name, 1 to 255 characters.' }),
+    categoryId: t.id({ description: 'The id of its new category.' }),
+    status: t.field({ type: PetStatus, description: 'The new sale status.' }),
   }),
 });
 
 const PetFilter = builder.inputType('PetFilter', {
-  description: 'Which pets to list: those that meet every condition given.',
+  description: 'Conditions for a list of pets. Each pet in the list meets all of them.',
   fields: (t) => ({
     status: t.field({
       type: [PetStatus],
-      description: 'Those with one of these statuses; none of an empty list.',
+      description: 'Only pets with one of these statuses. An empty list matches no pet.',
     }),
-    categoryId: t.id({ description: 'Those of this category.' }),
+    categoryId: t.id({ description: 'Only pets of the category with this id.' }),
     name: t.string({
-      description: 'Those with this in their name, in upper or lower case.',
+      description: 'Only pets whose name contains this text, in upper or lower case.',
       extensions: SEARCH_COST,
     }),
   }),
 });
 
 const PetSort = sortInput('Pet', {
-  ID: { description: 'The id.' },
-  NAME: { description: 'The name, by code point: capitals come before small letters.' },
+  ID: { description: 'Order by id.' },
+  NAME: { description: 'Order by name, by code point: capital letters come before small letters.' },
 });
 
 const PetConnection = builder.connectionObject(
@@ -99,17 +99,17 @@ builder.queryFields((t) => ({
   pet: t.field({
     type: Pet,
     nullable: true,
-    description: 'One pet; null where there is none.',
-    args: { id: t.arg.id({ required: true, description: 'Its identifier.' }) },
+    description: 'The pet with this id, or null if it does not exist.',
+    args: { id: t.arg.id({ required: true, description: 'The id of the pet.' }) },
     resolve: (_root, { id }, { store }) => petById.load(store, parseId(id, 'id')),
   }),
   pets: t.connection(
     {
       type: Pet,
-      description: 'Pets, a page at a time.',
+      description: 'A page of the list of pets.',
       args: {
-        filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
+        filter: t.arg({ type: PetFilter, description: 'Conditions for the pets; all by default.' }),
+        orderBy: t.arg({ type: PetSort, description: 'The order of the list; by id by default.' }),
       },
       resolve: (_root, args, context) => rootConnection(context, petPages, args),
     },
@@ -121,10 +121,10 @@ builder.prismaObjectField('Category', 'pets', (t) =>
   t.connection(
     {
       type: Pet,
-      description: 'The pets of this category, a page at a time.',
+      description: 'A page of the list of pets of this category.',
       args: {
-        filter: t.arg({ type: PetFilter, description: 'Which to list; all by default.' }),
-        orderBy: t.arg({ type: PetSort, description: 'In which order; by id by default.' }),
+        filter: t.arg({ type: PetFilter, description: 'Conditions for the pets; all by default.' }),
+        orderBy: t.arg({ type: PetSort, description: 'The order of the list; by id by default.' }),
       },
       resolve: ({ id: parent }, args, context) =>
         nestedConnection(context, petPagesByCategory, parent, args),
@@ -136,11 +136,11 @@ builder.prismaObjectField('Category', 'pets', (t) =>
 builder.mutationFields((t) => ({
   createPet: t.field({
     type: Pet,
-    description: 'Makes a pet.',
+    description: 'Creates a pet.',
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict] },
     args: {
-      input: t.arg({ type: NewPet, required: true, description: 'What to make.' }),
+      input: t.arg({ type: NewPet, required: true, description: 'The new pet.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
     resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
@@ -152,17 +152,17 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, InvalidInput, PetNotFound, CategoryNotFound] },
     args: {
-      id: t.arg.id({ required: true, description: 'Which pet.' }),
-      input: t.arg({ type: PetUpdate, required: true, description: 'What to change.' }),
+      id: t.arg.id({ required: true, description: 'The id of the pet.' }),
+      input: t.arg({ type: PetUpdate, required: true, description: 'The changes.' }),
     },
     resolve: (_root, { id, input }, { store }) => updatePet(store.db, id, input),
   }),
   deletePet: t.field({
     type: Pet,
-    description: 'Removes a pet that has no orders, and its inventory entry.',
+    description: 'Deletes a pet and its inventory entry. A pet with orders cannot be deleted.',
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, PetNotFound, PetInUse] },
-    args: { id: t.arg.id({ required: true, description: 'Which pet.' }) },
+    args: { id: t.arg.id({ required: true, description: 'The id of the pet.' }) },
     resolve: (_root, { id }, { store }) => deletePet(store.db, id),
   }),
 }));

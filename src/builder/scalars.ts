@@ -1,0 +1,29 @@
+import { GraphQLError, GraphQLID, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
+import { DateTimeResolver } from 'graphql-scalars';
+
+const invalidId = (nodes: ValueNode | null): GraphQLError =>
+  new GraphQLError('An ID must be a string of digits.', {
+    nodes,
+    extensions: { code: 'INVALID_ID' },
+  });
+
+// An ID is an int64 in decimal digits. Pothos always uses the ID type of graphql-js, so this replaces
+// the functions of that type. A JSON number is accepted only if it is exact. parseId checks the range
+// later, because its error includes the path of the argument.
+Object.assign(GraphQLID, {
+  serialize: String,
+  parseValue: (value: unknown) => {
+    if (typeof value === 'string' || Number.isSafeInteger(value)) return String(value);
+    throw invalidId(null);
+  },
+  parseLiteral: (node: ValueNode) => {
+    if (node.kind === Kind.STRING || node.kind === Kind.INT) return node.value;
+    throw invalidId(node);
+  },
+});
+
+export const DateTime = new GraphQLScalarType({
+  ...DateTimeResolver.toConfig(),
+  // The same text as JSON.stringify returns for a Date, in half the time.
+  serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
+});
