@@ -1,15 +1,15 @@
-// Makes dist/, unless it was made of exactly what is there now: `npm start` asks each time.
+// Builds dist/ unless it is up to date. `npm start` runs this each time.
 import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
 const DIST = 'dist';
-const MADE_OF = join(DIST, 'made-of');
-// What npm installed: the bundle has the dependencies in it.
+const DIGEST_FILE = join(DIST, 'made-of');
+// Lists the installed dependencies, which are in the bundle.
 const INSTALLED = 'node_modules/.package-lock.json';
 
-/** Digests everything that the programs are made of: a time stamp would miss what git or cp bring back. */
+/** Returns a digest of all inputs of the build. A time stamp would miss older files that git or cp restore. */
 function digest() {
   const sources = readdirSync('src', { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -21,7 +21,7 @@ function digest() {
   return hash.digest('hex');
 }
 
-// Its ES modules and its CommonJS would be two libraries, whose types don't know each other's.
+// With both its ES modules and its CommonJS there would be two copies of graphql, each with its own types.
 const oneGraphql = {
   name: 'one-graphql',
   setup: ({ onResolve }) => {
@@ -32,7 +32,8 @@ const oneGraphql = {
   },
 };
 
-// OpenTelemetry, where it is set up, only sees what is required by name; that takes 50 ms longer.
+// OpenTelemetry, if it is set up, can only instrument a module that is required by name, which takes 50 ms
+// longer than the bundled one.
 const tracedPg = {
   name: 'traced-pg',
   setup: ({ onResolve, onLoad }) => {
@@ -48,7 +49,7 @@ const tracedPg = {
   },
 };
 
-/** One file a program, as Node.js takes longer to find a thousand modules than to run them. */
+/** Bundles each program, because Node.js takes longer to find a thousand modules than to run them. */
 async function bundle() {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
@@ -59,11 +60,11 @@ async function bundle() {
     write: false,
     format: 'esm',
     platform: 'node',
-    // ES modules, where a package has them, so that what is not used is left out: a sixth of the start.
+    // ES modules, if a package has them, so that unused code is removed: saves a sixth of the start.
     mainFields: ['module', 'main'],
     target: 'node20',
     plugins: [oneGraphql, tracedPg],
-    // They read files of their own, or are so large that they are only imported when asked for.
+    // Packages that read their own files, or that are large and only imported when needed.
     external: [
       '@electric-sql/pglite',
       '@graphql-yoga/render-graphiql',
@@ -81,12 +82,12 @@ async function bundle() {
 }
 
 process.chdir(import.meta.dirname);
-const madeOf = digest();
-if (!existsSync(MADE_OF) || readFileSync(MADE_OF, 'utf8') !== madeOf) {
+const currentDigest = digest();
+if (!existsSync(DIGEST_FILE) || readFileSync(DIGEST_FILE, 'utf8') !== currentDigest) {
   const files = await bundle();
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST);
   for (const { path, contents } of files) writeFileSync(join(DIST, basename(path)), contents);
-  // Last, so that a build that was cut off is made again.
-  writeFileSync(MADE_OF, madeOf);
+  // Written last, so that an interrupted build is repeated.
+  writeFileSync(DIGEST_FILE, currentDigest);
 }

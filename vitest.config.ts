@@ -26,7 +26,12 @@ function project(name: string, database: 'embedded' | 'postgres', include: strin
 }
 
 // They do more rounds in the projects `long-*`.
-const ROUNDS = ['test/store/{executor,races}.test.ts'];
+const ROUNDS = {
+  store: 'test/store/{executor,races}.test.ts',
+  embedded:
+    'test/operations/{broken-connections,folder-lock,full-disk,kill,maintenance,open-files}.test.ts',
+  postgres: 'test/operations/postgres/{kill,outage,readiness}.test.ts',
+};
 
 export default defineConfig({
   test: {
@@ -41,8 +46,12 @@ export default defineConfig({
         'test/store/*.test.ts',
         'test/{store,edge,operations}/postgres/*.test.ts',
       ]),
-      project('long-embedded', 'embedded', ['test/long/*.test.ts', ...ROUNDS]),
-      project('long-postgres', 'postgres', ['test/long/postgres/*.test.ts', ...ROUNDS]),
+      project('long-embedded', 'embedded', ['test/long/*.test.ts', ROUNDS.store, ROUNDS.embedded]),
+      project('long-postgres', 'postgres', [
+        'test/long/postgres/*.test.ts',
+        ROUNDS.store,
+        ROUNDS.postgres,
+      ]),
     ],
   },
 });

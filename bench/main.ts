@@ -66,7 +66,7 @@ const plan: Plan = {
   workloads: choose(WORKLOADS),
 };
 if (!(plan.rounds >= 1 && plan.seconds > 0)) {
-  throw new Error('--rounds and --seconds have to be numbers above 0.');
+  throw new Error('--rounds and --seconds must be numbers above 0.');
 }
 const contenders = (grows ? [GATEWAY] : choose(CONTENDERS)).filter((contender) => {
   const obstacle = obstacleTo(contender, node);

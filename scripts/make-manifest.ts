@@ -1,4 +1,4 @@
-// Makes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
+// Writes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,29 +20,29 @@ import {
 import { hashOf } from '../src/graphql/manifest.ts';
 import { schema } from '../src/graphql/schema.ts';
 
-/** Something is wrong with what was given; the message has a line for each. */
-class DocumentsError extends Error {}
+/** The arguments or documents are not valid; the message has a line for each problem. */
+class ManifestError extends Error {}
 
-/** The files and lines that an error is about. */
-function placesOf({ nodes, source, locations }: GraphQLError): string {
-  const places = nodes
+/** Returns the files and lines of an error. */
+function locationsOf({ nodes, source, locations }: GraphQLError): string {
+  const all = nodes
     ? nodes.flatMap(({ loc }) => (loc ? `${loc.source.name}:${loc.startToken.line}` : []))
     : [`${source?.name}:${locations?.[0]?.line}`];
-  return [...new Set(places)].join(', ');
+  return [...new Set(all)].join(', ');
 }
 
-/** @throws DocumentsError if there are any errors. */
-function throwErrors(errors: readonly GraphQLError[]): void {
+/** @throws ManifestError if there are any errors */
+function throwIfAny(errors: readonly GraphQLError[]): void {
   if (errors.length === 0) return;
-  throw new DocumentsError(
-    errors.map((error) => `${placesOf(error)}: ${error.message}`).join('\n'),
+  throw new ManifestError(
+    errors.map((error) => `${locationsOf(error)}: ${error.message}`).join('\n'),
   );
 }
 
-/** What the .graphql files below a folder define, all together. */
+/** Returns the definitions of all .graphql files in a folder and its subfolders. */
 function readDefinitions(folder: string): DefinitionNode[] {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new DocumentsError(`${folder} is not a folder.`);
+    throw new ManifestError(`${folder} is not a folder.`);
   }
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.graphql'))
@@ -57,11 +57,11 @@ function readDefinitions(folder: string): DefinitionNode[] {
       return [];
     }
   });
-  throwErrors(errors);
+  throwIfAny(errors);
   return definitions;
 }
 
-// Anonymous operations are refused one by one; a fragment may be there for later.
+// Each anonymous operation gets its own error below; a fragment may be unused.
 const RULES = specifiedRules.filter(
   (rule) => rule !== LoneAnonymousOperationRule && rule !== NoUnusedFragmentsRule,
 );
@@ -71,20 +71,20 @@ function validateDocuments(document: DocumentNode): void {
     .filter((node) => node.kind === Kind.OPERATION_DEFINITION)
     .filter(({ name }) => !name)
     .map((node) => new GraphQLError('The operation has no name.', { nodes: node }));
-  throwErrors([...anonymous, ...validate(schema, document, RULES)]);
+  throwIfAny([...anonymous, ...validate(schema, document, RULES)]);
 }
 
-/** Where a definition stands: operations before fragments, then by name, as Apollo sorts them too. */
-const placeOf = (node: DefinitionNode): string => {
+/** Returns a sort key: operations before fragments, then by name, like Apollo. */
+const sortKeyOf = (node: DefinitionNode): string => {
   const name = 'name' in node ? node.name?.value : '';
   return `${node.kind === Kind.OPERATION_DEFINITION ? 0 : 1} ${name}`;
 };
 
-/** The text of each operation, with just the fragments that it uses, by its SHA-256. */
+/** Returns the text of each operation with only the fragments that it uses, by its SHA-256. */
 function toManifest(definitions: readonly DefinitionNode[]): Record<string, string> {
   const document: DocumentNode = {
     kind: Kind.DOCUMENT,
-    definitions: definitions.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1)),
+    definitions: definitions.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
   };
   validateDocuments(document);
   const texts = Object.values(separateOperations(document)).map(print);
@@ -93,14 +93,14 @@ function toManifest(definitions: readonly DefinitionNode[]): Record<string, stri
 
 const [folder, file = 'trusted-documents.json'] = process.argv.slice(2);
 try {
-  if (!folder) throw new DocumentsError('Say where: npm run manifest -- <folder> [file]');
+  if (!folder) throw new ManifestError('Usage: npm run manifest -- <folder> [file]');
   const manifest = toManifest(readDefinitions(folder));
   const count = Object.keys(manifest).length;
-  if (count === 0) throw new DocumentsError(`${folder} has no operation in any .graphql file.`);
+  if (count === 0) throw new ManifestError(`The .graphql files in ${folder} contain no operation.`);
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
   process.stdout.write(`Trusted documents in ${file}: ${count}\n`);
 } catch (error) {
-  if (!(error instanceof DocumentsError)) throw error;
+  if (!(error instanceof ManifestError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }

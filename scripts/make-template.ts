@@ -1,4 +1,4 @@
-// Makes the template of new stores, unless it is there: `npm ci` asks.
+// Creates the template of new stores unless it exists. `npm ci` runs this.
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 
@@ -6,7 +6,7 @@ import { PGlite } from '@electric-sql/pglite';
 
 import { TEMPLATE } from '../src/database/template.ts';
 
-async function makeTemplate(): Promise<void> {
+async function createTemplate(): Promise<void> {
   const unfinished = `${TEMPLATE}-unfinished`;
   await rm(unfinished, { recursive: true, force: true });
   const pglite = await PGlite.create(unfinished);
@@ -15,8 +15,8 @@ async function makeTemplate(): Promise<void> {
 }
 
 try {
-  if (!existsSync(TEMPLATE)) await makeTemplate();
+  if (!existsSync(TEMPLATE)) await createTemplate();
 } catch (error) {
-  // Nothing needs it: an installation must not fail for it.
-  process.emitWarning(`New stores will take longer to make: ${String(error)}`);
+  // The template only saves time: an installation must not fail because of it.
+  process.emitWarning(`New stores will take longer to create: ${String(error)}`);
 }

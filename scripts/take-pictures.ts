@@ -47,7 +47,7 @@ async function takePictures(): Promise<void> {
     await takeReference(page, gateway.url);
     await gateway.stop();
   } finally {
-    killPrograms();
+    await killPrograms();
     await browser.close();
     await rm(dataDir, { recursive: true });
   }

@@ -5,20 +5,20 @@ import type { Authenticate } from './auth/tokens.ts';
 import type { Store } from './database/loaders.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
-/** A request and its answer. */
+/** A request, its response and its log. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestLog: RequestLog;
 }
 
-/** What a route may use. */
+/** What a route can use. */
 export interface Context {
   readonly store: Store;
   readonly authenticate: Authenticate;
 }
 
-/** What a resolver may use. */
+/** What a resolver can use. */
 export interface CallContext extends Context {
   readonly caller: Caller;
 }

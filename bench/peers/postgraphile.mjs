@@ -1,9 +1,9 @@
 // PostGraphile 5 with its Amber preset, as its documentation serves it with Node's own server.
 import { createServer } from 'node:http';
 
+import { postgraphile } from 'postgraphile';
 import { makePgService } from 'postgraphile/adaptors/pg';
 import { grafserv } from 'postgraphile/grafserv/node';
-import { postgraphile } from 'postgraphile';
 import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';
 
 const { DATABASE_URL: connectionString, PORT } = process.env;

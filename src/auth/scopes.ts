@@ -5,14 +5,14 @@ export const SCOPES = ['read', 'pets:write', 'inventory:write', 'orders:write', 
 /** A permission that a token can grant. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Who sent a request, and what it may do. */
+/** The sender of a request. */
 export interface Caller {
   /** The `sub` of its token; undefined without a token. */
   readonly subject: string | undefined;
   readonly scopes: ReadonlySet<string>;
 }
 
-/** Rejects a caller that does not have a scope. @throws Unauthenticated, Forbidden */
+/** Requires that a caller has a scope. @throws Unauthenticated, Forbidden */
 export function requireScope({ subject, scopes }: Caller, scope: Scope): void {
   if (scopes.has(scope)) return;
   throw subject === undefined ? new Unauthenticated() : new Forbidden(scope);

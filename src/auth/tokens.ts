@@ -17,31 +17,31 @@ import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import { Subject } from '../contract/values.ts';
 import { type Caller, SCOPES } from './scopes.ts';
 
-/** Returns the caller by the headers of its request. @throws Unauthenticated, StoreError */
+/** Returns the caller that sent a request with these headers. @throws Unauthenticated, StoreError */
 export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Caller>;
 
-const ANYONE: Caller = { subject: undefined, scopes: new Set(SCOPES) };
+const UNRESTRICTED: Caller = { subject: undefined, scopes: new Set(SCOPES) };
 
-// One scheme, in upper or lower case, and one token (RFC 6750 §2.1).
+// The scheme, case-insensitive, and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
-// A secret must not be accepted as a public key, nor a public key as a secret (RFC 8725 §3.1).
+// A secret must not be used as a public key, nor a public key as a secret (RFC 8725 §3.1).
 const SYMMETRIC = ['HS256'];
 const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 const CLOCK_TOLERANCE_SECONDS = 5;
 const KEYS_TIMEOUT_MS = 5000;
-// How long a removed key is still trusted, and how often a new key is looked up.
+// How long a removed key is still trusted, and the least time between two fetches for an unknown key.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
-// While the key set can't be fetched, every token would fetch it again.
+// While the key set can't be fetched, every request with a token would try to fetch it again.
 const KEYS_RETRY_MS = 1000;
 
-// Verifying a token takes as long as a small operation, and most tokens are used again soon.
+// Verifying a token takes as long as a small operation, and most tokens are sent again soon.
 const CACHE_MS = 10_000;
 const MAX_CACHED = 1000;
 
-// Rejects other kinds of tokens of the same issuer (RFC 8725 §3.11).
+// Rejects tokens of the same issuer that have another purpose (RFC 8725 §3.11).
 const TokenHeader = z.object({
   typ: z
     .string()
@@ -62,24 +62,26 @@ const scopesOf = ({ scope, scp }: z.output<typeof Claims>): string[] =>
 function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
   if (authorization === undefined) return undefined;
   const token = BEARER.exec(authorization)?.[1];
-  if (!token) throw new Unauthenticated('The Authorization header must be Bearer and a token.');
+  if (!token)
+    throw new Unauthenticated('The Authorization header must have the form: Bearer token.');
   return token;
 }
 
 const notVerifiable = (cause: unknown): StoreError =>
-  new StoreError('SERVICE_UNAVAILABLE', 'Tokens can not be verified at the moment.', cause);
+  new StoreError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified at the moment.', cause);
 
-/** Creates a fetch of the key set that fails if the last one was a moment ago. */
+/** Creates a fetch that fails if the last one was less than a second ago. */
 function createKeysFetch(): FetchImplementation {
-  let next = 0;
+  let nextAllowed = 0;
   return async (url, options) => {
-    if (Date.now() < next) throw new Error('The keys were fetched a moment ago.');
-    next = Date.now() + KEYS_RETRY_MS;
+    if (Date.now() < nextAllowed)
+      throw new Error('The key set was fetched less than a second ago.');
+    nextAllowed = Date.now() + KEYS_RETRY_MS;
     return fetch(url, options);
   };
 }
 
-/** Creates a function that finds the key of a token in the key set of the issuer. */
+/** Creates a function that finds the key of a token in the key set of its issuer. */
 function createKeyFinder(url: URL): JWTVerifyGetKey {
   const find = createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
@@ -130,19 +132,19 @@ function createVerify({
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw new Unauthenticated('The token has expired.');
       if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
-        throw new Unauthenticated('The token is not valid here.');
+        throw new Unauthenticated('The token is not valid.');
       }
-      // The key is in the set, but can't be used: too short, or malformed.
+      // The key set has the key, but it can't be used: it is too short or malformed.
       throw error instanceof StoreError ? error : notVerifiable(error);
     }
   };
 }
 
-/** Creates the function that authenticates callers; without `auth` everyone may do everything. */
+/** Creates the function that authenticates callers. Without `auth`, every caller has all scopes. */
 export function createAuthenticate(auth: Auth | undefined): Authenticate {
-  if (!auth) return async () => ANYONE;
-  const open = auth.readIsOpen ? ['read'] : [];
-  const anonymous: Caller = { subject: undefined, scopes: new Set(open) };
+  if (!auth) return async () => UNRESTRICTED;
+  const publicScopes = auth.readIsOpen ? ['read'] : [];
+  const anonymous: Caller = { subject: undefined, scopes: new Set(publicScopes) };
   const verify = createVerify(auth);
   const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
   return async (headers) => {
@@ -151,7 +153,7 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
     const known = cache.get(token);
     if (known && Date.now() < known.until) return known.caller;
     const claims = await verify(token);
-    const caller = { subject: claims.sub, scopes: new Set([...open, ...scopesOf(claims)]) };
+    const caller = { subject: claims.sub, scopes: new Set([...publicScopes, ...scopesOf(claims)]) };
     cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000) });
     return caller;
   };

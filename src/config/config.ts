@@ -87,7 +87,7 @@ export type Limits = Config['limits'];
 /** How callers are authenticated. */
 export type Auth = NonNullable<Config['auth']>;
 
-/** The configuration is wrong. The message names each wrong variable and what it has to be. */
+/** The configuration is wrong. The message names each wrong variable and what it must be. */
 export class ConfigError extends Error {}
 
 /**

@@ -7,7 +7,7 @@ interface Rule {
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
-/** What variables have to be together. */
+/** What variables must be together. */
 const RULES: readonly Rule[] = [
   {
     isBroken: ({ WORKERS, DATABASE_URL }) => WORKERS > 1 && !DATABASE_URL,

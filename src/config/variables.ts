@@ -9,7 +9,7 @@ const whole = (
   least: number,
   most: number,
 ): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> => {
-  const rule = `has to be a whole number, ${least} to ${most}`;
+  const rule = `must be a whole number, ${least} to ${most}`;
   return z
     .string()
     .regex(/^\d{1,9}$/, rule)
@@ -24,7 +24,7 @@ const toList = (words: readonly string[]): string =>
 /** One of several words. */
 const choice = <const Word extends string>(...words: Word[]): z.ZodEnum<{ [K in Word]: K }> =>
   z
-    .enum(words, `has to be ${toList(words)}`)
+    .enum(words, `must be ${toList(words)}`)
     .meta({ values: toList(words.map((word) => `\`${word}\``)) });
 
 const flag = choice('true', 'false')
@@ -58,7 +58,7 @@ export const Variables = z.object({
     .string()
     // As in a URL: `[::1]`.
     .transform((host) => host.replace(/^\[(.*:.*)\]$/, '$1'))
-    .refine(isHost, 'has to be a host name or an address')
+    .refine(isHost, 'must be a host name or an address')
     .default('127.0.0.1')
     .describe('The address to listen on.'),
   PORT: whole(0, 65_535).default(4000).describe('The port to listen on; `0` takes a free one.'),
@@ -67,7 +67,7 @@ export const Variables = z.object({
     .default('.data')
     .describe('The folder of the embedded database. One gateway at a time can use it.'),
   DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: 'has to be like postgresql://user@host:5432/name' })
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be like postgresql://user@host:5432/name' })
     .optional()
     .describe('`postgresql://…`: use this PostgreSQL instead of the embedded database.'),
   PGBOUNCER: flag
@@ -169,7 +169,7 @@ export const Variables = z.object({
   AUTH_NONE_ANYWHERE: flag.default(false).describe('`true`: allow `AUTH=none` for any `HOST`.'),
   AUTH_JWKS_URL: z
     .string()
-    .refine(isSafeUrl, 'has to be like https://login.example/keys')
+    .refine(isSafeUrl, 'must be like https://login.example/keys')
     .transform((text) => new URL(text))
     .optional()
     .describe(
@@ -220,7 +220,7 @@ export const Variables = z.object({
     .transform((text) => text.split(',').map((origin) => origin.trim()))
     .refine(
       (origins) => origins.every((origin) => origin === '*' || isOrigin(origin)),
-      'has to be * or origins like https://shop.example, separated by commas',
+      'must be * or origins like https://shop.example, separated by commas',
     )
     .readonly()
     .default([])
@@ -231,7 +231,7 @@ export const Variables = z.object({
     .default('announce')
     .describe('`enforce`: `GET /pets/{petId}` returns 410 from its sunset on.'),
   SUNSET_DATE: z.iso
-    .date('has to be a date like 2027-12-31')
+    .date('must be a date like 2027-12-31')
     .transform((date) => new Date(date))
     .refine(
       (date) => date >= lastDeprecation,

@@ -2,15 +2,15 @@ import type { PGlite } from '@electric-sql/pglite';
 
 import type { Log } from '../telemetry/log.ts';
 
-/** Finds on the standard error of a PGlite why its PostgreSQL ended. */
+/** Reads the standard error of a PGlite for the reason why its PostgreSQL crashed. */
 export interface StderrWatch {
-  /** PGlite's option of this name. */
+  /** For the option of PGlite with this name. */
   readonly onStderr: (line: string) => boolean;
   /** Undefined if PostgreSQL gave no reason. */
   readonly reason: () => string | undefined;
 }
 
-/** Watches the standard error of one PostgreSQL. */
+/** Creates a StderrWatch for one PGlite. */
 export function watchStderr(): StderrWatch {
   let reason: string | undefined;
   return {
@@ -22,31 +22,31 @@ export function watchStderr(): StderrWatch {
   };
 }
 
-// Where PostgreSQL on a server returns to its main loop after an SQL error, PGlite's throws this.
+// On a server PostgreSQL jumps back to its main loop after an SQL error; in PGlite it throws this status.
 const SQL_ERROR_STATUS = 100;
 
-// By which PGlite calls PostgreSQL: for a message, and after an SQL error.
-const ENTRIES = ['_PostgresMainLoopOnce', '_PostgresMainLongJmp'] as const;
+// The functions by which PGlite calls PostgreSQL: for a message, and after an SQL error.
+const ENTRY_POINTS = ['_PostgresMainLoopOnce', '_PostgresMainLongJmp'] as const;
 
 const isSqlError = (error: unknown): boolean =>
   error instanceof Object && 'status' in error && error.status === SQL_ERROR_STATUS;
 
 /**
- * Ends the process, with exit code 1 and a sentence in the log, once PostgreSQL itself has ended: after
- * a PANIC, as when its write-ahead log can't be written. PGlite 0.5.16 ignores that and calls it again
- * for ever. What was acknowledged is in the write-ahead log, from which the next start recovers.
+ * Logs an error and ends the process with exit code 1 when PostgreSQL crashes, for example because it
+ * can't write its write-ahead log. PGlite 0.5.16 ignores the crash and calls PostgreSQL again for ever.
+ * Acknowledged writes are in the write-ahead log, from which the next start recovers.
  */
 export function exitOnCrash({ Module: postgres }: PGlite, { reason }: StderrWatch, log: Log): void {
-  const guard = (run: () => void) => (): void => {
+  const guard = (callPostgres: () => void) => (): void => {
     try {
-      run();
+      callPostgres();
     } catch (error) {
       if (isSqlError(error)) throw error;
       log.error(
-        `The embedded PostgreSQL ended: ${reason() ?? String(error)}. Start the gateway again: it recovers what was acknowledged.`,
+        `The embedded PostgreSQL crashed: ${reason() ?? String(error)}. Restart the gateway to recover all acknowledged writes.`,
       );
       process.exit(1);
     }
   };
-  for (const name of ENTRIES) postgres[name] = guard(postgres[name]);
+  for (const name of ENTRY_POINTS) postgres[name] = guard(postgres[name]);
 }

@@ -4,13 +4,13 @@ import { Id } from '../contract/values.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { Listing } from './listing.ts';
 
-/** A row of a page, with its place in the list. */
+/** A row of a page with its cursor. */
 export interface Edge<Row> {
   readonly cursor: string;
   readonly node: Row;
 }
 
-// A cursor is the row's place in the order: the field, the id and, but for the order by id, the key.
+// A cursor holds the position of a row: the sort field, the id and, unless sorted by id, the sort key.
 const Cursor = z.tuple([z.string(), Id]).rest(z.string());
 
 function encodeCursor<Row, Field extends string>(
@@ -20,11 +20,11 @@ function encodeCursor<Row, Field extends string>(
 ): string {
   const key = listing.keys[field];
   const id = String(listing.id.of(row));
-  const place = key ? [field, id, key.of(row)] : [field, id];
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
+  const position = key ? [field, id, key.of(row)] : [field, id];
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-/** A row with its cursor, which is made when it is asked for. */
+/** A row with its cursor, which is encoded only when it is read. */
 export class RowEdge<Row, Field extends string> implements Edge<Row> {
   readonly #listing: Listing<Row, never, Field>;
   readonly #field: Field;
@@ -41,7 +41,7 @@ export class RowEdge<Row, Field extends string> implements Edge<Row> {
   }
 }
 
-/** The cursor's place as SQL, to compare rows with. */
+/** Returns the position of a cursor as SQL to compare rows with; undefined if it is not valid for this order. */
 export function decodeCursor<Row, Field extends string>(
   listing: Listing<Row, never, Field>,
   field: Field,

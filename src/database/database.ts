@@ -1,47 +1,48 @@
 import type { Log } from '../telemetry/log.ts';
 import type { PoolUse } from '../telemetry/metrics.ts';
-import { retryConflicts } from './retry.ts';
 import { isConflict } from './errors.ts';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
-import { createHeavyLane } from './heavy-lane.ts';
+import { createHeavyQueue, type HeavyLimits } from './heavy-queue.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
+import { retryConflicts } from './retry.ts';
 
 /**
- * How PostgreSQL plans a statement: `once` for all values, or for its values `each` time, which pays
- * if the number of rows depends on them.
+ * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which
+ * is faster if the number of rows depends on them.
  */
 export type Planning = 'once' | 'each';
 
-/** How much a statement reads: the rows that an index finds, or a large part of the store. */
+/** How much a statement reads: rows found by an index, or a large part of a table. */
 type Load = 'light' | 'heavy';
 
-/** Runs statements: each on its own, or all in one transaction. */
+/** Runs statements: each by itself, or all in one transaction. */
 export interface Session {
-  /** Runs one statement; parameters are bound, never spliced. */
+  /** Runs one statement; its parameters are bound, never put into the text. */
   readonly query: <Row>(statement: Prisma.Sql, planning?: Planning, load?: Load) => Promise<Row[]>;
 }
 
 /**
- * The database of the store, embedded or not, migrated and ready.
+ * A migrated database: embedded, or a PostgreSQL server.
  *
- * Statements are SQL that goes to the driver, which reads rows several times as fast as Prisma. The
- * exception is a write of one row outside a transaction that Prisma's model API says more plainly, as
- * an update of the fields that were given.
+ * Reads, and writes in a transaction, are SQL that the driver runs: it reads rows several times as fast
+ * as Prisma, and one statement can serve all requests that load at the same time (see loaders.ts).
+ * Prisma's model API is for a write of one row outside a transaction where it is shorter than SQL, such
+ * as an update of only the given fields.
  */
 export interface Database extends Session {
   readonly prisma: PrismaClient;
-  /** What it is and where, for people; no password. */
+  /** The kind of database and its place, for the log; without password. */
   readonly description: string;
-  /** Runs `work` in one transaction, again after a conflict; `work` must use only its session. */
+  /** Runs `work` in one transaction, and retries it after a conflict; `work` must use only its session. */
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
-  /** How its pool of connections is used; the embedded one has none. */
+  /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: () => PoolUse;
-  /** Checks that the database responds, within two seconds, however busy its connections are. */
+  /** Rejects unless the database responds within two seconds; independent of the connection pool. */
   readonly ping: () => Promise<Readiness>;
   readonly close: () => Promise<void>;
 }
 
-/** Runs one statement; TYPE_PARSERS read its values. */
+/** Runs one statement; TYPE_PARSERS parse its values. */
 export type Run = <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
 
 /** What a Database is created from. */
@@ -51,15 +52,15 @@ interface Driver {
   /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
   readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
   readonly description: string;
-  /** How many heavy statements may run at once, and how long one may wait for its turn. */
-  readonly heavyLimits: { readonly atOnce: number; readonly maxWaitMs: number };
+  /** How many heavy statements may run at the same time, and how long one may wait. */
+  readonly heavyLimits: HeavyLimits;
   readonly poolUse?: () => PoolUse;
   readonly probe: Probe;
   readonly disconnect: () => Promise<void>;
 }
 
-/** Logs each statement that is run. */
-const logged =
+/** Returns a Run that logs each statement. */
+const withLog =
   (run: Run, log: Log): Run =>
   async (text, values, planning) => {
     const start = performance.now();
@@ -70,22 +71,22 @@ const logged =
     }
   };
 
-/** Creates a Database from a driver; at log level debug every statement is logged. */
+/** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log): Database {
   const { adapter, description, heavyLimits, poolUse, probe, disconnect } = driver;
   const prisma = new PrismaClient({
     adapter,
     log: [{ emit: 'event', level: 'query' }],
-    // The messages of the other formats contain the values of a call.
+    // Other formats put the values of a call into the error message.
     errorFormat: 'minimal',
   });
   const isDebugging = log.isLevelEnabled('debug');
   if (isDebugging) {
     prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
   }
-  const runHeavy = createHeavyLane(heavyLimits);
+  const runHeavy = createHeavyQueue(heavyLimits);
   const toSession = (driverRun: Run): Session => {
-    const run = isDebugging ? logged(driverRun, log) : driverRun;
+    const run = isDebugging ? withLog(driverRun, log) : driverRun;
     return {
       query: <Row>(
         { text, values }: Prisma.Sql,
@@ -112,7 +113,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
   };
 }
 
-/** Returns the row of a statement that always returns one. */
+/** Returns the row of a statement that always returns exactly one. */
 export function onlyRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new Error('A statement returned no row.');
   return row;

@@ -9,26 +9,26 @@ import type { Log } from '../telemetry/log.ts';
 import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
 import type { Database } from './database.ts';
 import { lockFolder } from './folder-lock.ts';
+import { startMaintenance } from './maintenance.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
 import { copyTemplate } from './template.ts';
-import { startUpkeep } from './upkeep.ts';
 
-/** Opens the embedded PostgreSQL of a folder; one whose making was cut off is made anew. */
-async function makeOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
+/** Opens the embedded PostgreSQL of a folder. If its creation was interrupted, it is created again. */
+async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
   const store = join(dataDir, 'pglite');
-  const unfinished = join(dataDir, 'unfinished');
-  if (existsSync(unfinished)) await rm(store, { recursive: true, force: true });
+  const marker = join(dataDir, 'unfinished');
+  if (existsSync(marker)) await rm(store, { recursive: true, force: true });
   if (!existsSync(store)) {
-    await writeFile(unfinished, '');
+    await writeFile(marker, '');
     copyTemplate(store);
   }
   const pglite = await createPglite({ dataDir: store, onStderr: stderr.onStderr });
-  await rm(unfinished, { force: true });
+  await rm(marker, { force: true });
   return pglite;
 }
 
 /**
- * Opens the database in the folder that the configuration names, for this process alone.
+ * Opens the embedded database in DATA_DIR and locks the folder for this process.
  * @throws ConfigError, MigrationError
  */
 export async function openEmbedded(config: Config, log: Log): Promise<Database> {
@@ -38,7 +38,7 @@ export async function openEmbedded(config: Config, log: Log): Promise<Database> 
   });
   const unlock = await lockFolder(dataDir);
   const stderr = watchStderr();
-  const pglite = await makeOrOpen(dataDir, stderr).catch((error: Error) => {
+  const pglite = await createOrOpen(dataDir, stderr).catch((error: Error) => {
     const reason = stderr.reason() ?? error.message;
     throw new ConfigError(`DATA_DIR: the embedded PostgreSQL can't start: ${reason}.`, {
       cause: error,
@@ -47,11 +47,11 @@ export async function openEmbedded(config: Config, log: Log): Promise<Database> 
   exitOnCrash(pglite, stderr, log);
   if (config.migrate) await migratePglite(pglite, log);
   const db = await openPglite(pglite, log);
-  const stopUpkeep = startUpkeep(pglite, log);
+  const stopMaintenance = startMaintenance(pglite, log);
   return {
     ...db,
     close: async () => {
-      await stopUpkeep();
+      await stopMaintenance();
       await db.close();
       await unlock();
     },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { StoreError } from '../contract/errors.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
-// Prisma's codes for a database that can't be reached, is too slow or too busy.
+// Prisma's codes for a database that is unreachable, too slow or too busy.
 const UNAVAILABLE = new Set([
   'P1000',
   'P1001',
@@ -17,33 +17,33 @@ const UNAVAILABLE = new Set([
   'P2034',
   'P2037',
 ]);
-// The same as SQLSTATE (PostgreSQL, appendix A): nothing in the request or in the gateway is wrong, and
-// the same request can succeed once the database, its machine or who operates them is done.
+// The same as SQLSTATE (PostgreSQL, appendix A): neither the request nor the gateway is at fault, and
+// the same request can succeed when the database or its machine is available again.
 const UNAVAILABLE_SQLSTATE = new RegExp(
   `^(${[
     '08...', // connection exceptions
-    '25006', // takes no writes: a standby, a primary that was demoted, or an operator said so
-    '25P0[34]', // a transaction was idle, or took, too long
-    '28...', // the role may not log in, as while its password is changed
-    '3D000', // the database is gone, as while it is restored
-    '40(001|003|P01)', // undone for other transactions, after every retry
-    '53...', // no disk, memory or connection left
-    '55P03', // a lock was not to be had in time
+    '25006', // read-only: a standby, a demoted primary, or set by an operator
+    '25P0[34]', // a transaction was idle for too long, or took too long
+    '28...', // the role may not log in, for example while its password is changed
+    '3D000', // the database does not exist, for example while it is restored
+    '40(001|003|P01)', // conflicts with other transactions, after the last retry
+    '53...', // no disk space, memory or connection left
+    '55P03', // a lock was not available in time
     '57...', // cancelled, shutting down, starting, dropped
     '58...', // errors of the disk or the operating system
-    'XX00[12]', // damaged data or index: an operator has to repair it, or to fail over
+    'XX00[12]', // corrupted data or index: an operator has to repair it or fail over
   ].join('|')})$`,
 );
 const UNAVAILABLE_SYSTEM = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
-// The same as pg says it, which gives no code.
+// The same as messages of pg, for errors that have no code.
 const UNAVAILABLE_MESSAGE =
   /^(Query read timeout|timeout e|Connection terminated|Client has encountered a connection error)/;
 
 const CONFLICT_SQLSTATE = /^40(001|P01)$/;
-// Values that break a rule, conflicts with others, limits: they end the statement alone. After any
-// other error the connection may be of no more use, as with a plan that a migration made outdated or
-// a server that takes no more writes.
-const SPARING_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
+// Invalid values, conflicts and limits: such an error ends only the statement. After any other error the
+// connection may be unusable, for example because a migration made a cached plan invalid or the server
+// has become read-only.
+const STATEMENT_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
 const FOREIGN_KEY_SQLSTATE = '23503';
 const RANGE_SQLSTATE = '22003';
 
@@ -52,44 +52,45 @@ type Known = Prisma.PrismaClientKnownRequestError;
 const isKnown = (error: unknown): error is Known =>
   error instanceof Prisma.PrismaClientKnownRequestError;
 
-// Prisma's driver has it in `cause`, and Prisma's API has the driver's error in `meta`.
-const OfDriver = z.object({ cause: z.object({ originalCode: z.string() }) });
-const OfPrisma = z.object({ meta: z.object({ driverAdapterError: OfDriver }) });
+// A driver adapter of Prisma has the SQLSTATE in `cause`; Prisma's API has the adapter's error in `meta`.
+const AdapterError = z.object({ cause: z.object({ originalCode: z.string() }) });
+const PrismaError = z.object({ meta: z.object({ driverAdapterError: AdapterError }) });
 
-/** The SQLSTATE of an error, as the driver says it or as Prisma passes it on; empty if it has none. */
+/** Returns the SQLSTATE of an error of pg, PGlite or Prisma; empty if it has none. */
 function sqlStateOf(error: unknown): string {
-  const driverError = OfPrisma.safeParse(error).data?.meta.driverAdapterError;
-  const cause = (driverError ?? OfDriver.safeParse(error).data)?.cause;
+  const adapterError = PrismaError.safeParse(error).data?.meta.driverAdapterError;
+  const cause = (adapterError ?? AdapterError.safeParse(error).data)?.cause;
   if (cause) return cause.originalCode;
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Whether a connection can be used again after an error that PostgreSQL reported on it. */
 export const keepsConnection = (error: Error): boolean =>
-  SPARING_SQLSTATE.test(sqlStateOf(error)) && !('severity' in error && error.severity === 'FATAL');
+  STATEMENT_SQLSTATE.test(sqlStateOf(error)) &&
+  !('severity' in error && error.severity === 'FATAL');
 
-/** A foreign key was broken: what a row points to is not there, or what is deleted is in use. */
+/** Whether a foreign key was violated: a referenced row does not exist, or a deleted one is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
   (isKnown(error) && error.code === 'P2003') || sqlStateOf(error) === FOREIGN_KEY_SQLSTATE;
 
-/** What should have been changed or deleted is not there. */
+/** Whether the row to change or delete does not exist. */
 export const isRecordNotFound = (error: unknown): boolean =>
   isKnown(error) && error.code === 'P2025';
 
-/** A number left the range of its column. */
+/** Whether a number is out of the range of its column. */
 export const isOutOfRange = (error: unknown): boolean =>
   (isKnown(error) && error.code === 'P2020') || sqlStateOf(error) === RANGE_SQLSTATE;
 
-/** PostgreSQL undid the work, so that another transaction could go on: it may be tried again. */
+/** Whether PostgreSQL rolled back because of another transaction; the same work can be retried. */
 export function isConflict(error: unknown): boolean {
   if (isKnown(error) && error.code === 'P2034') return true;
   if (CONFLICT_SQLSTATE.test(sqlStateOf(error))) return true;
-  // The same as Prisma's driver says it.
+  // The error of Prisma's driver adapter.
   const cause = error instanceof Error ? error.cause : undefined;
   return z.object({ kind: z.literal('TransactionWriteConflict') }).safeParse(cause).success;
 }
 
-/** Whether the database can't be reached, or can't do anything at the moment. */
+/** Whether the database, or anything in the chain of causes, is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : '';
@@ -106,7 +107,7 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** What a caller is told of anything that was thrown; the cause is kept, for the log alone. */
+/** Converts anything thrown to the error that a caller receives; its cause is for the log only. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';

@@ -23,8 +23,8 @@ async function loadTryLock(): Promise<TryLock> {
   }
 }
 
-/** Whether a gateway of release 1.0.0, whose lock was a socket, has the folder. */
-async function isUsedByOlder(folder: string): Promise<boolean> {
+/** Whether a gateway of release 1.0.0, which locked with a socket, uses the folder. */
+async function isUsedByRelease100(folder: string): Promise<boolean> {
   let path = join(folder, 'lock');
   if (Buffer.byteLength(path) > MAX_SOCKET_BYTES) {
     const digest = createHash('sha256').update(await realpath(folder));
@@ -39,24 +39,24 @@ async function isUsedByOlder(folder: string): Promise<boolean> {
   });
 }
 
-async function lock(folder: string): Promise<FileHandle> {
+async function openLocked(folder: string): Promise<FileHandle> {
   const tryLock = await loadTryLock();
   const file = await open(join(folder, 'gateway.lock'), 'a');
-  if (tryLock(file.fd) && !(await isUsedByOlder(folder))) return file;
+  if (tryLock(file.fd) && !(await isUsedByRelease100(folder))) return file;
   await file.close();
   throw new ConfigError(IN_USE);
 }
 
 /**
- * Locks a folder for this process alone, until it ends or calls the function returned.
+ * Locks a folder for this process, until it ends or calls the returned function.
  *
- * The lock is the kernel's, on a file that stays: it is taken in one step, holds while its process is
- * suspended, and goes with its process, however that ends.
+ * The kernel holds the lock, on a file that is never deleted: it is taken atomically, lasts while the
+ * process is suspended, and is released with the process, however that ends.
  * @throws ConfigError
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   try {
-    const file = await lock(folder);
+    const file = await openLocked(folder);
     return () => file.close();
   } catch (error) {
     if (error instanceof ConfigError) throw error;

@@ -7,33 +7,33 @@ import { IdempotencyKey, parse } from '../contract/values.ts';
 import type { Database, Session } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
-/** Who writes, and its own name for this write. */
+/** The idempotency key of a write, and the caller that chose it. */
 export interface CallerKey {
-  /** Null or undefined if it gave none. */
+  /** Null or undefined if the request has none. */
   readonly key: string | null | undefined;
-  /** Undefined where nobody asks who calls. */
+  /** The caller's subject; undefined without authentication. */
   readonly caller: string | undefined;
 }
 
-/** A write that a caller may send again without its being done again. */
+/** A write that a caller may send again without executing it again. */
 interface IdempotentWrite extends CallerKey {
   readonly operation: string;
-  /** The checked input, so that two ways to write the same value count as one. */
+  /** The parsed input, so that different spellings of a value are equal. */
   readonly input: unknown;
 }
 
 const digest = (value: unknown): Buffer => createHash('sha256').update(stringify(value)).digest();
 
-/** A caller's key as it is stored: others' are never the same. */
-const toStored = (key: string, caller: string | undefined): string =>
+/** Returns the key as it is stored: different for each caller. */
+const toStoredKey = (key: string, caller: string | undefined): string =>
   caller === undefined ? key : digest([caller, key]).toString('hex');
 
 /**
- * Writes once for a caller's key: the same request again gives what was made then, as it was.
+ * Writes once for each key of a caller; for the same request it returns the stored first result.
  *
- * The key is taken in the transaction that writes. Whoever comes with the same key meanwhile waits
- * for that transaction to end, at whichever gateway: then either the result is there, or the write
- * failed, the key is free, and it is tried anew. So errors are not kept.
+ * The key is inserted in the transaction that writes. A concurrent request with the same key, in any
+ * gateway, waits for that transaction to end: then the result is stored, or the write was rolled back
+ * together with the key and is tried again. So errors are never stored.
  *
  * @throws InvalidInput, IdempotencyConflict
  */
@@ -44,7 +44,7 @@ export async function writeOnce<Result>(
 ): Promise<Result> {
   if (request.key == null) return write(db);
   const key = parse(IdempotencyKey, request.key, 'idempotencyKey');
-  const stored = toStored(key, request.caller);
+  const stored = toStoredKey(key, request.caller);
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {
     const [entry] = await session.query<{ hash: Uint8Array; result: SuperJSONResult | null }>(
@@ -66,21 +66,21 @@ export async function writeOnce<Result>(
 const BATCH = 1000;
 
 /**
- * Forgets the keys that are older than `ageMs`, a batch at a time, so that none is locked for long.
- * A key that somebody else has locked, another gateway that forgets too, is left to the next time.
+ * Deletes the keys that are older than `ageMs`, in batches, so that none is locked for long. Keys that
+ * are locked, for example by another gateway that deletes them, are skipped until the next time.
  */
 export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();
-  let forgotten: number;
+  let deleted: number;
   do {
     const [row] = await db.query<{ count: number }>(Prisma.sql`
       with old as (
         select key from idempotency_keys where created_at < ${limit}::text::timestamptz
         limit ${BATCH}::integer for update skip locked
-      ), forgotten as (
+      ), deleted as (
         delete from idempotency_keys using old where idempotency_keys.key = old.key returning 1
       )
-      select count(*)::integer as count from forgotten`);
-    forgotten = row?.count ?? 0;
-  } while (forgotten === BATCH);
+      select count(*)::integer as count from deleted`);
+    deleted = row?.count ?? 0;
+  } while (deleted === BATCH);
 }

@@ -10,6 +10,7 @@ export interface PageArguments {
   readonly before?: string | null | undefined;
 }
 
+/** The arguments of a list: page, filter and order. */
 export interface ListArguments<Filter, Field extends string> extends PageArguments {
   readonly filter?: Filter | null | undefined;
   readonly orderBy?: OrderBy<Field> | null | undefined;
@@ -20,32 +21,32 @@ interface OrderBy<Field extends string> {
   readonly direction: 'ASC' | 'DESC';
 }
 
-/** Something rows can be ordered by, before their id breaks ties. */
+/** What rows are sorted by; rows with equal keys are sorted by id. */
 interface SortKey<Row> {
   readonly sql: Prisma.Sql;
-  /** The key of a row as text, the form it has in a cursor. */
+  /** Returns the key of a row as text, as it is in a cursor. */
   readonly of: (row: Row) => string;
-  /** What such text has to look like. */
+  /** Validates the text of a key in a cursor. */
   readonly text: z.ZodType<string>;
-  /** Reads such text back in SQL. */
+  /** The SQL cast from the text to the type of the key. */
   readonly cast: Prisma.Sql;
 }
 
-/** A list that callers can filter, order and page through. */
+/** The SQL of a list that callers can filter, sort and page through. */
 export interface Listing<Row, Filter, Field extends string> {
   readonly from: Prisma.Sql;
   readonly columns: Prisma.Sql;
   readonly id: { readonly sql: Prisma.Sql; readonly of: (row: Row) => bigint };
-  /** The orders on offer; null is the order by id alone. */
+  /** The supported sort orders; null sorts by id only. */
   readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
   readonly defaultField: Field;
   /** @throws InvalidId, InvalidInput */
   readonly where: (filter: Filter) => Prisma.Sql[];
-  /** Whether a page with this filter may go through many rows to find few. */
+  /** Whether a page with this filter may scan many rows to find few. */
   readonly isSearch: (filter: Filter) => boolean;
 }
 
-/** The column by which rows of a listing belong to a parent. */
+/** The column that references the parent of a row. */
 export interface Parent<Row> {
   readonly sql: Prisma.Sql;
   readonly of: (row: Row) => bigint;

@@ -5,9 +5,16 @@ import type { LimitFunction } from 'p-limit';
 
 import type { Database } from './database.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
-import { checkPage, countRows, countRowsOf, loadPage, loadPages, type Page } from './pages.ts';
+import {
+  requirePageSize,
+  countRows,
+  countRowsOf,
+  loadPage,
+  loadPages,
+  type Page,
+} from './pages.ts';
 
-/** What loaders read from. One object for the life of a gateway. */
+/** What loaders read from. A gateway has one Store. */
 export interface Store {
   readonly db: Database;
   /** The largest page that a caller may request. */
@@ -16,21 +23,21 @@ export interface Store {
   readonly observeBatch: (loader: string, size: number) => void;
 }
 
-// Loaders are shared by all requests. A batch is what was requested during one turn of the event
-// loop, by any request: under load many requests share a statement, and an idle server does not wait.
-// Nothing is cached, so nothing is ever stale: a statement begins after every request that shares it.
-// Equal keys of one batch are read once.
+// All requests share the loaders. A batch holds the keys that any request loads in one turn of the event
+// loop: under load many requests share a statement, and an idle server does not wait. Nothing is cached,
+// so nothing is stale: a statement starts after every request that shares it. Equal keys of a batch are
+// read once.
 const SHARED = {
   cache: false,
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
-/** Loads the value of a key from a store, in a batch with others. */
+/** Loads the value of a key from a store, in one batch with other keys. */
 export interface Loader<Key, Value> {
   readonly load: (store: Store, key: Key) => Promise<Value>;
 }
 
-/** Creates something once for each store. */
+/** Returns a function that creates a value once for each store. */
 function perStore<Value>(create: (store: Store) => Value): (store: Store) => Value {
   const values = new WeakMap<Store, Value>();
   return (store) => {
@@ -60,7 +67,7 @@ export function byId<Row>(
   return { load: (store, id) => loaderOf(store).load(id) };
 }
 
-/** The same loader for rows that have to exist; it rejects with `missing(id)` if one does not. */
+/** Returns the same loader for rows that must exist: it rejects with `missing(id)` if a row does not. */
 export const required = <Row>(
   { load }: Loader<bigint, Row | null>,
   missing: (id: bigint) => Error,
@@ -72,18 +79,18 @@ export const required = <Row>(
   },
 });
 
-/** Loads a list or a count. A statement that requests share waits in the limit of the first of them. */
+/** Loads a list or a count. A shared statement runs within the limit of the first request that loads it. */
 interface ListLoader<Key, Value> {
   readonly load: (store: Store, key: Key, limit: LimitFunction) => Promise<Value>;
 }
 
-/** The arguments of a field of one parent. */
+/** The id of a parent and the arguments of its field. */
 interface OfParent<Args> {
   readonly parent: bigint;
   readonly args: Args;
 }
 
-/** Defines a loader for parents: all parents with equal arguments share a batch. */
+/** Defines a loader by parent: all parents with equal arguments share a batch. */
 function byParent<Args, Value>(
   name: string,
   read: (store: Store, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
@@ -100,7 +107,9 @@ function byParent<Args, Value>(
       batches.delete(signature);
       store.observeBatch(name, ids.length);
       const valueOf = await limit(read, store, [...new Set(ids)], args);
-      return ids.map((id) => valueOf.get(id) ?? new Error(`Nothing was loaded for ${id}.`));
+      return ids.map(
+        (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
+      );
     }, SHARED);
     batches.set(signature, batch);
     return batch;
@@ -146,7 +155,7 @@ export const pagesOf = <Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
 ): Pages<Row, Filter, Field> => ({
   pages: byArguments(async ({ db, maxPage }, args) => {
-    checkPage(args, maxPage);
+    requirePageSize(args, maxPage);
     return loadPage(db, listing, args);
   }),
   counts: byArguments(({ db }, filter) => countRows(db, listing, filter)),
@@ -165,7 +174,7 @@ export const pagesByParent = <Row, Filter, Field extends string>(
   parent: Parent<Row>,
 ): PagesByParent<Row, Filter, Field> => ({
   pages: byParent(`${name}.pages`, async ({ db, maxPage }, ids, args) => {
-    checkPage(args, maxPage);
+    requirePageSize(args, maxPage);
     return loadPages(db, listing, parent, { ids, args });
   }),
   counts: byParent(`${name}.counts`, ({ db }, ids, filter) =>

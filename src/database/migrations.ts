@@ -1,24 +1,24 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-import type { Log } from '../telemetry/log.ts';
 import { ROOT } from '../config/root.ts';
+import type { Log } from '../telemetry/log.ts';
 
 const FOLDER = new URL('prisma/migrations/', ROOT);
-// Any number will do, as long as every gateway takes the same.
-const LOCK = 7_246_531;
+// An arbitrary number, the same in every gateway.
+const LOCK_ID = 7_246_531;
 
-/** One session of the database, for migrating. */
+/** One connection to the database, to migrate and check it. */
 export interface SqlConnection {
   readonly query: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
   /** Runs several statements. */
   readonly script: (text: string) => Promise<void>;
 }
 
-/** The migrations can't be applied, or have to be first: the message says which and why. */
+/** A migration is missing or can't be applied; the message contains its name and the reason. */
 export class MigrationError extends Error {}
 
-// The table of Prisma Migrate, so that `prisma migrate deploy` and this agree on what was applied.
+// The table of Prisma Migrate, so that `prisma migrate deploy` can be used instead.
 const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
   "id" VARCHAR(36) PRIMARY KEY NOT NULL,
   "checksum" VARCHAR(64) NOT NULL,
@@ -56,30 +56,32 @@ async function readApplied({ query }: SqlConnection): Promise<Record<string, unk
   );
 }
 
-interface State {
-  /** Those that were not applied yet. */
+/** How the database differs from prisma/migrations. */
+interface MigrationState {
+  /** Migrations that are not applied yet. */
   readonly pending: readonly Migration[];
-  /** The names of those that a later release applied. */
+  /** The names of migrations that a later release applied. */
   readonly newer: readonly string[];
 }
 
 /**
- * Compares what was applied with the files.
- * @throws MigrationError where the database was migrated by something else than these files, or
- * those of a later release.
+ * Compares the applied migrations with the files.
+ * @throws MigrationError unless the database was migrated with these files or those of a later release
  */
-async function readState(connection: SqlConnection): Promise<State> {
+async function readState(connection: SqlConnection): Promise<MigrationState> {
   const migrations = await readMigrations();
   const applied = await readApplied(connection);
   const names = new Set(applied.map((row) => row['migration_name']));
   const pending = migrations.filter(({ name }) => !names.has(name));
-  // A later release comes with all of these files, and applied them first.
+  // A later release contains all these files too, and applies them first.
   const last = pending.length === 0 ? migrations.at(-1)?.name : undefined;
   const newer = [];
   for (const row of applied) {
     const name = String(row['migration_name']);
     if (row['finished_at'] === null) {
-      throw new MigrationError(`Migration ${name} failed half-way: repair it, then start again.`);
+      throw new MigrationError(
+        `Migration ${name} was only partly applied: repair it, then restart.`,
+      );
     }
     const file = migrations.find((migration) => migration.name === name);
     if (file && file.checksum !== row['checksum']) {
@@ -113,16 +115,16 @@ async function apply(
 }
 
 /**
- * Applies the next migration, if there still is one, in a transaction.
+ * Applies the next pending migration, if any, in a transaction.
  *
- * The lock makes gateways that start at once wait for each other. It belongs to the transaction,
- * so that it can't outlive a process that dies and holds through a pooler too. Whoever gets it
- * looks again: what was pending may have been applied while it waited.
+ * With the lock, gateways that start at the same time wait for each other. It belongs to the transaction:
+ * so it ends with its process, and works through a pooler. The state is read after the lock is acquired,
+ * because another gateway may have applied the migration in the meantime.
  */
 async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
   await connection.script('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
   try {
-    await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+    await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
     await connection.script(TABLE);
     const [next] = (await readState(connection)).pending;
     if (next) await apply(connection, next);
@@ -135,7 +137,7 @@ async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
 }
 
 /**
- * Applies what is missing of prisma/migrations, each migration in a transaction of its own.
+ * Applies all pending migrations, each in its own transaction.
  * @throws MigrationError
  */
 export async function migrate(connection: SqlConnection, log: Log): Promise<void> {
@@ -143,18 +145,18 @@ export async function migrate(connection: SqlConnection, log: Log): Promise<void
 }
 
 /**
- * Changes nothing, only makes sure that every migration was applied.
+ * Checks that every migration is applied; changes nothing.
  * @throws MigrationError
  */
-export async function expectMigrated(connection: SqlConnection): Promise<void> {
+export async function requireMigrated(connection: SqlConnection): Promise<void> {
   const [next] = (await readState(connection)).pending;
   if (next) {
     throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
   }
 }
 
-/** Warns where a later release migrated the database: that release promises that this one still works. */
-export async function adviseNewer(connection: SqlConnection, log: Log): Promise<void> {
+/** Logs a warning if a later release migrated the database. Its migrations keep this release working. */
+export async function warnIfNewer(connection: SqlConnection, log: Log): Promise<void> {
   const { newer } = await readState(connection);
   if (newer.length > 0) {
     log.warn(`A later release of the gateway migrated the database: ${newer.join(', ')}.`);

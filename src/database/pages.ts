@@ -4,7 +4,7 @@ import type { Database, Planning } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { ListArguments, Listing, PageArguments, Parent } from './listing.ts';
 
-/** Rows of a page that doesn't say how many. */
+/** The size of a page without `first` or `last`. */
 export const DEFAULT_PAGE = 20;
 
 /** One page of a connection. */
@@ -18,7 +18,7 @@ export interface Page<Row> {
   };
 }
 
-/** Which rows a page shows, in the words of SQL. */
+/** Which rows belong to a page, as SQL. */
 interface Window {
   readonly size: number;
   readonly backwards: boolean;
@@ -30,15 +30,15 @@ const { sql, join, empty } = Prisma;
 
 const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
 
-/** @throws InvalidInput where a page would have more than `maxPage` rows, or no one number of them. */
-export function checkPage(args: PageArguments, maxPage: number): void {
+/** @throws InvalidInput if a page has both `first` and `last`, or more than `maxPage` rows */
+export function requirePageSize(args: PageArguments, maxPage: number): void {
   if (args.first != null && args.last != null) {
-    throw new InvalidInput([{ path: ['last'], message: 'can not go with first.' }]);
+    throw new InvalidInput([{ path: ['last'], message: 'cannot be combined with first.' }]);
   }
   const name = args.last == null ? 'first' : 'last';
   const size = sizeOf(args);
   if (size < 0 || size > maxPage) {
-    throw new InvalidInput([{ path: [name], message: `has to be 0 to ${maxPage}.` }]);
+    throw new InvalidInput([{ path: [name], message: `must be between 0 and ${maxPage}.` }]);
   }
 }
 
@@ -52,19 +52,19 @@ function toWindow<Row, Filter, Field extends string>(
   const descending = args.orderBy?.direction === 'DESC';
   const id = listing.id.sql;
   const key = listing.keys[field];
-  const place = key ? sql`(${key.sql}, ${id})` : sql`(${id})`;
+  const position = key ? sql`(${key.sql}, ${id})` : sql`(${id})`;
 
   const conditions = args.filter ? listing.where(args.filter) : [];
   for (const end of ['after', 'before'] as const) {
     const cursor = args[end];
     if (cursor == null) continue;
-    const limit = decodeCursor(listing, field, cursor);
-    if (!limit) {
-      const message = 'is not a cursor of a list with this order.';
+    const bound = decodeCursor(listing, field, cursor);
+    if (!bound) {
+      const message = 'is not a cursor of a list in this order.';
       throw new InvalidCursor([{ path: [end], message }]);
     }
     const later = (end === 'after') !== descending;
-    conditions.push(later ? sql`${place} > ${limit}` : sql`${place} < ${limit}`);
+    conditions.push(later ? sql`${position} > ${bound}` : sql`${position} < ${bound}`);
   }
 
   const direction = descending === backwards ? sql`asc` : sql`desc`;
@@ -72,11 +72,11 @@ function toWindow<Row, Filter, Field extends string>(
   return { size, backwards, conditions, order };
 }
 
-// One plan for any values would walk a whole table in its order for the one row with a rare name, as
-// it takes any LIMIT for a tenth of the rows.
+// A plan for all values assumes that LIMIT is a tenth of the rows: to find a rare name it would scan a
+// whole table in sort order.
 const planningOf = (filter: unknown): Planning => (filter == null ? 'once' : 'each');
 
-/** How much reading a page takes; a count always reads every row that it counts. */
+/** Returns the load of a page. A count is always heavy, as it reads every row that it counts. */
 const loadOf = <Row, Filter, Field extends string>(
   { isSearch }: Listing<Row, Filter, Field>,
   filter: Filter | null | undefined,
@@ -85,23 +85,23 @@ const loadOf = <Row, Filter, Field extends string>(
 const whereAll = (conditions: Prisma.Sql[]): Prisma.Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
-/** Makes a page of the rows of a window, which were read with one more than it shows. */
+/** Creates the page of a window from its rows and, if there is one, the row after them. */
 function toPage<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
   args: ListArguments<Filter, Field>,
   { size, backwards }: Window,
   rows: Row[],
 ): Page<Row> {
-  const more = rows.length > size;
-  const shown = rows.slice(0, size);
-  if (backwards) shown.reverse();
+  const hasMore = rows.length > size;
+  const nodes = rows.slice(0, size);
+  if (backwards) nodes.reverse();
   const field = args.orderBy?.field ?? listing.defaultField;
-  const edges = shown.map((node) => new RowEdge(listing, field, node));
+  const edges = nodes.map((node) => new RowEdge(listing, field, node));
   return {
     edges,
     pageInfo: {
-      hasNextPage: (!backwards && more) || args.before != null,
-      hasPreviousPage: (backwards && more) || args.after != null,
+      hasNextPage: (!backwards && hasMore) || args.before != null,
+      hasPreviousPage: (backwards && hasMore) || args.after != null,
       get startCursor() {
         return edges.at(0)?.cursor ?? null;
       },
@@ -133,7 +133,7 @@ export async function loadPage<Row, Filter, Field extends string>(
 }
 
 /**
- * Reads the same page of each parent, all in one statement.
+ * Reads the same page for each parent, in one statement.
  * @throws InvalidInput, InvalidId, InvalidCursor
  */
 export async function loadPages<Row, Filter, Field extends string>(
@@ -155,10 +155,10 @@ export async function loadPages<Row, Filter, Field extends string>(
   );
   const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
   for (const row of rows) rowsOf.get(parent.of(row))?.push(row);
-  return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, args, window, own)]));
+  return new Map([...rowsOf].map(([id, ownRows]) => [id, toPage(listing, args, window, ownRows)]));
 }
 
-/** Counts the rows that a filter lets through. */
+/** Counts the rows that match a filter. */
 export async function countRows<Row, Filter, Field extends string>(
   db: Database,
   listing: Listing<Row, Filter, Field>,
@@ -173,7 +173,7 @@ export async function countRows<Row, Filter, Field extends string>(
   return Number(row?.count);
 }
 
-/** Counts the rows of each parent that a filter lets through, all in one statement. */
+/** Counts the rows of each parent that match a filter, in one statement. */
 export async function countRowsOf<Row, Filter, Field extends string>(
   db: Database,
   listing: Listing<Row, Filter, Field>,

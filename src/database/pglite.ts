@@ -4,24 +4,24 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database, type Run } from './database.ts';
-import { adviseNewer, type SqlConnection, expectMigrated, migrate } from './migrations.ts';
-import { TYPE_PARSERS } from './type-parsers.ts';
+import { migrate, requireMigrated, type SqlConnection, warnIfNewer } from './migrations.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
-import { adviseSettings, OWN_SESSION } from './session-settings.ts';
-import { yieldBetweenStatements } from './turns.ts';
+import { OWN_SESSION, warnAboutSettings } from './session-settings.ts';
+import { TYPE_PARSERS } from './type-parsers.ts';
+import { yieldBetweenStatements } from './yield-between-statements.ts';
 
-// One session serves all, so one statement that reads much has to be enough.
-const HEAVY_LIMITS = { atOnce: 1, maxWaitMs: 30_000 };
+// PGlite has one session, so a second heavy statement would only delay the light ones.
+const HEAVY_LIMITS = { concurrency: 1, maxWaitMs: 30_000 };
 
-// PostgreSQL clears its buffers when it starts: 128 MB, its default, take 0.2 s and that much memory.
-// Checkpoints keep as many files of the write-ahead log as min_wal_size takes: 80 MB, its default.
+// PostgreSQL clears its buffers when it starts: the default of 128 MB takes 0.2 s and that much memory.
+// Checkpoints keep files of the write-ahead log up to min_wal_size, by default 80 MB.
 const SETTINGS = ['shared_buffers=32MB', 'min_wal_size=32MB', 'max_wal_size=64MB'];
 const START_PARAMS = [
   ...PGlite.defaultStartParams,
   ...SETTINGS.flatMap((setting) => ['-c', setting]),
 ];
 
-/** Opens the embedded PostgreSQL itself, not migrated. */
+/** Opens the embedded PostgreSQL without migrating it. */
 export async function createPglite(options: PGliteOptions): Promise<PGlite> {
   const pglite = await PGlite.create({
     ...options,
@@ -41,7 +41,7 @@ const toConnection = (pglite: PGlite): SqlConnection => ({
 });
 
 /**
- * Brings an embedded database up to date.
+ * Migrates an embedded database.
  * @throws MigrationError
  */
 export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
@@ -53,27 +53,27 @@ const runOn =
     (await session.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows;
 
 /**
- * Creates a Database from an embedded PostgreSQL, which has to be up to date.
+ * Creates a Database from an embedded PostgreSQL, which must be migrated.
  * @throws MigrationError
  */
 export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
   const connection = toConnection(pglite);
-  await expectMigrated(connection);
-  await adviseNewer(connection, log);
-  await adviseSettings(connection, log);
+  await requireMigrated(connection);
+  await warnIfNewer(connection, log);
+  await warnAboutSettings(connection, log);
   return createDatabase(
     {
-      // Its transactions are not used: with version 0.7.2, a COMMIT that fails is not an error.
+      // Its transactions are not used: in version 0.7.2 a COMMIT that fails is not an error.
       adapter: new PrismaPGlite(pglite),
       run: runOn(pglite),
       transaction: (work) => pglite.transaction((transaction) => work(runOn(transaction))),
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
       heavyLimits: HEAVY_LIMITS,
       probe: {
-        ask: async () => ({
+        readReadiness: async () => ({
           writes: (await pglite.query<Readiness>(READINESS_SQL)).rows[0]?.writes === true,
         }),
-        drop: () => {},
+        disconnect: () => {},
       },
       disconnect: () => pglite.close(),
     },

@@ -8,7 +8,7 @@ import { OWN_SESSION, POOLED_SESSION } from './session-settings.ts';
 /** The name of the gateway's connections in pg_stat_activity. */
 export const APPLICATION_NAME = 'pet-store-gateway';
 
-/** The SQL with which each connection begins. */
+/** Returns the SQL that each connection runs first. */
 export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {
   if (pgbouncer) return POOLED_SESSION;
   return [
@@ -24,33 +24,33 @@ type OnConnect = (
   done: (release?: unknown) => void,
 ) => void;
 
-/** Leaves it to the release listener whether an error that PostgreSQL reported ends the connection. */
-function keepAfterErrors(client: PoolClient): void {
+/** Keeps a client in the pool if it is released after an error that leaves its connection usable. */
+function keepAfterStatementErrors(client: PoolClient): void {
   const release = client.release.bind(client);
   client.release = (error) =>
     release(error instanceof Error && keepsConnection(error) ? undefined : error);
 }
 
-/** A pool whose connections outlive errors that say nothing against them, like a broken rule. */
-class SparingPool extends Pool {
+/** A pool that keeps a connection after an error of a statement only, such as a violated constraint. */
+class StatementErrorPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: OnConnect): void;
   override connect(callback?: OnConnect): Promise<PoolClient> | void {
     if (!callback) return super.connect();
-    // Pool.query comes this way; it would close the connection after each error.
+    // Pool.query calls this overload, and closes the connection after any error.
     super.connect((error, client, done) => {
-      if (client) keepAfterErrors(client);
+      if (client) keepAfterStatementErrors(client);
       callback(error, client, done);
     });
   }
 }
 
-// PostgreSQL ends a statement itself; only where it doesn't even do that, the connection is given up.
+// PostgreSQL itself ends a slow statement. If it does not, pg gives up after this time in addition.
 const GRACE_MS = 1000;
 
-/** Opens a pool of connections, each with the settings of sessionSql; it connects when it is used. */
+/** Creates a pool of connections that run sessionSql first. It connects on demand. */
 export function openPool(url: string, config: Config, log: Log): Pool {
-  const pool = new SparingPool({
+  const pool = new StatementErrorPool({
     connectionString: url,
     application_name: APPLICATION_NAME,
     max: config.poolSize,
@@ -61,17 +61,17 @@ export function openPool(url: string, config: Config, log: Log): Pool {
     onConnect: (client) => client.query(sessionSql(config)),
   });
   pool.on('error', (error) => log.warn({ err: error }, 'An idle database connection was lost.'));
-  const unsound = new WeakSet<PoolClient>();
+  const unusable = new WeakSet<PoolClient>();
   pool.on('connect', (client) => {
-    // Before pg's own listener, which may release the client at once. A transaction releases it as if
-    // there had been no error.
+    // Prepended, as pg's own listener may release the client at once. This also covers a transaction,
+    // which releases its client without an error.
     client.connection.prependListener('errorMessage', (error: Error) => {
-      if (!keepsConnection(error)) unsound.add(client);
+      if (!keepsConnection(error)) unusable.add(client);
     });
   });
   pool.on('release', (_error, client) => {
-    // After a ROLLBACK that never completed, the connection is still in a transaction.
-    if (unsound.has(client) || client.getTransactionStatus() !== 'I') void client.end();
+    // After a ROLLBACK that never completed, the connection is still in a transaction: close it.
+    if (unusable.has(client) || client.getTransactionStatus() !== 'I') void client.end();
   });
   return pool;
 }

@@ -5,16 +5,16 @@ import { APPLICATION_NAME, sessionSql } from './pool.ts';
 import { type Probe, type Readiness, READINESS_SQL } from './probe.ts';
 
 /**
- * Creates a probe with a connection of its own: a pool that is busy is no reason to take the gateway
- * out of its load balancer. It connects when it is first asked, and after a failure again.
+ * Creates a probe with its own connection, as a busy pool is no reason to remove the gateway from its
+ * load balancer. It connects on first use, and again after a failure.
  */
 export function createPostgresProbe(url: string, config: Config): Probe {
-  let kept: Client | undefined;
+  let current: Client | undefined;
 
-  const drop = (): void => {
-    // Client.end() would wait for a server that may no longer answer.
-    kept?.connection.stream.destroy();
-    kept = undefined;
+  const disconnect = (): void => {
+    // Client.end() would wait for a server that may not respond any more.
+    current?.connection.stream.destroy();
+    current = undefined;
   };
 
   async function connect(): Promise<Client> {
@@ -23,10 +23,10 @@ export function createPostgresProbe(url: string, config: Config): Probe {
       application_name: APPLICATION_NAME,
       keepAlive: true,
     });
-    kept = client;
-    // Lost while nobody asked.
+    current = client;
+    // The connection was lost while it was idle.
     client.on('error', () => {
-      if (kept === client) drop();
+      if (current === client) disconnect();
     });
     await client.connect();
     await client.query(sessionSql(config));
@@ -34,14 +34,14 @@ export function createPostgresProbe(url: string, config: Config): Probe {
   }
 
   return {
-    ask: async () => {
-      const client = kept ?? (await connect());
+    readReadiness: async () => {
+      const client = current ?? (await connect());
       const { rows } = await client.query<Readiness>(READINESS_SQL);
       const readiness = { writes: rows[0]?.writes === true };
-      // A proxy or a name may lead the next connection to the new primary.
-      if (!readiness.writes) drop();
+      // Through a proxy or DNS the next connection may reach the new primary.
+      if (!readiness.writes) disconnect();
       return readiness;
     },
-    drop,
+    disconnect,
   };
 }

@@ -12,24 +12,24 @@ import {
 
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import { retryConflicts } from './retry.ts';
 import { createDatabase, type Database, type Run } from './database.ts';
 import { isConflict, isUnavailable } from './errors.ts';
 import {
-  adviseNewer,
-  type SqlConnection,
-  expectMigrated,
   migrate,
   MigrationError,
+  requireMigrated,
+  type SqlConnection,
+  warnIfNewer,
 } from './migrations.ts';
-import { TYPE_PARSERS } from './type-parsers.ts';
 import { openPool, sessionSql } from './pool.ts';
 import { createPostgresProbe } from './postgres-probe.ts';
-import { adviseSettings, expectSettings } from './session-settings.ts';
+import { retryConflicts } from './retry.ts';
+import { requireSettings, warnAboutSettings } from './session-settings.ts';
+import { TYPE_PARSERS } from './type-parsers.ts';
 
 /**
- * Prisma's adapter, which retries a single statement after a conflict. Its transactions are not used:
- * with version 7.10, a COMMIT that PostgreSQL answers with ROLLBACK is not an error.
+ * Prisma's adapter, which also retries a single statement after a conflict. Its transactions are not
+ * used: in version 7.10 a COMMIT to which PostgreSQL responds with ROLLBACK is not an error.
  */
 class RetryingPrismaPg extends PrismaPg {
   override async connect(): ReturnType<PrismaPg['connect']> {
@@ -42,10 +42,10 @@ class RetryingPrismaPg extends PrismaPg {
   }
 }
 
-// Each prepared statement takes memory in every connection.
+// Each prepared statement takes memory in each connection.
 const MAX_PREPARED = 500;
 
-/** Names statements, so that PostgreSQL parses each once a connection; none beyond the first 500. */
+/** Creates a function that names the first 500 statements, so that each connection prepares them once. */
 function createStatementNames({ pgbouncer }: Config): (text: string) => string {
   const names = new Map<string, string>();
   return (text) => {
@@ -71,17 +71,17 @@ async function runTransaction<Result>(
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
-  // An error that no statement is waiting for; the next statement fails.
+  // The connection may fail between two statements: then the next one rejects.
   client.on('error', ignore);
   try {
     await client.query('BEGIN');
     const result = await work(client);
     const { command } = await client.query('COMMIT');
-    // PostgreSQL does so if a statement failed, which is not an error of COMMIT.
+    // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
     if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
     return result;
   } catch (error) {
-    // If that fails too, the pool closes the connection.
+    // If ROLLBACK fails too, the pool closes the connection.
     if (client.getTransactionStatus() !== 'I') await client.query('ROLLBACK').catch(ignore);
     throw error;
   } finally {
@@ -90,14 +90,14 @@ async function runTransaction<Result>(
   }
 }
 
-/** A parameter as pg takes it; of an array it would quote each item, which digits don't need. */
+/** Converts a parameter for pg, which would quote each item of an array; digits need no quotes. */
 const toParameter = (value: unknown): unknown =>
   Array.isArray(value) && value.every((item) => typeof item === 'bigint')
     ? `{${value.join(',')}}`
     : value;
 
-/** @throws ConfigError where the database can't hold every name. */
-async function expectUnicode({ query }: SqlConnection): Promise<void> {
+/** @throws ConfigError if the database can't store every character */
+async function requireUtf8({ query }: SqlConnection): Promise<void> {
   const [row] = await query('SHOW server_encoding');
   const encoding = String(row?.['server_encoding']);
   if (encoding !== 'UTF8') {
@@ -106,10 +106,10 @@ async function expectUnicode({ query }: SqlConnection): Promise<void> {
 }
 
 /**
- * Does something on a connection of its own.
+ * Runs `work` on a new connection and closes it.
  * @throws ConfigError
  */
-async function onConnection<Result>(
+async function withConnection<Result>(
   url: string,
   config: Config,
   work: (connection: SqlConnection) => Promise<Result>,
@@ -118,8 +118,8 @@ async function onConnection<Result>(
     connectionString: url,
     connectionTimeoutMillis: config.connectTimeoutMs,
   });
-  // An error that no statement is waiting for; the next statement will fail.
-  client.on('error', () => {});
+  // The connection may fail between two statements: then the next one rejects.
+  client.on('error', ignore);
   await client.connect().catch((error: NodeJS.ErrnoException) => {
     throw new ConfigError(`DATABASE_URL: ${error.message || error.code}.`);
   });
@@ -131,14 +131,14 @@ async function onConnection<Result>(
   };
   try {
     await client.query(sessionSql(config));
-    await expectUnicode(connection);
-    await expectSettings(connection);
+    await requireUtf8(connection);
+    await requireSettings(connection);
     return await work(connection);
   } catch (error) {
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
-    // PostgreSQL reported it, or was lost meanwhile.
-    const isOfDatabase = error instanceof DatabaseError || isUnavailable(error);
-    throw isOfDatabase
+    // PostgreSQL reported the error, or the connection was lost.
+    const isFromDatabase = error instanceof DatabaseError || isUnavailable(error);
+    throw isFromDatabase
       ? new ConfigError(`DATABASE_URL: ${error.message}.`, { cause: error })
       : error;
   } finally {
@@ -147,34 +147,34 @@ async function onConnection<Result>(
 }
 
 /**
- * Brings the PostgreSQL at `url` up to date.
+ * Migrates the PostgreSQL at `url`.
  * @throws ConfigError, MigrationError
  */
 export const migratePostgres = (url: string, config: Config, log: Log): Promise<void> =>
-  onConnection(url, config, (connection) => migrate(connection, log));
+  withConnection(url, config, (connection) => migrate(connection, log));
 
-/** Logs warnings about the database that its operator should know. */
-async function advise(connection: SqlConnection, { pgbouncer }: Config, log: Log): Promise<void> {
-  await adviseNewer(connection, log);
-  await adviseSettings(connection, log);
+/** Logs warnings about settings of the database that its operator should change. */
+async function warn(connection: SqlConnection, { pgbouncer }: Config, log: Log): Promise<void> {
+  await warnIfNewer(connection, log);
+  await warnAboutSettings(connection, log);
   if (!pgbouncer) return;
   const [row] = await connection.query('SHOW statement_timeout');
   if (row?.['statement_timeout'] !== '0') return;
-  // A statement that the gateway gave up would go on, and may still write.
+  // A statement that timed out in the gateway would continue, and may still write.
   log.warn(
-    'Through a pooler PostgreSQL goes on with statements that took too long: give its role a statement_timeout.',
+    'Through a pooler, PostgreSQL continues statements that timed out in the gateway: set a statement_timeout for its role.',
   );
 }
 
 /**
- * Opens the PostgreSQL at `url`, brought up to date if the configuration says so.
+ * Opens the PostgreSQL at `url`; migrates it if configured, else requires that it is migrated.
  * @throws ConfigError, MigrationError
  */
 export async function openPostgres(url: string, config: Config, log: Log): Promise<Database> {
-  await onConnection(url, config, async (connection) => {
-    await (config.migrate ? migrate(connection, log) : expectMigrated(connection));
-    // The primary process says it for its workers.
-    if (!cluster.isWorker) await advise(connection, config, log);
+  await withConnection(url, config, async (connection) => {
+    await (config.migrate ? migrate(connection, log) : requireMigrated(connection));
+    // Only the primary process logs the warnings, not each worker.
+    if (!cluster.isWorker) await warn(connection, config, log);
   });
   const pool = openPool(url, config, log);
   const probe = createPostgresProbe(url, config);
@@ -183,7 +183,7 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
   const runOn =
     (client: Pool | PoolClient): Run =>
     async (text, values, planning) => {
-      // PostgreSQL keeps the plan of a statement that has a name.
+      // PostgreSQL reuses the plan of a statement that has a name.
       const name = planning === 'once' ? nameStatement(text) : '';
       const query = { name, text, values: values.map(toParameter), types: TYPES };
       return (await client.query(query)).rows;
@@ -199,7 +199,7 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
       transaction: (work) => runTransaction(pool, (client) => work(runOn(client))),
       description: `PostgreSQL at ${host}${pathname}`,
       heavyLimits: {
-        atOnce: Math.ceil(config.poolSize / 2),
+        concurrency: Math.ceil(config.poolSize / 2),
         maxWaitMs: config.connectTimeoutMs,
       },
       poolUse: () => ({
@@ -209,7 +209,7 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
       }),
       probe,
       disconnect: async () => {
-        probe.drop();
+        probe.disconnect();
         await pool.end();
       },
     },

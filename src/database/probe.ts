@@ -1,43 +1,43 @@
 const TIMEOUT_MS = 2000;
 
-/** What a database that answers says of itself. */
+/** The state of a database that responds. */
 export interface Readiness {
-  /** Whether it takes writes: a standby, or a primary that was demoted, doesn't. */
+  /** Whether it accepts writes: a standby or a demoted primary does not. */
   readonly writes: boolean;
 }
 
-/** The statement that asks for it. */
+/** Selects a Readiness. */
 export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
 
-/** A way to ask a database. */
+/** Reads the state of a database. */
 export interface Probe {
-  readonly ask: () => Promise<Readiness>;
-  /** Drops the connection that it asks on, with a question that has no answer yet. */
-  readonly drop: () => void;
+  readonly readReadiness: () => Promise<Readiness>;
+  /** Closes its connection, with a statement that may still run. */
+  readonly disconnect: () => void;
 }
 
 /**
- * Creates a function that asks a probe; callers at the same time share one question.
- * It rejects after two seconds without an answer.
+ * Creates a function that reads the state of a database; concurrent calls share one statement.
+ * It rejects if there is no response within two seconds.
  */
-export function createPing({ ask, drop }: Probe): () => Promise<Readiness> {
+export function createPing({ readReadiness, disconnect }: Probe): () => Promise<Readiness> {
   let current: Promise<Readiness> | undefined;
-  const askInTime = async (): Promise<Readiness> => {
+  const readInTime = async (): Promise<Readiness> => {
     let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<never>((_resolve, reject) => {
+    const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
-        reject(new Error(`The database did not answer within ${TIMEOUT_MS} ms.`));
+        reject(new Error(`The database did not respond within ${TIMEOUT_MS} ms.`));
       }, TIMEOUT_MS);
     });
     try {
-      return await Promise.race([ask(), tooLate]);
+      return await Promise.race([readReadiness(), timeout]);
     } catch (error) {
-      drop();
+      disconnect();
       throw error;
     } finally {
       clearTimeout(timer);
       current = undefined;
     }
   };
-  return () => (current ??= askInTime());
+  return () => (current ??= readInTime());
 }

@@ -5,8 +5,8 @@ const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 500;
 
 /**
- * Runs `work`, and again from its start where PostgreSQL undid it for a deadlock or because it can't
- * be put in one order with another transaction (SQLSTATE 40P01 and 40001); ten times at most.
+ * Runs `work`, and runs it again, at most ten times, if PostgreSQL rolled it back because of a deadlock
+ * or a serialization failure (SQLSTATE 40P01 and 40001).
  */
 export async function retryConflicts<Result>(
   work: () => Promise<Result>,
@@ -18,7 +18,7 @@ export async function retryConflicts<Result>(
     } catch (error) {
       if (attempt === ATTEMPTS || !isConflict(error)) throw error;
     }
-    // A random wait keeps those that met from meeting again.
+    // A random wait, so that the same transactions do not conflict again.
     await sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS));
   }
 }

@@ -1,4 +1,4 @@
-/** A point in time that keeps its text: to write it again would take longer than to read it. */
+/** A time that keeps its text, because formatting a Date takes longer than parsing it. */
 class StoredDate extends Date {
   readonly #text: string;
 
@@ -12,13 +12,12 @@ class StoredDate extends Date {
   }
 }
 
-// What PostgreSQL writes of a point in time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
+// How PostgreSQL formats a time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
 /**
- * Reads a point in time. One in any other form is an invalid Date, which fails the field that shows
- * it: a guess could be another day. So are years beyond 9999, BC and infinity, which the rules of the
- * store don't let in.
+ * Parses a time. Any other form gives an invalid Date, so that its field fails, as a guess could be
+ * another day. The same is true for years after 9999, BC and infinity, which the store rejects.
  */
 function parseTime(text: string): Date {
   if (!ISO_IN_UTC.test(text)) return new Date(Number.NaN);
@@ -29,7 +28,7 @@ function parseTime(text: string): Date {
 const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 
-/** Reads the text of values that a driver would leave as it is, or reads slowly; by type. */
+/** Parsers by type, for values that a driver would leave as text or parse slowly. */
 export const TYPE_PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [INT8]: BigInt,
   [TIMESTAMPTZ]: parseTime,

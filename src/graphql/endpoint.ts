@@ -15,18 +15,18 @@ import { readParams } from './params.ts';
 import { createExecutor, type Executor } from './yoga.ts';
 
 const JSON_RESPONSE = 'application/json; charset=utf-8';
-// The first is for callers that accept anything.
+// The first is the response to callers that accept any media type.
 const MEDIA_TYPES = [JSON_RESPONSE, 'application/graphql-response+json; charset=utf-8'];
 
-// Yoga's own plugins read nothing but the method.
-const URL_OF_ALL = 'http://localhost/graphql';
+// Of a request, Yoga's own plugins only read the method.
+const ANY_URL = 'http://localhost/graphql';
 const REQUESTS = {
-  GET: new Request(URL_OF_ALL),
-  POST: new Request(URL_OF_ALL, { method: 'POST' }),
+  GET: new Request(ANY_URL),
+  POST: new Request(ANY_URL, { method: 'POST' }),
 };
 
-/** Executes the operation of a request; whatever fails is an error of the result. */
-async function execute(
+/** Executes the operation of a request; any failure becomes an error of the result. */
+async function executeRequest(
   executor: Executor,
   { req, res, requestLog }: Exchange,
   search: string,
@@ -35,7 +35,7 @@ async function execute(
   try {
     const params = await readParams(req, search, limits);
     const request = req.method === 'POST' ? REQUESTS.POST : REQUESTS.GET;
-    // Yoga adds to this object. V8 is slow with one that is a copy by spread.
+    // A new object, as Yoga adds to it; V8 is slower with one created by spread.
     const context = { req, res, requestLog };
     const result = await executor.getResultForParams({ params, request }, context);
     if (!result || isAsyncIterable(result)) throw new Error('The schema has no subscriptions.');
@@ -51,8 +51,8 @@ async function execute(
 export type GraphqlEndpoint = (exchange: Exchange, search: string) => Promise<void>;
 
 /**
- * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST. Yoga executes, but its HTTP layer
- * is not used: its Request and Response take longer than a small operation.
+ * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST. Yoga executes operations, but its
+ * HTTP layer is not used: its Request and Response take longer than a small operation.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createGraphqlEndpoint(
@@ -64,14 +64,14 @@ export function createGraphqlEndpoint(
   const executor = createExecutor(context, config, log, metrics);
   return async (exchange, search) => {
     const { req, res, requestLog } = exchange;
-    // The response to the same GET may differ next time: a document may be unknown by its hash now.
+    // The response to the same GET may differ later: a document may not yet be known by its hash.
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
     const type = new Negotiator(req).mediaType(MEDIA_TYPES);
     if (!type) {
       addErrorCode(requestLog, 'NOT_ACCEPTABLE');
       return writeResponse(req, res, errorResponse(new StoreError('NOT_ACCEPTABLE')));
     }
-    const result = await execute(executor, exchange, search, config);
+    const result = await executeRequest(executor, exchange, search, config);
     const { body, status, headers } = toClientResult(result, {
       introspection: config.introspection,
       isJson: type === JSON_RESPONSE,

@@ -1,16 +1,16 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 
-import { toStoreError } from '../database/errors.ts';
 import { type ErrorCode, ERRORS, InputError, type StoreError } from '../contract/errors.ts';
+import { toStoreError } from '../database/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 const isCode = (code: unknown): code is ErrorCode => typeof code === 'string' && code in ERRORS;
 
-// graphql-js says so, with the value, of what the store holds too; of the caller's without a path.
+// graphql-js quotes such a value in the message. With a path it is a value of the store, not the caller's.
 const UNREPRESENTABLE = / cannot represent /;
 
-/** An error of GraphQL itself, which is about the request and safe to show. */
+/** Whether an error comes from GraphQL itself: it is about the request and can be sent to the caller. */
 function isAboutRequest(error: GraphQLError): boolean {
   const { originalError } = error;
   if (error.path && UNREPRESENTABLE.test(error.message)) return false;
@@ -18,27 +18,27 @@ function isAboutRequest(error: GraphQLError): boolean {
   return originalError instanceof GraphQLError && isAboutRequest(originalError);
 }
 
-// graphql-js tells the place of a bad variable in its message alone: … at "input.items[0].name"; …
+// graphql-js has the path of an invalid variable only in its message: … at "input.items[0].name"; …
 const VARIABLE = /^Variable "\$(\w+)"/;
-// Anchored: from every place of a long message it would search the whole rest.
-const PLACE = /^.* at "([^"]+)"; /s;
-// Messages quote what callers sent, each of many the whole of it.
-const MAX_MESSAGE = 1000;
+// Anchored, as it would else search the rest of a long message from each of its characters.
+const VARIABLE_PATH = /^.* at "([^"]+)"; /s;
+// Messages quote values of callers, and each of many messages may quote the whole value.
+const MAX_MESSAGE_LENGTH = 1000;
 
 function variablePath(message: string): string[] | undefined {
   const variable = VARIABLE.exec(message)?.[1];
   if (!variable) return undefined;
   return (
-    PLACE.exec(message)?.[1]
+    VARIABLE_PATH.exec(message)?.[1]
       ?.split(/[.[\]]+/)
       .filter(Boolean) ?? [variable]
   );
 }
 
-/** Leaves out the middle of a long message: where it is from and why are at its ends. */
+/** Removes the middle of a long message: the place and the reason are at its ends. */
 const shorten = (message: string): string =>
-  message.length > MAX_MESSAGE
-    ? `${message.slice(0, MAX_MESSAGE / 2)} … ${message.slice(-MAX_MESSAGE / 2)}`.toWellFormed()
+  message.length > MAX_MESSAGE_LENGTH
+    ? `${message.slice(0, MAX_MESSAGE_LENGTH / 2)} … ${message.slice(-MAX_MESSAGE_LENGTH / 2)}`.toWellFormed()
     : message;
 
 function codeOf(error: GraphQLError): ErrorCode {
@@ -48,16 +48,16 @@ function codeOf(error: GraphQLError): ErrorCode {
   return VARIABLE.test(error.message) || error.path ? 'INVALID_INPUT' : 'BAD_REQUEST';
 }
 
-// graphql-js 16 has no option to leave out what it guesses was meant.
+// graphql-js 16 has no option to leave out its suggestions.
 const SUGGESTION =
   / Did you mean (?:the enum value |to use an inline fragment on )?"[^"]+"(?:,? (?:or )?"[^"]+")*\?$/;
 
-/** Creates the client's error for one about the request, with its code and the place of a bad variable. */
+/** Creates the client's error for an error about the request, with the path of an invalid variable. */
 function toRequestError(error: GraphQLError, introspection: boolean): GraphQLError {
   const message = shorten(introspection ? error.message : error.message.replace(SUGGESTION, ''));
   const code = codeOf(error);
-  const isValue = code === 'INVALID_INPUT' || code === 'INVALID_ID';
-  const path = isValue && !error.path ? variablePath(error.message) : undefined;
+  const isAboutValue = code === 'INVALID_INPUT' || code === 'INVALID_ID';
+  const path = isAboutValue && !error.path ? variablePath(error.message) : undefined;
   return new GraphQLError(message, {
     nodes: error.nodes ?? null,
     source: error.source ?? null,
@@ -71,11 +71,11 @@ function toRequestError(error: GraphQLError, introspection: boolean): GraphQLErr
   });
 }
 
-/** Wraps an error as GraphQL passes it on, until toClientResult turns it into a client's error. */
+/** Wraps an error as an error of an execution, until toClientResult converts it to a client's error. */
 export const toExecutionError = (originalError: Error): GraphQLError =>
   new GraphQLError(originalError.message, { originalError });
 
-/** Creates the client's error for one of the store. */
+/** Creates the client's error for an error of the store. */
 function toGraphqlError(error: StoreError, { nodes, path }: GraphQLError): GraphQLError {
   const { code, status, message } = error;
   return new GraphQLError(message, {
@@ -89,11 +89,11 @@ function toGraphqlError(error: StoreError, { nodes, path }: GraphQLError): Graph
   });
 }
 
-// One failed statement can fail ten thousand fields: a caller and a log need no more than these.
+// One failed statement can fail ten thousand fields; callers and the log get the first errors only.
 const MAX_ERRORS = 100;
 const MAX_CAUSES = 10;
 
-/** Something that failed, and the fields that failed with it. */
+/** An error, and how many fields failed because of it. */
 interface Cause {
   readonly error: StoreError;
   /** The path of the first field. */
@@ -101,15 +101,15 @@ interface Cause {
   fields: number;
 }
 
-/** What was thrown, which one statement throws to many fields. */
-const thrownAs = (error: GraphQLError): Error => error.originalError ?? error;
+/** Returns the error that a resolver threw; many fields can fail with the same one. */
+const thrownErrorOf = (error: GraphQLError): Error => error.originalError ?? error;
 
-/** Finds what made the fields of a result fail, each once, by what was thrown. */
+/** Returns the causes of a result's errors, each once, by the error that was thrown. */
 function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
   const causes = new Map<Error, Cause>();
   for (const error of errors) {
     if (isAboutRequest(error)) continue;
-    const thrown = thrownAs(error);
+    const thrown = thrownErrorOf(error);
     const cause = causes.get(thrown) ?? {
       error: toStoreError(error.originalError),
       path: error.path,
@@ -128,17 +128,14 @@ function logCauses(log: Log, requestLog: RequestLog, causes: Iterable<Cause>): v
   }
   if (logged.length <= MAX_CAUSES) return;
   const more = logged.length - MAX_CAUSES;
-  log.error(
-    { requestId: requestLog.id },
-    `The request met ${more} more errors that are not logged.`,
-  );
+  log.error({ requestId: requestLog.id }, `${more} more errors of this request are not logged.`);
 }
 
-/** How an error changes the head of the HTTP response. */
+/** What an error changes in the status and the headers of the HTTP response. */
 interface HttpHead {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Set by Yoga for a document that can't be executed: application/json reports it with 200. */
+  /** Set by Yoga for a document that can't be executed: as application/json it has the status 200. */
   readonly spec?: boolean;
 }
 
@@ -148,7 +145,7 @@ function headOf(error: GraphQLError, cause: Cause | undefined): HttpHead {
   return error.extensions.http ?? { status: ERRORS[codeOf(error)].status };
 }
 
-/** A result as its caller receives it. */
+/** The response to a caller. */
 export interface ClientResult {
   readonly body: ExecutionResult;
   readonly status: number;
@@ -156,7 +153,7 @@ export interface ClientResult {
 }
 
 interface ClientResultOptions {
-  /** Whether callers may know the schema. */
+  /** Whether messages may suggest names of the schema. */
   readonly introspection: boolean;
   /** Whether the response is application/json (GraphQL over HTTP §6.4.1). */
   readonly isJson: boolean;
@@ -165,8 +162,8 @@ interface ClientResultOptions {
 }
 
 /**
- * Turns a result into what its caller may see; errors leave GraphQL in no other way. Of more than 100
- * errors the first 100 are returned, and `extensions.omittedErrors` counts the others.
+ * Converts a result to what its caller may see, and logs the causes of its errors. It returns the first
+ * 100 errors; `extensions.omittedErrors` is the number of the others.
  */
 export function toClientResult(
   result: ExecutionResult,
@@ -176,13 +173,13 @@ export function toClientResult(
   const causes = findCauses(result.errors);
   logCauses(log, requestLog, causes.values());
   for (const error of result.errors) {
-    addErrorCode(requestLog, causes.get(thrownAs(error))?.error.code ?? codeOf(error));
+    addErrorCode(requestLog, causes.get(thrownErrorOf(error))?.error.code ?? codeOf(error));
   }
-  const kept = result.errors.slice(0, MAX_ERRORS);
-  const heads = kept.map((error) => headOf(error, causes.get(thrownAs(error))));
+  const firstErrors = result.errors.slice(0, MAX_ERRORS);
+  const heads = firstErrors.map((error) => headOf(error, causes.get(thrownErrorOf(error))));
   const statuses = heads.map(({ status = 200, spec }) => (isJson && spec ? 200 : status));
-  const errors = kept.map((error) => {
-    const cause = causes.get(thrownAs(error));
+  const errors = firstErrors.map((error) => {
+    const cause = causes.get(thrownErrorOf(error));
     return cause ? toGraphqlError(cause.error, error) : toRequestError(error, introspection);
   });
   const omittedErrors = result.errors.length - errors.length;

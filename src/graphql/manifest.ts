@@ -51,7 +51,7 @@ function readJson(file: string): unknown {
 }
 
 /** Parses and validates a document now, as its callers could not mend it later. */
-function check(text: string, bounds: Bounds): DocumentNode {
+function parseTrusted(text: string, bounds: Bounds): DocumentNode {
   const { limits } = bounds;
   const parsed = parse(text, {
     maxSourceLength: limits.maxDocumentLength,
@@ -74,7 +74,7 @@ function toManifest(texts: readonly [string, string][], bounds: Bounds): Manifes
       throw new ConfigError(`DOCUMENTS_MANIFEST has two documents with the id ${key}.`);
     }
     try {
-      manifest.set(key, { text, parsed: check(text, bounds) });
+      manifest.set(key, { text, parsed: parseTrusted(text, bounds) });
     } catch (error) {
       throw new ConfigError(
         `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${messageOf(error)}`,
@@ -97,7 +97,7 @@ export function readManifest(file: string, bounds: Bounds): Manifest {
   const { data: texts } = Texts.safeParse(readJson(file));
   if (!texts) {
     throw new ConfigError(
-      `DOCUMENTS_MANIFEST has to be a JSON object of documents by their ids, or Apollo's manifest: ${file} is neither.`,
+      `DOCUMENTS_MANIFEST must be a JSON object of documents by their ids, or Apollo's manifest: ${file} is neither.`,
     );
   }
   const manifest = toManifest(texts, bounds);

@@ -9,7 +9,7 @@ import { documentIdOf, type DocumentParams } from './plugins/use-persisted-docum
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** Reads a body; after the limit it discards the rest. */
+/** Reads a body; beyond the limit it rejects and discards the rest. */
 function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -21,40 +21,40 @@ function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<B
       } else {
         chunks.length = 0;
         reject(
-          new StoreError('PAYLOAD_TOO_LARGE', `The body can have at most ${maxBodyBytes} bytes.`),
+          new StoreError('PAYLOAD_TOO_LARGE', `The body must have at most ${maxBodyBytes} bytes.`),
         );
       }
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('error', () => reject(new StoreError('BAD_REQUEST', 'The body was cut off.')));
+    request.on('error', () => reject(new StoreError('BAD_REQUEST', 'The body is incomplete.')));
   });
 }
 
-function parseJson(text: string, what: string): unknown {
+function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new StoreError('BAD_REQUEST', `${what} is not JSON.`);
+    throw new StoreError('BAD_REQUEST', `${name} is not JSON.`);
   }
 }
 
-/** The parameters of GraphQL over HTTP and the document's id; the specification ignores others. */
-function pick(given: GraphQLParams, { maxDocumentLength }: Limits): DocumentParams {
-  const { query, variables, operationName, extensions } = given;
+/** Returns the parameters of GraphQL over HTTP and the id of the document; others are ignored. */
+function toDocumentParams(params: GraphQLParams, { maxDocumentLength }: Limits): DocumentParams {
+  const { query, variables, operationName, extensions } = params;
   if (query != null && typeof query !== 'string') {
-    throw new StoreError('BAD_REQUEST', 'query has to be a string with a GraphQL document.');
+    throw new StoreError('BAD_REQUEST', 'query must be a string that contains a GraphQL document.');
   }
-  // Parsed documents are kept for the next time; variables are not.
+  // Parsed documents are cached, variables are not.
   if (query && query.length > maxDocumentLength) {
     throw new StoreError(
       'DOCUMENT_TOO_LARGE',
-      `The document can have at most ${maxDocumentLength} characters; values can go into variables.`,
+      `The document must have at most ${maxDocumentLength} characters; use variables for long values.`,
     );
   }
   if (operationName != null && typeof operationName !== 'string') {
-    throw new StoreError('BAD_REQUEST', 'operationName has to be a string.');
+    throw new StoreError('BAD_REQUEST', 'operationName must be a string.');
   }
-  const documentId = documentIdOf(given);
+  const documentId = documentIdOf(params);
   return {
     ...(query && { query }),
     ...(documentId && { documentId }),
@@ -68,12 +68,12 @@ function fromBody(body: Buffer, limits: Limits): DocumentParams {
   if (!isUtf8(body)) throw new StoreError('BAD_REQUEST', 'The body is not UTF-8.');
   const json = parseJson(body.toString(), 'The body');
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new StoreError('BAD_REQUEST', 'The body has to be one JSON object.');
+    throw new StoreError('BAD_REQUEST', 'The body must be a JSON object.');
   }
-  return pick(json, limits);
+  return toDocumentParams(json, limits);
 }
 
-/** The body is compressed. */
+/** The error for a body with a Content-Encoding. */
 class UnsupportedEncoding extends StoreError {
   constructor() {
     super('UNSUPPORTED_MEDIA_TYPE', 'The body must not have a Content-Encoding.');
@@ -86,8 +86,8 @@ class UnsupportedEncoding extends StoreError {
 }
 
 /**
- * Reads the parameters of a POST. Its body has to be application/json, which a form of another site
- * can't send.
+ * Reads the parameters of a POST. Its body must be application/json, which a form on another site can't
+ * send.
  */
 async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
   const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
@@ -99,8 +99,8 @@ async function readPost(request: IncomingMessage, limits: Limits): Promise<Docum
 const PREFLIGHTED = 'apollo-require-preflight';
 
 /**
- * Rejects a GET that a page of another site sends without a preflight: the page can't read the
- * response, but could make its visitors run costly queries (https://www.w3.org/TR/fetch-metadata/).
+ * Rejects a GET that a page of another site sends without a preflight. The page could not read the
+ * response, but its visitors would send costly queries (https://www.w3.org/TR/fetch-metadata/).
  */
 function rejectOtherSites({ headers }: IncomingMessage): void {
   const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = headers;
@@ -113,15 +113,16 @@ function rejectOtherSites({ headers }: IncomingMessage): void {
 
 function readGet(request: IncomingMessage, search: string, limits: Limits): DocumentParams {
   rejectOtherSites(request);
-  const json = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(([name, text]) =>
-    name === 'variables' || name === 'extensions'
-      ? [name, text === '' ? null : parseJson(text, name)]
-      : [name, text === '' ? null : text],
+  const params = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(
+    ([name, text]) =>
+      name === 'variables' || name === 'extensions'
+        ? [name, text === '' ? null : parseJson(text, name)]
+        : [name, text === '' ? null : text],
   );
-  return pick(Object.fromEntries(json), limits);
+  return toDocumentParams(Object.fromEntries(params), limits);
 }
 
-/** The request has a method that GraphQL over HTTP does not use. */
+/** The error for a method that GraphQL over HTTP does not use. */
 class MethodNotAllowed extends StoreError {
   constructor() {
     super('METHOD_NOT_ALLOWED');
@@ -133,7 +134,7 @@ class MethodNotAllowed extends StoreError {
 }
 
 /**
- * Reads the parameters of a request to GraphQL; `search` is the query of its URL.
+ * Reads the parameters of a request to /graphql; `search` is the query of its URL.
  * @throws StoreError
  */
 export async function readParams(

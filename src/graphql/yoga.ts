@@ -1,27 +1,26 @@
 import type { DocumentNode } from 'graphql';
 import { createYoga, type YogaServerInstance } from 'graphql-yoga';
-
 import { LRUCache } from 'lru-cache';
 
 import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { readManifest, withTrusted } from './manifest.ts';
 import { useAuth } from './plugins/use-auth.ts';
 import { useCost } from './plugins/use-cost.ts';
-import { useTimeout } from './plugins/use-timeout.ts';
 import { useDeprecations } from './plugins/use-deprecations.ts';
-import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
 import { useJit } from './plugins/use-jit.ts';
 import { useLimits } from './plugins/use-limits.ts';
-import { readManifest, withTrusted } from './manifest.ts';
 import { useMetrics } from './plugins/use-metrics.ts';
+import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
-import { schema } from './schema.ts';
+import { useTimeout } from './plugins/use-timeout.ts';
 import { useTracing } from './plugins/use-tracing.ts';
+import { schema } from './schema.ts';
 
-// Parsed documents take some 200 bytes for each character: 100 MB at most.
-const KEPT_DOCUMENTS = {
+// A parsed document takes about 200 bytes for each of its characters: 100 MB at most.
+const DOCUMENT_CACHE = {
   max: 200,
   maxSize: 500_000,
   sizeCalculation: (_parsed: unknown, source: string) => source.length,
@@ -31,7 +30,10 @@ const KEPT_DOCUMENTS = {
 export type Executor = YogaServerInstance<Exchange, Context>;
 
 /**
- * Creates the executor of operations: Yoga with its plugins. Its HTTP layer is not used.
+ * Creates the executor of operations: Yoga with its plugins, without its HTTP layer.
+ *
+ * Resolvers do not use Pothos' `t.relation` and `prismaField`: plugin-prisma only gives the types. Reads are
+ * SQL that all requests share, by the loaders of database/loaders.ts (see also database/database.ts).
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createExecutor(
@@ -46,7 +48,7 @@ export function createExecutor(
     schema,
     context,
     plugins: [
-      // First: for a caller without a valid token nothing is parsed or counted.
+      // First, so that nothing is parsed or counted for a caller with an invalid token.
       useAuth(context.authenticate),
       log.isLevelEnabled('info') && useRequestLog(),
       usePersistedDocuments(config.documents, manifest),
@@ -60,11 +62,11 @@ export function createExecutor(
       useMetrics(metrics),
     ],
     logging: false,
-    // toClientResult masks every error, those of parsing and validation too.
+    // toClientResult masks all errors, also those of parsing and validation.
     maskedErrors: false,
     parserAndValidationCache: {
-      documentCache: withTrusted(manifest, new LRUCache<string, DocumentNode>(KEPT_DOCUMENTS)),
-      errorCache: new LRUCache<string, Error>(KEPT_DOCUMENTS),
+      documentCache: withTrusted(manifest, new LRUCache<string, DocumentNode>(DOCUMENT_CACHE)),
+      errorCache: new LRUCache<string, Error>(DOCUMENT_CACHE),
     },
     maxRequestBodySize: false,
     multipart: false,

@@ -12,52 +12,52 @@ const ERROR_CODES: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };
 
-/** Answers what node:http makes no request of. */
+/** Writes an error response for data of which node:http creates no request. */
 function writeError(code: ErrorCode, socket: Duplex, log: Log): void {
   if (!socket.writable) return void socket.destroy();
-  const refusal = new StoreError(code);
+  const error = new StoreError(code);
   const requestId = randomUUID();
-  log.info({ requestId, status: refusal.status, codes: [code] }, 'A request was refused.');
-  const body = JSON.stringify(refusal);
+  log.info({ requestId, status: error.status, codes: [code] }, 'A request was rejected.');
+  const body = JSON.stringify(error);
   const allow = code === 'METHOD_NOT_ALLOWED' ? `Allow: ${ALLOWED_METHODS}\r\n` : '';
   socket.end(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${allow}Content-Type: ${JSON_CONTENT_TYPE}\r\n` +
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${allow}Content-Type: ${JSON_CONTENT_TYPE}\r\n` +
       `${NO_SNIFFING.join(': ')}\r\nX-Request-Id: ${requestId}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    // Nobody else closes what the caller keeps, and a stop would wait for it.
+    // node:http does not close this socket if the caller keeps it open, and a shutdown would wait for it.
     () => socket.destroy(),
   );
 }
 
 /**
- * Whether a refusal would be taken for what it is, given the last answer of the connection: in its
- * middle it would be a part of it, and after it a second one.
+ * Whether a caller can recognise an error response after the last response of the connection: inside
+ * that response it would be taken for its body, and after it for a second response.
  */
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
-/** Refuses what node:http makes no request of, or cuts off who would misunderstand that. */
+/** Rejects data of which node:http creates no request: with an error response, or by closing the socket. */
 export interface ClientErrorHandler {
-  /** Takes note of an answer that is being made. */
+  /** Remembers the last response of a connection. */
   readonly watch: (request: IncomingMessage, response: ServerResponse) => void;
   readonly reject: (code: ErrorCode, socket: Duplex) => void;
-  /** Refuses by the error that node:http met in a request. */
+  /** Rejects with the code for an error of node:http. */
   readonly rejectFor: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 }
 
-/** Makes what refuses, and remembers the last answer of each connection for it. */
+/** Creates the handler of client errors. */
 export function createClientErrorHandler(log: Log): ClientErrorHandler {
-  const lastAnswers = new WeakMap<Duplex, ServerResponse>();
-  const refuseOn = (code: ErrorCode, socket: Duplex): void => {
-    if (canWriteError(lastAnswers.get(socket))) writeError(code, socket, log);
+  const lastResponses = new WeakMap<Duplex, ServerResponse>();
+  const reject = (code: ErrorCode, socket: Duplex): void => {
+    if (canWriteError(lastResponses.get(socket))) writeError(code, socket, log);
     else socket.destroy();
   };
   return {
-    watch: (request, response) => void lastAnswers.set(request.socket, response),
-    reject: refuseOn,
+    watch: (request, response) => void lastResponses.set(request.socket, response),
+    reject,
     rejectFor: (error, socket) => {
       if (error.code === 'ECONNRESET') socket.destroy();
-      else refuseOn(ERROR_CODES[error.code ?? ''] ?? 'BAD_REQUEST', socket);
+      else reject(ERROR_CODES[error.code ?? ''] ?? 'BAD_REQUEST', socket);
     },
   };
 }

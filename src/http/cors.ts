@@ -4,21 +4,21 @@ import cors from 'cors';
 
 import type { Config } from '../config/config.ts';
 
-// Headers that browsers would hide from the scripts of other sites.
+// Response headers that browsers would hide from pages of other sites.
 const EXPOSED = ['Deprecation', 'Sunset', 'Link', 'ETag', 'WWW-Authenticate', 'X-Request-Id'];
 const MAX_AGE_SECONDS = 600;
 
 /**
- * Creates the function that lets pages of the configured sites call
- * (https://fetch.spec.whatwg.org/#http-cors-protocol), always without credentials. It adds the headers
- * to a response, and returns whether the request was a preflight, to which it then has responded.
+ * Creates a function that lets pages of the configured origins send requests, always without credentials
+ * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the headers to a response; if the request
+ * is a preflight, it also sends the response and returns true.
  */
 export function createCors({
   corsOrigins,
 }: Config): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (corsOrigins.length === 0) return () => false;
   const isOpen = corsOrigins.includes('*');
-  const share = cors({
+  const addHeaders = cors({
     origin: isOpen ? '*' : [...corsOrigins],
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED,
@@ -26,14 +26,14 @@ export function createCors({
   });
   return (request, response) => {
     const { origin = '', 'access-control-request-method': requested } = request.headers;
-    // A cache must not give one site the response to another.
+    // A cache must not send the response for one origin to another origin.
     if (!isOpen) response.setHeader('Vary', 'Origin');
     const isAllowed = isOpen || corsOrigins.includes(origin);
-    // The package takes every OPTIONS for a preflight, and responds to other sites in part.
+    // The package cors handles every OPTIONS as a preflight, and sends some of the headers to any origin.
     const isPlainOptions = request.method === 'OPTIONS' && requested === undefined;
     if (!isAllowed || isPlainOptions) return false;
     let isPreflight = true;
-    share(request, response, () => {
+    addHeaders(request, response, () => {
       isPreflight = false;
     });
     return isPreflight;

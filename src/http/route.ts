@@ -2,60 +2,61 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { ErrorCode, StoreError } from '../contract/errors.ts';
 
-/** The methods that a route answers. */
+/** The methods that a route supports. */
 export const ALLOWED_METHODS = 'GET, HEAD';
 
-/** What a route is asked. */
+/** A request to a route. */
 export interface RouteRequest {
-  /** The named parts of the path, decoded. */
+  /** The parameters in the path, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Headers, and each link (RFC 8288) that goes into the header Link. */
+/** Headers of a response, and the links (RFC 8288) for its header Link. */
 export interface ResponseHead {
   readonly headers?: Readonly<Record<string, string>>;
   readonly links?: readonly string[];
 }
 
-/** What a route answers, whole or as it comes: JSON unless its headers say otherwise. */
+/** The response of a route: JSON unless its headers have another Content-Type. */
 export interface RouteResponse extends ResponseHead {
   readonly status: number;
+  /** An AsyncIterable is streamed. */
   readonly body: string | Buffer | AsyncIterable<string>;
-  /** Of the error that it is, for the log. */
+  /** The code of an error response, for the log. */
   readonly code?: ErrorCode;
 }
 
-/** A path that answers GET and HEAD. */
+/** A path with the handler for its GET and HEAD requests. */
 export interface Route {
-  /** The path, its parameters in braces: /pets/{petId}. */
+  /** The path, with its parameters in braces: /pets/{petId}. */
   readonly path: string;
-  /** What every answer has, errors too. */
+  /** Headers and links of every response, errors too. */
   readonly head?: ResponseHead;
-  /** Whether asking it is no use of the store, which the log has at level debug alone. */
+  /** Whether its requests do not use the store; they are logged at level debug. */
   readonly isAuxiliary?: boolean;
   /** @throws StoreError */
-  readonly get: (question: RouteRequest) => Promise<RouteResponse>;
+  readonly get: (request: RouteRequest) => Promise<RouteResponse>;
 }
 
-/** An answer with a head added to its own. */
+/** Adds headers and links to a response. */
 export const withHead = (
-  answer: RouteResponse,
+  response: RouteResponse,
   { headers, links = [] }: ResponseHead = {},
 ): RouteResponse => ({
-  ...answer,
-  headers: { ...headers, ...answer.headers },
-  links: [...(answer.links ?? []), ...links],
+  ...response,
+  headers: { ...headers, ...response.headers },
+  links: [...(response.links ?? []), ...links],
 });
 
-/** A value as JSON. */
+/** Creates a response with a value as JSON. */
 export const jsonResponse = (value: unknown): RouteResponse => ({
   status: 200,
   body: JSON.stringify(value),
 });
 
-/** An error as the error object. */
+/** Creates a response with the error object. */
 export const errorResponse = (error: StoreError): RouteResponse => ({
   status: error.status,
   headers: error.headers,

@@ -1,6 +1,6 @@
 import type { RouteRequest, Route } from './route.ts';
 
-/** The route of a path, and the parameters in it. */
+/** The route of a path, and the parameters of the path. */
 export interface Match {
   readonly route: Route;
   readonly parameters: RouteRequest['parameters'];
@@ -16,7 +16,7 @@ function decode(text: string): string {
 
 const hasParameters = ({ path }: Route): boolean => path.includes('{');
 
-/** Makes what finds the route of a path: at once, unless it is one with parameters. */
+/** Creates a function that finds the route of a path. */
 export function createRouter(routes: readonly Route[]): (path: string) => Match | undefined {
   const fixed = new Map(
     routes

@@ -5,26 +5,27 @@ import { gzip } from 'node:zlib';
 import etag from 'etag';
 import Negotiator from 'negotiator';
 
-import type { RouteResponse, RouteRequest } from './route.ts';
 import { isUnchanged } from './etag.ts';
+import type { RouteResponse, RouteRequest } from './route.ts';
 
-/** Something that is made once and then answered as it is. */
+/** Content that never changes. */
 export interface Asset {
   readonly type: string;
   readonly content: string | Buffer;
-  /** What its answers have besides. */
+  /** Additional headers of its responses. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Packed extends Asset {
+/** An asset, ready to be sent. */
+interface PreparedAsset extends Asset {
   readonly content: Buffer;
   readonly zipped: Buffer;
-  /** Weak, as it names the zipped content too, whose bytes are others (RFC 9110 §8.8.1). */
+  /** Weak, as it is for the gzipped content too, which has other bytes (RFC 9110 §8.8.1). */
   readonly etag: string;
 }
 
-async function pack(asset: Asset): Promise<Packed> {
-  // A string would be copied for each reader, and kept until a slow one has it all.
+async function prepare(asset: Asset): Promise<PreparedAsset> {
+  // A string would be copied for each response, and held in memory until a slow reader has read it.
   const content = Buffer.from(asset.content);
   return {
     ...asset,
@@ -37,31 +38,31 @@ async function pack(asset: Asset): Promise<Packed> {
 const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
   new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 
-/** Makes what answers an asset, compressed, and only to who hasn't got it; made when first asked for. */
+/** Creates a handler that serves an asset gzipped and with an ETag. It is built on the first request. */
 export function serveAsset(
-  make: () => Asset | Promise<Asset>,
-): (question: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse> {
-  const makePacked = async (): Promise<Packed> => pack(await make());
-  let packed: Promise<Packed> | undefined;
-  return async ({ headers: asked }) => {
-    // What fails, as for want of a file handle, is tried again when it is next asked for.
-    packed ??= makePacked().catch((error: unknown) => {
-      packed = undefined;
+  build: () => Asset | Promise<Asset>,
+): (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse> {
+  const buildAndPrepare = async (): Promise<PreparedAsset> => prepare(await build());
+  let prepared: Promise<PreparedAsset> | undefined;
+  return async ({ headers: requestHeaders }) => {
+    // After a failure, for example if no file handle is free, the next request tries again.
+    prepared ??= buildAndPrepare().catch((error: unknown) => {
+      prepared = undefined;
       throw error;
     });
-    const { type, content, headers, zipped, etag: tag } = await packed;
-    const unchanged = {
+    const { type, content, headers, zipped, etag: tag } = await prepared;
+    const commonHeaders = {
       ...headers,
       ETag: tag,
-      // Browsers ask again each time, and are told that nothing has changed.
+      // A browser may store it, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
       'Cache-Control': 'no-cache',
       Vary: 'Accept, Accept-Encoding',
       'Cross-Origin-Resource-Policy': 'same-origin',
     };
-    if (isUnchanged(asked, tag)) return { status: 304, headers: unchanged, body: '' };
-    const whole = { ...unchanged, 'Content-Type': type };
-    return acceptsGzip(asked)
-      ? { status: 200, headers: { ...whole, 'Content-Encoding': 'gzip' }, body: zipped }
-      : { status: 200, headers: whole, body: content };
+    if (isUnchanged(requestHeaders, tag)) return { status: 304, headers: commonHeaders, body: '' };
+    const ownHeaders = { ...commonHeaders, 'Content-Type': type };
+    return acceptsGzip(requestHeaders)
+      ? { status: 200, headers: { ...ownHeaders, 'Content-Encoding': 'gzip' }, body: zipped }
+      : { status: 200, headers: ownHeaders, body: content };
   };
 }

@@ -1,57 +1,56 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-const CHECK_EVERY_MS = 1000;
-// Smaller answers, and streams, are left to the next regular check.
+const CHECK_INTERVAL_MS = 1000;
+// Smaller responses, and streams, are only checked every second.
 const LARGE_BYTES = 65_536;
 
-/** Limits what waits for slow readers. */
+/** Limits the memory for data that slow readers have not read yet. */
 export interface UnsentLimit {
-  /** Takes note of an answer that is going to be written. */
+  /** Adds a response that will be written. */
   readonly watch: (response: ServerResponse) => void;
-  /** Checks the limit if so much of an answer waits that it could pass it. */
+  /** Checks the limit at once if the unsent part of a response is large. */
   readonly check: (response: ServerResponse) => void;
   readonly stop: () => void;
 }
 
 /**
- * Creates a limit for the answers, in bytes, that all readers together have not taken yet. Beyond it
- * `cutOff` gets the connections, those first for which most waits, so that slow readers of small
- * answers are spared.
+ * Creates a limit, in bytes, for the unsent data of all responses together. Above it, `closeConnection`
+ * is called for the connections with the most unsent data first, until the rest is within the limit.
  */
 export function createUnsentLimit(
   maxBytes: number,
-  cutOff: (connection: Socket) => void,
+  closeConnection: (socket: Socket) => void,
 ): UnsentLimit {
   const open = new Set<ServerResponse>();
-  const measure = (): Map<Socket, number> => {
+  const measureUnsent = (): Map<Socket, number> => {
     const bytesOf = new Map<Socket, number>();
     for (const response of open) {
       const { socket } = response.req;
-      // An answer that waits behind another one of its connection does not notice that it broke.
+      // A pipelined response that waits for another one gets no event if its connection breaks.
       if (socket.destroyed) open.delete(response);
       else bytesOf.set(socket, (bytesOf.get(socket) ?? 0) + response.writableLength);
     }
     return bytesOf;
   };
-  const keepBelow = (): void => {
-    const bytesOf = measure();
+  const enforceLimit = (): void => {
+    const bytesOf = measureUnsent();
     let total = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0);
     if (total <= maxBytes) return;
     for (const [socket, bytes] of [...bytesOf].toSorted(([, a], [, b]) => b - a)) {
       if (total <= maxBytes) return;
       total -= bytes;
-      cutOff(socket);
+      closeConnection(socket);
     }
   };
-  const timer = setInterval(keepBelow, CHECK_EVERY_MS).unref();
+  const timer = setInterval(enforceLimit, CHECK_INTERVAL_MS).unref();
   return {
     watch: (response) => {
       open.add(response);
       response.once('close', () => open.delete(response));
     },
     check: (response) => {
-      if (response.writableLength > LARGE_BYTES) keepBelow();
+      if (response.writableLength > LARGE_BYTES) enforceLimit();
     },
     stop: () => clearInterval(timer),
   };

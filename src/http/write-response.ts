@@ -4,13 +4,13 @@ import { pipeline } from 'node:stream/promises';
 
 import type { RouteResponse } from './route.ts';
 
-/** The media type of a response whose headers have none. */
+/** The Content-Type of a response whose headers have none. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
-/** A header of every response: browsers must not guess another media type. */
+/** A header of every response: browsers must not guess another Content-Type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
-// Node.js counts the unsent part of a string in characters, and that of a buffer in bytes.
+// Node.js counts unsent strings in characters and unsent buffers in bytes.
 const LARGE_BYTES = 65_536;
 
 function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
@@ -19,7 +19,7 @@ function writeBody(response: ServerResponse, body: string | Buffer, hasLength: b
   response.end(bytes > LARGE_BYTES && typeof body === 'string' ? Buffer.from(body) : body);
 }
 
-/** Writes a response. */
+/** Writes a response. For HEAD, node:http omits the body, and a stream is not read. */
 export async function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -36,7 +36,7 @@ export async function writeResponse(
   } else if (request.method === 'HEAD') {
     response.end();
   } else {
-    // Waits for a slow reader, and stops the query when the reader leaves.
+    // Reads no more of the body than the client reads, and stops when the client disconnects.
     await pipeline(Readable.from(body, { objectMode: false }), response);
   }
 }

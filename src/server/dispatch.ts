@@ -22,7 +22,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { addErrorCode, logCause, writeRequestLog } from '../telemetry/request-log.ts';
 
-/** What requests are dispatched to. */
+/** The handlers that requests are dispatched to. */
 export interface Handlers {
   readonly respondToPreflight: ReturnType<typeof createCors>;
   readonly graphql: GraphqlEndpoint;
@@ -31,30 +31,31 @@ export interface Handlers {
   readonly findRoute: ReturnType<typeof createRouter>;
 }
 
-/** What the dispatch of a gateway works with. */
+/** What dispatching needs besides the handlers. */
 interface DispatchOptions {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-/** The target of a request: its path, the route of that, and the query with its question mark. */
+/** The target of a request. */
 interface RequestTarget {
   readonly path: string;
   readonly match: Match | undefined;
+  /** The query with its question mark; empty if there is none. */
   readonly search: string;
 }
 
-/** Parses the target of a request; one in absolute form (RFC 9112 §3.2.2) counts as its path. */
+/** Parses the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. */
 function parseTarget({ findRoute }: Handlers, { url = '/' }: IncomingMessage): RequestTarget {
-  const [given] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
-  const path = given || '/';
+  const [pathname] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
+  const path = pathname || '/';
   return { path, match: findRoute(path), search: /\?.*/.exec(url)?.[0] ?? '' };
 }
 
 const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
 
-/** Calls the route of a path; an error that it throws is a response too. */
+/** Calls the route of a path; an error that it throws becomes an error response. */
 async function callRoute(
   { req: request, requestLog }: Exchange,
   { match, search }: RequestTarget,
@@ -78,11 +79,11 @@ async function callRoute(
 
 const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
 
-/** Whether a browser opens /graphql: it prefers HTML to any media type of GraphQL. */
+/** Whether a browser opens /graphql: it prefers HTML to the media types of GraphQL. */
 const isGraphiqlRequest = (request: IncomingMessage): boolean =>
   isGetOrHead(request) && new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
 
-/** Why a request is rejected, whatever its path. */
+/** Returns the error for a request that is rejected on every path. */
 function findRejection(
   { checksHost, limits: { maxUrlBytes } }: Config,
   { httpVersion, headers, url = '/' }: IncomingMessage,
@@ -94,7 +95,7 @@ function findRejection(
     return new StoreError('MISDIRECTED_REQUEST');
   }
   if (url.length <= maxUrlBytes) return undefined;
-  return new StoreError('URI_TOO_LONG', `The URL can have at most ${maxUrlBytes} bytes.`);
+  return new StoreError('URI_TOO_LONG', `The URL must have at most ${maxUrlBytes} bytes.`);
 }
 
 async function respond(
@@ -118,7 +119,7 @@ async function respond(
   return handlers.graphql(exchange, target.search);
 }
 
-/** The path of a request as its route has it, so that callers can't create ever new label values. */
+/** Returns the path template of a request, as callers must not create new label values. */
 const routeOf = ({ path, match }: RequestTarget): string =>
   path === '/graphql' ? path : (match?.route.path ?? 'other');
 
@@ -140,7 +141,7 @@ function watchEnd(
   });
 }
 
-/** Creates the function that responds to a request: GraphQL and GraphiQL at /graphql, or a route. */
+/** Creates the function that responds to every request: GraphQL and GraphiQL at /graphql, or a route. */
 export const createDispatch =
   (handlers: Handlers, options: DispatchOptions) =>
   async (exchange: Exchange): Promise<void> => {

@@ -1,10 +1,10 @@
+import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
 import type { Readiness } from '../database/probe.ts';
-import { StoreError } from '../contract/errors.ts';
 import { errorResponse, jsonResponse, type Route } from '../http/route.ts';
 import type { ShutdownState } from './shutdown.ts';
 
-/** @throws StoreError if the database does not answer. */
+/** @throws StoreError if the database does not respond */
 async function ping(db: Database): Promise<Readiness> {
   try {
     return await db.ping();
@@ -14,21 +14,23 @@ async function ping(db: Database): Promise<Readiness> {
 }
 
 /**
- * GET /health and GET /ready, for load balancers and supervisors. A database that only answers reads
- * is ready; a caller that needs more asks /ready?for=writes.
+ * Creates GET /health and GET /ready, for load balancers and supervisors. With a read-only database the
+ * gateway is ready, unless the caller requests /ready?for=writes.
  */
-export const createProbes = (db: Database, stopping: ShutdownState): Route[] => [
+export const createHealthRoutes = (db: Database, shutdown: ShutdownState): Route[] => [
   { path: '/health', get: async () => jsonResponse({ status: 'alive' }) },
   {
     path: '/ready',
     get: async ({ query }) => {
-      if (stopping.now) {
-        return errorResponse(new StoreError('SERVICE_UNAVAILABLE', 'The gateway is stopping.'));
+      if (shutdown.hasStarted) {
+        return errorResponse(
+          new StoreError('SERVICE_UNAVAILABLE', 'The gateway is shutting down.'),
+        );
       }
       const { writes } = await ping(db);
       if (!writes && query.get('for') === 'writes') {
         return errorResponse(
-          new StoreError('SERVICE_UNAVAILABLE', 'The database takes no writes.'),
+          new StoreError('SERVICE_UNAVAILABLE', 'The database does not accept writes.'),
         );
       }
       return jsonResponse({ status: 'ready', writes });

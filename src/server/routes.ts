@@ -4,33 +4,33 @@ import type { Context } from '../context.ts';
 import { printedSchema } from '../graphql/schema.ts';
 import type { Route } from '../http/route.ts';
 import { createPages } from '../pages/routes.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { createMetricsRoute } from './metrics.ts';
 import { createOpenApiRoutes } from '../rest/openapi.ts';
 import { toRoute } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
-import { createProbes } from './health.ts';
 import { createMetricsReader } from '../telemetry/cluster-metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createHealthRoutes } from './health.ts';
+import { createMetricsRoute } from './metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
-/** A route for callers that have a scope. */
+/** Returns the route with a check that the caller has a scope. */
 const withScope = ({ authenticate }: Context, scope: Scope, route: Route): Route => ({
   ...route,
-  get: async (question) => {
-    requireScope(await authenticate(question.headers), scope);
-    return route.get(question);
+  get: async (request) => {
+    requireScope(await authenticate(request.headers), scope);
+    return route.get(request);
   },
 });
 
-/** Every path but /graphql. */
+/** Creates the routes of all paths except /graphql. */
 export function createRoutes(
   context: Context,
   config: Config,
-  stopping: ShutdownState,
+  shutdown: ShutdownState,
   metrics: Metrics,
 ): Route[] {
-  const aside = [
-    ...createProbes(context.store.db, stopping),
+  const auxiliary = [
+    ...createHealthRoutes(context.store.db, shutdown),
     ...createOpenApiRoutes(config),
     ...createPages(config, printedSchema),
     withScope(context, 'metrics', createMetricsRoute(createMetricsReader(metrics))),
@@ -39,6 +39,6 @@ export function createRoutes(
     ...OPERATIONS.map((operation) =>
       withScope(context, 'read', toRoute(operation, context, config, metrics)),
     ),
-    ...aside.map((route): Route => ({ ...route, isAuxiliary: true })),
+    ...auxiliary.map((route): Route => ({ ...route, isAuxiliary: true })),
   ];
 }

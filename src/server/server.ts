@@ -20,17 +20,18 @@ import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
-// Load balancers keep a connection for a minute: one that we end first may be in use by then.
+// Longer than the minute of common load balancers, which must be the ones to close a connection: else
+// they may send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
 
 /** A gateway that can listen. */
 export interface Gateway {
   readonly server: Server;
-  /** Answers what is open, and then stops; the database stays open. It stops listening unless told otherwise. */
+  /** Stops the server after its open requests; the database stays open. `stopAccepting` replaces stopListening. */
   readonly stop: (stopAccepting?: () => Promise<void>) => Promise<void>;
 }
 
-/** Creates the HTTP server; errors that node:http would answer itself get the error object too. */
+/** Creates the HTTP server. It responds with the error object also to errors that node:http finds. */
 function createHttpServer(
   config: Config,
   listener: (request: IncomingMessage, response: ServerResponse) => void,
@@ -39,15 +40,15 @@ function createHttpServer(
   const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const options = {
     requestTimeout: requestTimeoutMs,
-    // How often node:http looks for requests that take too long; every 30 seconds by default.
+    // How often node:http checks requestTimeout, by default every 30 seconds.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, TIMEOUT_CHECK_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: config.limits.maxHeaderBytes,
     requireHostHeader: false,
   };
   const server = createServer(options, listener)
-    // node:http removes its error listener from a socket before it emits `connect`, and an error
-    // without a listener ends the process. Nothing is left to do for a caller whose connection broke.
+    // node:http removes its error listener from a socket before it emits `connect`, and an error event
+    // without a listener ends the process. A broken connection needs no other handling.
     .on('connection', (socket) => socket.on('error', () => {}))
     .on('checkExpectation', listener)
     .on('connect', (_request, socket) => reject('METHOD_NOT_ALLOWED', socket))
@@ -59,9 +60,9 @@ function createHttpServer(
   return server;
 }
 
-/** Creates the gateway: GraphQL and GraphiQL at /graphql, routes.ts everywhere else. */
+/** Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts. */
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
-  const stopping: ShutdownState = { now: false };
+  const shutdown: ShutdownState = { hasStarted: false };
   const metrics = createMetrics(db.poolUse);
   const context: Context = {
     store: { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch },
@@ -71,36 +72,36 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     respondToPreflight: createCors(config),
     graphql: createGraphqlEndpoint(context, config, log, metrics),
     graphiql: serveAsset(renderGraphiql),
-    findRoute: createRouter(createRoutes(context, config, stopping, metrics)),
+    findRoute: createRouter(createRoutes(context, config, shutdown, metrics)),
   };
   const dispatch = createDispatch(handlers, { config, log, metrics });
   const clientErrors = createClientErrorHandler(log);
-  const unsent = createUnsentLimit(config.limits.maxUnsentBytes, (connection) => {
-    log.warn('A slow reader was cut off: too much data waits for slow readers.');
-    connection.destroy();
+  const unsent = createUnsentLimit(config.limits.maxUnsentBytes, (socket) => {
+    log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
+    socket.destroy();
   });
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    if (stopping.now) response.shouldKeepAlive = false;
+    if (shutdown.hasStarted) response.shouldKeepAlive = false;
     response.setHeader(...NO_SNIFFING);
     clientErrors.watch(request, response);
     const requestLog: RequestLog = { id: requestIdOf(request.headers) };
     response.setHeader('X-Request-Id', requestLog.id);
     const exchange = { req: request, res: response, requestLog };
     unsent.watch(response);
-    const cutOff = (error: unknown): void => {
-      // The response has begun, or its reader has gone: no error can be sent any more.
+    const abort = (error: unknown): void => {
+      // The response has started, or the client has disconnected: no error response can be sent.
       if (!request.destroyed) {
-        log.error({ err: error, requestId: requestLog.id }, 'A response was cut off.');
+        log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
       }
       response.destroy();
     };
-    dispatch(exchange).then(() => unsent.check(response), cutOff);
+    dispatch(exchange).then(() => unsent.check(response), abort);
   };
   const server = createHttpServer(config, listener, clientErrors).once('close', unsent.stop);
   const sockets = watchConnections(server);
   return {
     server,
     stop: (stopAccepting = () => stopListening(server)) =>
-      shutDown({ server, sockets, stopAccepting, stopping }, config, log),
+      shutDown({ server, sockets, stopAccepting, shutdown }, config, log),
   };
 }

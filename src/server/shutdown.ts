@@ -5,46 +5,48 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 
-const SWEEP_MS = 50;
+const CHECK_INTERVAL_MS = 50;
 // Browsers open connections that they may never use.
-const MAX_SILENCE_MS = 1000;
-// Callers that connect all the time must not keep the gateway from stopping.
+const MAX_UNUSED_MS = 1000;
+// A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
-const MAX_QUIET_MS = 0.3;
+// A turn of the event loop that is shorter had nothing else to do.
+const MAX_IDLE_TURN_MS = 0.3;
 
 const ignore = (): void => {};
 
-/** Whether the gateway is stopping: one that is answers /ready with 503. */
+/** Whether the shutdown has started; from then on /ready responds with 503. */
 export interface ShutdownState {
-  now: boolean;
+  hasStarted: boolean;
 }
 
 /**
- * Stops listening. Connections that the system has, but the server has not accepted yet, would be
- * reset; and libuv (1.45 on) accepts one in each turn of the event loop. So it accepts until there was
- * none in a turn, and nothing else to do while another could have come. The new ones have to wait
- * until then: answered at once, they would come faster than they go.
+ * Stops listening without a reset of connections that wait in the backlog of the system. libuv accepts
+ * one connection in each turn of the event loop (since 1.45), so this continues until a turn was idle
+ * and accepted none. The accepted connections are handled after that: if they were served at once, new
+ * ones could arrive as fast.
  */
 export async function stopListening(server: NetServer): Promise<void> {
   const accepted: Socket[] = [];
-  // An error without a listener would end the process.
+  // An error event without a listener would end the process.
   const accept = (socket: Socket): void => void accepted.push(socket.on('error', ignore));
   const listeners = server.rawListeners('connection');
   server.removeAllListeners('connection').on('connection', accept);
   const end = performance.now() + MAX_ACCEPT_MS;
-  for (let isQuiet = false; !isQuiet && performance.now() < end;) {
+  for (let isIdle = false; !isIdle && performance.now() < end;) {
     const before = { count: accepted.length, time: performance.now() };
     await setImmediate();
-    isQuiet = accepted.length === before.count && performance.now() - before.time < MAX_QUIET_MS;
+    const turnMs = performance.now() - before.time;
+    isIdle = accepted.length === before.count && turnMs < MAX_IDLE_TURN_MS;
   }
-  // That of node:http closes idle connections first, which takes too long here.
+  // Not the close() of node:http: it closes idle connections first, which takes too long here.
   NetServer.prototype.close.call(server);
   for (const socket of accepted.filter(({ destroyed }) => !destroyed)) {
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   }
 }
 
-/** Keeps the connections of a server that are open. */
+/** Returns the set of open connections of a server, which is kept up to date. */
 export function watchConnections(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -58,56 +60,58 @@ function closeAll(sockets: Iterable<Socket>): void {
   for (const socket of sockets) socket.destroy();
 }
 
-/** What stopServer stops. */
-interface Stoppable {
+/** What shutDown stops. */
+interface RunningServer {
   readonly server: Server;
-  /** Those of the server that are open. */
+  /** Its open connections. */
   readonly sockets: ReadonlySet<Socket>;
-  /** Ends the taking of connections; every one that was taken before is in `sockets` then. */
+  /** Stops accepting connections; afterwards `sockets` has every accepted one that is open. */
   readonly stopAccepting: () => Promise<void>;
-  readonly stopping: ShutdownState;
+  readonly shutdown: ShutdownState;
 }
 
 /**
- * Stops a server so that no answer is cut: first only /ready reports it, for load balancers to see,
- * while requests are answered as ever, each the last of its connection. Then no connection is taken
- * any more. Each open one gets the answer that it waits for until the deadline; one that has sent
- * nothing has a second to do so.
+ * Shuts down a server without aborting responses. For `stopDelayMs` only /ready reports it, so that load
+ * balancers stop sending requests; each response is then the last of its connection. After that, no
+ * connection is accepted, and open requests have `stopTimeoutMs` to end; a connection on which nothing
+ * was received is closed after a second.
  */
 export async function shutDown(
-  { server, sockets, stopAccepting, stopping }: Stoppable,
+  { server, sockets, stopAccepting, shutdown }: RunningServer,
   { stopDelayMs, stopTimeoutMs }: Config,
   log: Log,
 ): Promise<void> {
-  stopping.now = true;
+  shutdown.hasStarted = true;
   await sleep(stopDelayMs);
   await stopAccepting();
-  const begin = performance.now();
+  const start = performance.now();
   while (sockets.size > 0) {
     server.closeIdleConnections();
-    const ms = performance.now() - begin;
+    const ms = performance.now() - start;
     if (ms >= stopTimeoutMs) {
-      log.warn(`Some requests took longer than ${stopTimeoutMs} ms to end: they are cut off.`);
+      log.warn(
+        `Some requests did not end within ${stopTimeoutMs} ms: their connections are closed.`,
+      );
       closeAll(sockets);
-    } else if (ms >= MAX_SILENCE_MS) {
+    } else if (ms >= MAX_UNUSED_MS) {
       closeAll([...sockets].filter(({ bytesRead }) => bytesRead === 0));
     }
-    await sleep(SWEEP_MS);
+    await sleep(CHECK_INTERVAL_MS);
   }
 }
 
 /** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP; a second SIGINT or SIGTERM ends the process at once. */
 export function onStopSignal(stop: () => void): void {
-  let stopping = false;
-  const begin = (): void => {
-    if (!stopping) stop();
-    stopping = true;
+  let isStopping = false;
+  const stopOnce = (): void => {
+    if (!isStopping) stop();
+    isStopping = true;
   };
-  const beginOrExit = (): void => {
-    if (stopping) process.exit(1);
-    begin();
+  const stopOrExit = (): void => {
+    if (isStopping) process.exit(1);
+    stopOnce();
   };
-  process.on('SIGINT', beginOrExit).on('SIGTERM', beginOrExit);
+  process.on('SIGINT', stopOrExit).on('SIGTERM', stopOrExit);
   // A terminal that closes may send it twice.
-  process.on('SIGHUP', begin);
+  process.on('SIGHUP', stopOnce);
 }

@@ -6,26 +6,27 @@ import { AggregatorRegistry, Registry } from 'prom-client';
 import { StoreError } from '../contract/errors.ts';
 import type { Metrics } from './metrics.ts';
 
-// prom-client gives up on a worker that doesn't answer after 5 s; only the primary is left to wait for.
+// Longer than prom-client's own timeout of 5 s for a worker that does not respond.
 const MAX_WAIT_MS = 6000;
 
-/** What a worker asks the primary process. */
+/** The message by which a worker requests the metrics of all workers. */
 interface MetricsRequest {
-  readonly scrape: number;
+  readonly metricsRequestId: number;
 }
 
-/** What it is answered; no text where a worker did not tell its part. */
+/** The reply of the primary process; without text if a worker did not report its metrics. */
 interface MetricsReply extends MetricsRequest {
   readonly text?: string;
 }
 
 const isMetricsRequest = (message: unknown): message is MetricsRequest =>
-  typeof message === 'object' && message !== null && 'scrape' in message;
+  typeof message === 'object' && message !== null && 'metricsRequestId' in message;
 
-/** Lets the primary process answer its workers with the metrics of all of them. */
+/** Lets the primary process reply to its workers with the metrics of all workers. */
 export function serveClusterMetrics(): void {
   const aggregator = new AggregatorRegistry();
-  // To a worker that has just died prom-client's question is an error, which nobody else takes.
+  // prom-client's message to a worker that has just died is an error event; without a listener it would
+  // end the primary process.
   cluster.on('fork', (worker) => worker.on('error', () => {}));
   cluster.on('message', (worker, message: unknown) => {
     if (!isMetricsRequest(message)) return;
@@ -36,37 +37,40 @@ export function serveClusterMetrics(): void {
   });
 }
 
-/** Makes what asks the primary process. */
-function createAsk(): () => Promise<string> {
-  const waiting = new Map<number, (reply: MetricsReply) => void>();
-  let last = 0;
+/** Creates a function that requests the metrics of all workers from the primary process. */
+function createClusterReader(): () => Promise<string> {
+  const pending = new Map<number, (reply: MetricsReply) => void>();
+  let lastId = 0;
   process.on('message', (message) => {
-    if (isMetricsRequest(message)) waiting.get(message.scrape)?.(message);
+    if (isMetricsRequest(message)) pending.get(message.metricsRequestId)?.(message);
   });
   return async () => {
-    last += 1;
-    const request: MetricsRequest = { scrape: last };
-    const answered = new Promise<MetricsReply>((resolve) => {
-      waiting.set(request.scrape, resolve);
+    lastId += 1;
+    const request: MetricsRequest = { metricsRequestId: lastId };
+    const reply = new Promise<MetricsReply>((resolve) => {
+      pending.set(lastId, resolve);
       process.send?.(request, undefined, undefined, (error) => error && resolve(request));
     });
-    const tooLate = sleep(MAX_WAIT_MS, request, { ref: false });
-    const { text }: MetricsReply = await Promise.race([answered, tooLate]);
-    waiting.delete(request.scrape);
+    const timeout = sleep(MAX_WAIT_MS, request, { ref: false });
+    const { text }: MetricsReply = await Promise.race([reply, timeout]);
+    pending.delete(request.metricsRequestId);
     if (text) return text;
-    throw new StoreError('SERVICE_UNAVAILABLE', 'Not every worker told its metrics: ask again.');
+    throw new StoreError(
+      'SERVICE_UNAVAILABLE',
+      'Not all workers reported their metrics: try again.',
+    );
   };
 }
 
 /**
- * Makes what writes the metrics in Prometheus' text format: in one of several workers, those of
- * all, most of them summed. What it makes throws SERVICE_UNAVAILABLE where a worker does not answer
- * within five seconds.
+ * Creates a function that returns the metrics in the text format of Prometheus. In a worker they are the
+ * metrics of all workers, most of them summed; then it throws SERVICE_UNAVAILABLE if a worker does not
+ * respond within five seconds.
  */
 export function createMetricsReader({ registries }: Metrics): () => Promise<string> {
   if (!cluster.isWorker) return () => Registry.merge([...registries]).metrics();
   AggregatorRegistry.setRegistries([...registries]);
-  // Only making one lets prom-client answer the primary.
+  // Its constructor lets prom-client respond to the primary process.
   void new AggregatorRegistry();
-  return createAsk();
+  return createClusterReader();
 }

@@ -32,7 +32,7 @@ function sleepSync(ms: number): void {
  * destination (sonic-boom 4.2) ends the program when a write fails, and then retries at its exit for ever.
  *
  * Each write is synchronous: an asynchronous one may be in flight when the program ends, and then races
- * the last lines. A pipe, a socket or a terminal therefore has to be non-blocking: its write fails with
+ * the last lines. A pipe, a socket or a terminal therefore must be non-blocking: its write fails with
  * EAGAIN instead of waiting for the reader. Files never wait for a reader.
  */
 export class LineWriter {

@@ -2,54 +2,58 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-// A caller chooses its own name: beyond these limits it must take neither memory nor the answer.
+// Callers choose their names, so these limits bound the memory and the size of /metrics.
 const MAX_CALLERS = 100;
-const MAX_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-const BATCHES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+const DURATION_BUCKETS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+];
+const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/** How many connections a pool has, how many are free, and how many requests wait for one. */
+/** How a pool of connections is used. */
 export interface PoolUse {
+  /** Connections, in use or idle. */
   readonly total: number;
   readonly idle: number;
+  /** Statements and transactions that wait for a connection. */
   readonly waiting: number;
 }
 
-/** How a request ended. */
-interface RequestEnd {
+/** The labels of a request. */
+interface RequestLabels {
   readonly method: string | undefined;
-  /** The template of its path. */
+  /** The path template of its route. */
   readonly route: string;
   readonly status: number | 'aborted';
 }
 
-/** What one gateway counts. */
+/** The metrics of one gateway. */
 export interface Metrics {
   /** Counts one call of each operation: method and path template, or a schema coordinate. */
   readonly countCalls: (operations: Iterable<string>, headers: IncomingHttpHeaders) => void;
-  /** Takes how a request ended, and how many milliseconds that took. */
-  readonly observeRequest: (ending: RequestEnd, ms: number) => void;
+  /** Observes the duration of a request in milliseconds. */
+  readonly observeRequest: (labels: RequestLabels, ms: number) => void;
   /** Observes the size of a batch of a loader. */
   readonly observeBatch: (loader: string, size: number) => void;
-  /** Everything to show: this gateway's registry and that of the process. */
+  /** The registry of this gateway, and that of the process. */
   readonly registries: readonly Registry[];
 }
 
 const UNKNOWN = 'unknown';
-// The name of the first product (RFC 9110 §10.1.5): "okhttp" of "okhttp/4.12 (Android)".
+// The first product of a User-Agent (RFC 9110 §10.1.5): "okhttp" in "okhttp/4.12 (Android)".
 const PRODUCT = /^[\w!#$%&'*+.^`|~-]+/;
 
-/** The name by which a caller goes: its own, that of its program, or `unknown`. */
+/** Returns the name of a caller from Apollo's header or its User-Agent, or `unknown`. */
 function callerNameOf(headers: IncomingHttpHeaders): string {
-  const given = headers['apollographql-client-name'];
-  const name = typeof given === 'string' ? given.trim() : '';
-  const chosen = name || PRODUCT.exec(headers['user-agent'] ?? '')?.[0] || UNKNOWN;
-  return chosen.slice(0, MAX_NAME).replaceAll(/[^ -~]/g, '?');
+  const header = headers['apollographql-client-name'];
+  const clientName = typeof header === 'string' ? header.trim() : '';
+  const name = clientName || PRODUCT.exec(headers['user-agent'] ?? '')?.[0] || UNKNOWN;
+  return name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^ -~]/g, '?');
 }
 
-/** Makes what names callers: the first hundred each by its own name, all later ones `other`. */
+/** Creates a function that names callers: the first hundred by their own names, later ones `other`. */
 function createCallerNames(): (headers: IncomingHttpHeaders) => string {
   const known = new Set<string>();
   return (headers) => {
@@ -61,10 +65,10 @@ function createCallerNames(): (headers: IncomingHttpHeaders) => string {
   };
 }
 
-// prom-client 15 has no end for the observers that these start, so that a process has them once.
+// prom-client 15 can't stop the observers of its default metrics, so a process starts them only once.
 let processRegistry: Registry | undefined;
 
-/** Memory, CPU, garbage collection and event loop of this process, whatever gateways are in it. */
+/** Returns the registry of this process: memory, CPU, garbage collection and event loop. */
 function processMetrics(): Registry {
   if (!processRegistry) {
     processRegistry = new Registry();
@@ -74,15 +78,15 @@ function processMetrics(): Registry {
 }
 
 function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
-  const states = {
-    total: 'Connections to PostgreSQL, in use or not.',
-    idle: 'Connections to PostgreSQL that are free.',
-    waiting: 'Statements and transactions that wait for a connection.',
+  const help = {
+    total: 'Number of connections to PostgreSQL, in use or idle.',
+    idle: 'Number of idle connections to PostgreSQL.',
+    waiting: 'Number of statements and transactions that wait for a connection.',
   } as const;
   for (const state of ['total', 'idle', 'waiting'] as const) {
     void new Gauge({
       name: `database_pool_${state}`,
-      help: states[state],
+      help: help[state],
       registers,
       collect() {
         this.set(poolUse()[state]);
@@ -91,28 +95,28 @@ function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   }
 }
 
-/** Makes the metrics of one gateway; without a pool, none of it. */
+/** Creates the metrics of one gateway; those of the pool only if it has one. */
 export function createMetrics(poolUse?: () => PoolUse): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const calls = new Counter({
     name: 'operation_calls_total',
-    help: 'Calls of each REST operation, GraphQL root field and deprecated part of the schema, by caller.',
+    help: 'Number of calls of each REST operation, GraphQL root field and deprecated schema element, by caller.',
     labelNames: ['operation', 'caller'],
     registers,
   });
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'From the head of a request to the end of its answer; status is aborted where that was cut off.',
+    help: 'Time from the headers of a request to the end of its response; the status is aborted if the response was not completed.',
     labelNames: ['method', 'route', 'status'],
-    buckets: SECONDS,
+    buckets: DURATION_BUCKETS,
     registers,
   });
   const batches = new Histogram({
     name: 'dataloader_batch_size',
-    help: 'How many look-ups shared a batch.',
+    help: 'Number of keys in each batch of a loader.',
     labelNames: ['loader'],
-    buckets: BATCHES,
+    buckets: BATCH_BUCKETS,
     registers,
   });
   if (poolUse) watchPool(poolUse, registers);

@@ -6,26 +6,26 @@ import { trace } from '@opentelemetry/api';
 import type { ErrorCode, StoreError } from '../contract/errors.ts';
 import type { Log } from './log.ts';
 
-/** What is known of a request, for its line in the log; each part is set by who learns it. */
+/** What the log line of a request will contain; each part of the gateway adds what it knows. */
 export interface RequestLog {
-  /** Names the request to its caller and in the log. */
+  /** Identifies the request in the response and in the log. */
   readonly id: string;
-  /** The name of its operation of GraphQL, at most 100 characters. */
+  /** The name of its GraphQL operation, at most 100 characters. */
   operationName?: string;
   operationType?: 'query' | 'mutation' | 'subscription';
-  /** What the operation costs. */
+  /** The estimated cost of its GraphQL operation. */
   cost?: number;
-  /** The codes of the errors that its caller was told, in GraphQL those in the data too. */
+  /** The codes of the errors in its response; in GraphQL also of errors in the data. */
   codes?: Set<ErrorCode>;
 }
 
 /** How a request ended. */
 interface RequestEnd {
   readonly method: string | undefined;
-  /** The template of its path: the path itself, as the query, may hold values. */
+  /** The path template of its route, as the path and the query may contain values. */
   readonly route: string;
   readonly status: number | 'aborted';
-  /** From its head to the end of its answer, in milliseconds. */
+  /** The time from its headers to the end of its response, in milliseconds. */
   readonly ms: number;
   readonly level: 'info' | 'debug';
 }
@@ -34,25 +34,25 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 // https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be zeros alone.
 const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** The id of a request: its X-Request-Id, the trace that it belongs to, or a new one. */
-export function requestIdOf({ 'x-request-id': given, traceparent }: IncomingHttpHeaders): string {
-  if (typeof given === 'string' && REQUEST_ID.test(given)) return given;
-  const asked = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
-  return asked ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
+/** Returns the id of a request: its X-Request-Id, the id of its trace, or a new one. */
+export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHeaders): string {
+  if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
+  const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+  return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
 }
 
-/** Takes note of the code of an error that a caller is told. */
+/** Adds the code of an error in the response. */
 export function addErrorCode(requestLog: RequestLog, code: ErrorCode): void {
   (requestLog.codes ??= new Set()).add(code);
 }
 
-/** Where an error is in an answer of GraphQL, and how many fields failed with it. */
+/** The first path of an error in a GraphQL response, and the number of fields that failed with it. */
 interface FailedFields {
   readonly path: readonly (string | number)[] | undefined;
   readonly fields: number;
 }
 
-/** Logs the cause of an error that is not the caller's fault. */
+/** Logs the cause of an error whose status is 500 or more; ignores other errors. */
 export function logCause(
   log: Log,
   { id }: RequestLog,
@@ -63,9 +63,9 @@ export function logCause(
   log.error({ err: error.cause ?? error, requestId: id, ...failed }, error.message);
 }
 
-/** Writes the line of a request that has ended. Nothing in it is a value of the caller's or the store's. */
-export function writeRequestLog(log: Log, requestLog: RequestLog, ending: RequestEnd): void {
-  const { level, method, route, status, ms } = ending;
+/** Writes the log line of a request that has ended. It contains no value of the caller or the store. */
+export function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
+  const { level, method, route, status, ms } = end;
   if (!log.isLevelEnabled(level)) return;
   const { id, operationName, operationType, cost, codes } = requestLog;
   const line = {

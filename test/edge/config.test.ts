@@ -286,7 +286,7 @@ describe('the configuration', () => {
 
   it('names all wrong variables in one message', () => {
     expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(
-      'PORT has to be a whole number, 0 to 65535. LOG_LEVEL has to be debug, info, warn, error or silent.',
+      'PORT must be a whole number, 0 to 65535. LOG_LEVEL must be debug, info, warn, error or silent.',
     );
     expect(() => readConfig({ WORKERS: '2', AUTH: 'jwt' })).toThrow(
       /^WORKERS needs .*\. AUTH=jwt needs either .*\. AUTH=jwt needs AUTH_ISSUER .*\.$/,
@@ -326,7 +326,7 @@ describe('docs/configuration.md', () => {
 
 describe('a start with a wrong configuration', () => {
   it.each([
-    [{ PORT: 'abc' }, 'PORT has to be a whole number, 0 to 65535.'],
+    [{ PORT: 'abc' }, 'PORT must be a whole number, 0 to 65535.'],
     [
       { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/store' },
       'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',

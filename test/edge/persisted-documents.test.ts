@@ -327,12 +327,12 @@ describe('the manifest', () => {
 
   it.each([
     ['if it is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
-    ['if it is a list', [TYPE], /^DOCUMENTS_MANIFEST has to be a JSON object /],
-    ['if a value is not a string', { a: 5 }, /^DOCUMENTS_MANIFEST has to be a JSON object /],
+    ['if it is a list', [TYPE], /^DOCUMENTS_MANIFEST must be a JSON object /],
+    ['if a value is not a string', { a: 5 }, /^DOCUMENTS_MANIFEST must be a JSON object /],
     [
       "if it is Apollo's in another version",
       { format: 'apollo-persisted-query-manifest', version: 2, operations: [] },
-      /^DOCUMENTS_MANIFEST has to be a JSON object /,
+      /^DOCUMENTS_MANIFEST must be a JSON object /,
     ],
     ['if a document does not parse', { a: TYPE, b: '{' }, /can't run here, b: Syntax Error/],
     ['if a field does not exist', { a: TYPE, b: '{ x }' }, /here, b: Cannot query field "x"/],

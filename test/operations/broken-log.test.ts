@@ -136,7 +136,7 @@ describe.skipIf(process.platform !== 'linux')(
       closeSync(full);
       const [[code], reason] = await Promise.all([once(failed, 'close'), failed.stderr?.toArray()]);
       expect(code).toBe(1);
-      expect(String(reason)).toBe('PORT has to be a whole number, 0 to 65535.\n');
+      expect(String(reason)).toBe('PORT must be a whole number, 0 to 65535.\n');
     });
   },
 );

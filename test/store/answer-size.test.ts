@@ -2,8 +2,8 @@ import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
 import { OperationTypeNode, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Estimate } from '../../src/graphql/analysis/estimate-sums.ts';
-import { estimate } from '../../src/graphql/analysis/estimate.ts';
+import { estimate } from '../../src/graphql/analysis/cost.ts';
+import type { Estimate } from '../../src/graphql/analysis/field-cost.ts';
 import { operationOf } from '../../src/graphql/analysis/operation.ts';
 import { isLargerThan } from '../../src/graphql/analysis/size.ts';
 import { schema } from '../../src/graphql/schema.ts';

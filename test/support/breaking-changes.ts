@@ -30,7 +30,7 @@ const ALWAYS_ADDITIVE = new Set<string>([
 ]);
 
 /**
- * Every error has to be expected: `... on Error` and an unknown code are the contract's own words.
+ * Every error must be expected: `... on Error` and an unknown code are the contract's own words.
  * Directives may be removed or changed, but a stable member must not become experimental.
  */
 function isAdditive(change: Change, schema: GraphQLSchema): boolean {

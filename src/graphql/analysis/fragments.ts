@@ -6,7 +6,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
-/** The fragments of a document by their names. */
+/** Returns the fragments of a document by their names. */
 export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
   new Map(
     definitions
@@ -15,15 +15,15 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, Fragment
   );
 
 /**
- * Creates a function that measures a selection set: `ofSelection` measures one selection, given what
- * is inside it, and `join` combines the selections of a set. Each fragment is measured once, however
- * often it is spread, because documents can nest spreads so that following each would never end. A
- * fragment counts as nothing inside itself.
+ * Creates a function that measures a selection set: `ofSelection` measures one selection from the
+ * measure of its own selection set, and `combine` combines the selections of a set. Each fragment is
+ * measured once, because nested spreads can expand to an exponential number of selections. Inside itself
+ * a fragment measures 0.
  */
 export function createFold(
   document: DocumentNode,
   ofSelection: (selection: SelectionNode, inside: number) => number,
-  join: (sum: number, next: number) => number,
+  combine: (total: number, next: number) => number,
 ): (set?: SelectionSetNode) => number {
   const fragments = fragmentsOf(document);
   const known = new Map<SelectionSetNode, number>();
@@ -32,16 +32,16 @@ export function createFold(
     const before = known.get(set);
     if (before !== undefined) return before;
     known.set(set, 0);
-    let sum = 0;
+    let total = 0;
     for (const node of set.selections) {
       const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
-      sum = join(sum, ofSelection(node, fold(spread?.selectionSet)));
+      total = combine(total, ofSelection(node, fold(spread?.selectionSet)));
     }
-    known.set(set, sum);
-    return sum;
+    known.set(set, total);
+    return total;
   };
   return fold;
 }
 
-/** Joins by adding. */
-export const add = (sum: number, next: number): number => sum + next;
+/** Combines by adding. */
+export const sum = (total: number, next: number): number => total + next;

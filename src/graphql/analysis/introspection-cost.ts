@@ -13,73 +13,71 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 
-import { add, type Estimate, NOTHING } from './estimate-sums.ts';
-import { bytesOf, fieldOf } from './field-weight.ts';
+import { addEstimates, bytesOf, type Estimate, fieldOf, ZERO } from './field-cost.ts';
 
-// Beyond so many steps it costs too much, whatever it is: each step takes about a microsecond.
+// An operation with more steps is too costly in any case. A step takes about a microsecond.
 const MAX_STEPS = 100_000;
-const TOO_MUCH: Estimate = { cost: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
+const TOO_COSTLY: Estimate = { cost: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
 
 const isList = ({ type }: GraphQLField<unknown, unknown>): boolean =>
   isListType(isNonNullType(type) ? type.ofType : type);
 
+/** Estimates a field of introspection that is selected of `source`, a part of the schema. */
+type IntrospectionCost = (
+  node: FieldNode,
+  field: GraphQLField<unknown, unknown>,
+  source: unknown,
+  args?: Readonly<Record<string, unknown>>,
+) => Estimate;
+
 /**
- * Adds up what introspection answers, exactly, as the schema is known: an average would let callers
- * ask again and again for the largest types. A selection set is added up once for each part of the
- * schema that it is asked of.
+ * Creates a function that estimates a field of introspection, also `__schema` and `__type`. The estimate
+ * is exact, as the schema is known: with an average, callers could select only the largest types. Each
+ * selection set is estimated once for each part of the schema.
  */
-export class IntrospectionCounter {
-  readonly #schema: GraphQLSchema;
-  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  readonly #known = new Map<SelectionSetNode, Map<unknown, Estimate>>();
-  #steps = 0;
+export function createIntrospectionCost(
+  schema: GraphQLSchema,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): IntrospectionCost {
+  const known = new Map<SelectionSetNode, Map<unknown, Estimate>>();
+  let steps = 0;
 
-  constructor(schema: GraphQLSchema, fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
-    this.#schema = schema;
-    this.#fragments = fragments;
-  }
-
-  /** Counts a field of introspection, `__schema` or `__type` too, of a part of the schema. */
-  ofField(
-    node: FieldNode,
-    field: GraphQLField<unknown, unknown>,
-    source: unknown,
-    args: Readonly<Record<string, unknown>> = { includeDeprecated: true },
-  ): Estimate {
-    this.#steps += 1;
-    if (this.#steps > MAX_STEPS) return TOO_MUCH;
+  const ofField: IntrospectionCost = (node, field, source, args = { includeDeprecated: true }) => {
+    steps += 1;
+    if (steps > MAX_STEPS) return TOO_COSTLY;
     const own = { cost: 1, bytes: bytesOf(field, node) };
     const type = getNamedType(field.type);
     const { selectionSet } = node;
     if (!selectionSet || !isObjectType(type)) return own;
-    // Introspection reads nothing else of it.
+    // Resolvers of introspection read only the schema from it.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const info = { schema: this.#schema } as GraphQLResolveInfo;
+    const info = { schema } as GraphQLResolveInfo;
     const value: unknown = field.resolve?.(source, args, undefined, info);
     const parts: unknown[] = isList(field) && Array.isArray(value) ? value : [value];
     return parts
       .filter((part) => part !== null && part !== undefined)
-      .map((part) => this.#ofSelections(type, selectionSet, part))
-      .reduce(add, own);
-  }
+      .map((part) => ofSelections(type, selectionSet, part))
+      .reduce(addEstimates, own);
+  };
 
-  #ofSelections(type: GraphQLObjectType, set: SelectionSetNode, source: unknown): Estimate {
-    const known = this.#known.get(set) ?? new Map<unknown, Estimate>();
-    this.#known.set(set, known);
-    const before = known.get(source);
+  const ofSelections = (type: GraphQLObjectType, set: SelectionSetNode, source: unknown) => {
+    const bySource = known.get(set) ?? new Map<unknown, Estimate>();
+    known.set(set, bySource);
+    const before = bySource.get(source);
     if (before) return before;
-    const sum = set.selections
-      .map((node) => {
-        if (node.kind === Kind.FIELD) {
-          const field = fieldOf(this.#schema, type, node.name.value);
-          return field ? this.ofField(node, field, source) : NOTHING;
-        }
-        const inside =
-          node.kind === Kind.INLINE_FRAGMENT ? node : this.#fragments.get(node.name.value);
-        return inside ? this.#ofSelections(type, inside.selectionSet, source) : NOTHING;
-      })
-      .reduce(add, NOTHING);
-    known.set(source, sum);
-    return sum;
-  }
+    let total = ZERO;
+    for (const node of set.selections) {
+      if (node.kind === Kind.FIELD) {
+        const field = fieldOf(schema, type, node.name.value);
+        if (field) total = addEstimates(total, ofField(node, field, source));
+        continue;
+      }
+      const inner = node.kind === Kind.INLINE_FRAGMENT ? node : fragments.get(node.name.value);
+      if (inner) total = addEstimates(total, ofSelections(type, inner.selectionSet, source));
+    }
+    bySource.set(source, total);
+    return total;
+  };
+
+  return ofField;
 }

@@ -1,25 +1,25 @@
 import { type DocumentNode, getOperationAST, type OperationDefinitionNode } from 'graphql';
 
-import type { Estimates } from './estimate.ts';
+import type { Estimates } from './cost.ts';
 import type { Usage } from './usage.ts';
 
-const MAX_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
-/** What is known of an operation, for as long as its document is kept. */
+/** What was found out about an operation; it is cached with its document. */
 export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
   /** Its name for logs and traces, at most 100 characters; undefined if it has none. */
   readonly name: string | undefined;
-  /** Found by usageOf when it is first needed. */
+  /** Set by the first call of usageOf. */
   usage?: Usage;
-  /** Filled by estimate, for each combination of variables that it depends on. */
+  /** Set by estimate: an estimate for each combination of the variables that it depends on. */
   estimates?: Estimates;
 }
 
 const known = new WeakMap<DocumentNode, Map<string, Operation>>();
 
-/** Returns the operation of a document that a request chose; undefined if it has no such operation. */
+/** Returns the operation that a request executes; undefined if the document has no such operation. */
 export function operationOf(
   document: DocumentNode,
   operationName: string | null | undefined,
@@ -30,7 +30,7 @@ export function operationOf(
   if (found) return found;
   const node = getOperationAST(document, operationName);
   if (!node) return undefined;
-  const operation = { document, node, name: node.name?.value.slice(0, MAX_NAME) };
+  const operation = { document, node, name: node.name?.value.slice(0, MAX_NAME_LENGTH) };
   known.set(document, operations.set(key, operation));
   return operation;
 }

@@ -16,36 +16,36 @@ import {
 import { fragmentsOf } from './fragments.ts';
 import type { Operation } from './operation.ts';
 
-/** What an operation uses of the schema, as schema coordinates, each once. */
+/** The parts of the schema that an operation uses, as schema coordinates, each once. */
 export interface Usage {
   /** The root fields: `Query.pet`. */
   readonly roots: readonly string[];
   /** Every deprecated field, argument, input field and enum value. */
   readonly deprecated: readonly string[];
-  /** Whether it reads the store; of what a mutation answers, other rows than the one it is about. */
+  /** Whether it reads the store: by Query, or by selecting other rows of a mutation's payload. */
   readonly reads: boolean;
 }
 
-/** A Usage while it is collected. */
-interface Used {
+/** A Usage that is being collected. */
+interface UsageCollection {
   readonly roots: Set<string>;
   readonly deprecated: Set<string>;
   reads: boolean;
 }
 
-/** Anything that can be deprecated. */
+/** A schema element that can be deprecated. */
 interface Element {
   readonly deprecationReason?: string | null | undefined;
 }
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** Whether its value is one of another row. */
+    /** Whether its value is from another row. */
     readonly ofOtherRow?: boolean;
   }
 }
 
-/** Whether a field reads the store: one of Query, and one that leads from a row to others. */
+/** Whether a field reads the store: it is a field of Query, or leads from a row to other rows. */
 function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   const parent = typeInfo.getParentType();
   const field = typeInfo.getFieldDef();
@@ -53,31 +53,31 @@ function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   if (parent === schema.getQueryType() || field.extensions.ofOtherRow) return true;
   if (parent === schema.getMutationType() || !isCompositeType(getNamedType(field.type)))
     return false;
-  // What an error tells is its own.
+  // The fields of an error are part of the error.
   return !isObjectType(parent) || parent.getInterfaces().every(({ name }) => name !== 'Error');
 }
 
-/** Makes what collects, at each node, the part of the schema that it names. */
+/** Creates a visitor that collects the schema elements of each node. */
 function createVisitor(
   schema: GraphQLSchema,
   typeInfo: TypeInfo,
   operation: OperationDefinitionNode,
-  used: Used,
+  used: UsageCollection,
 ): ASTVisitor {
   const root = schema.getRootType(operation.operation);
   const fieldAt = (): string => `${typeInfo.getParentType()?.name}.${typeInfo.getFieldDef()?.name}`;
-  const see = (element: Element | null | undefined, coordinate: string): void => {
+  const collectDeprecated = (element: Element | null | undefined, coordinate: string): void => {
     if (element?.deprecationReason != null) used.deprecated.add(coordinate);
   };
   return {
     Field: () => {
       if (typeInfo.getParentType() === root) used.roots.add(fieldAt());
       used.reads ||= readsStore(schema, typeInfo);
-      see(typeInfo.getFieldDef(), fieldAt());
+      collectDeprecated(typeInfo.getFieldDef(), fieldAt());
     },
     Argument: ({ name }) => {
       const directive = typeInfo.getDirective();
-      see(
+      collectDeprecated(
         typeInfo.getArgument(),
         `${directive ? `@${directive.name}` : fieldAt()}(${name.value}:)`,
       );
@@ -85,19 +85,22 @@ function createVisitor(
     ObjectField: ({ name }) => {
       const type = getNamedType(typeInfo.getParentInputType());
       if (!isInputObjectType(type)) return;
-      see(type.getFields()[name.value], `${type.name}.${name.value}`);
+      collectDeprecated(type.getFields()[name.value], `${type.name}.${name.value}`);
     },
     EnumValue: ({ value }) => {
-      see(typeInfo.getEnumValue(), `${getNamedType(typeInfo.getInputType())?.name}.${value}`);
+      collectDeprecated(
+        typeInfo.getEnumValue(),
+        `${getNamedType(typeInfo.getInputType())?.name}.${value}`,
+      );
     },
   };
 }
 
 function findUsage(schema: GraphQLSchema, { document, node: operation }: Operation): Usage {
   const typeInfo = new TypeInfo(schema);
-  const used: Used = { roots: new Set(), deprecated: new Set(), reads: false };
+  const used: UsageCollection = { roots: new Set(), deprecated: new Set(), reads: false };
   const fragments = fragmentsOf(document);
-  // Grows while it is gone through, by the fragments that are spread.
+  // Grows while it is iterated: the visitor adds the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
   const visitor = visitWithTypeInfo(typeInfo, {
     ...createVisitor(schema, typeInfo, operation, used),
@@ -111,8 +114,8 @@ function findUsage(schema: GraphQLSchema, { document, node: operation }: Operati
 }
 
 /**
- * Returns what an operation of a valid document uses of its schema. The values of variables are not
- * looked at, and what @skip or @include leaves out counts too.
+ * Returns what an operation of a valid document uses of the schema. It ignores the values of variables,
+ * and includes selections that @skip or @include leave out.
  */
 export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
   (operation.usage ??= findUsage(schema, operation));

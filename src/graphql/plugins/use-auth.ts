@@ -7,7 +7,7 @@ import type { Authenticate } from '../../auth/tokens.ts';
 import { operationOf } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 
-/** Authenticates the caller before a document is parsed, and rejects an operation that it may not read. */
+/** Authenticates callers before a document is parsed, and requires the scope `read` for reading operations. */
 export function useAuth(
   authenticate: Authenticate,
 ): Plugin<{ caller: Caller }, { req: IncomingMessage; caller?: Caller }> {

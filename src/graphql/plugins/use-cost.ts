@@ -4,10 +4,10 @@ import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Limits } from '../../config/config.ts';
 import type { Exchange } from '../../context.ts';
 import { StoreError } from '../../contract/errors.ts';
-import { toExecutionError } from '../errors.ts';
-import { isLargerThan } from '../analysis/size.ts';
-import { estimate } from '../analysis/estimate.ts';
+import { estimate } from '../analysis/cost.ts';
 import { operationOf } from '../analysis/operation.ts';
+import { isLargerThan } from '../analysis/size.ts';
+import { toExecutionError } from '../errors.ts';
 
 /** The content of `extensions.cost`. */
 interface Cost {
@@ -16,16 +16,19 @@ interface Cost {
 }
 
 const tooCostly = ({ requested, allowed }: Cost): StoreError =>
-  new StoreError('QUERY_TOO_COSTLY', `The operation costs ${requested}; ${allowed} is allowed.`);
+  new StoreError(
+    'QUERY_TOO_COSTLY',
+    `The operation costs ${requested}; at most ${allowed} is allowed.`,
+  );
 
-const tooLarge = (maxBytes: number): StoreError =>
-  new StoreError('ANSWER_TOO_LARGE', `The answer can have at most ${maxBytes} bytes.`);
+const responseTooLarge = (maxBytes: number): StoreError =>
+  new StoreError('ANSWER_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
 
 /**
- * Rejects an operation that costs too much before any of it is executed, and an answer that is too
- * large before it is written. A mutation is executed only if its answer can't be too large, so that
- * what was written is always answered. The cost is in `extensions.cost` of such a rejection, and of
- * each answer to a request with the header `GraphQL-Cost: report`.
+ * Rejects an operation that costs too much before it is executed, and a response that is too large
+ * before it is sent. A mutation is executed only if its response can't be too large, so that a write is
+ * always followed by its result. `extensions.cost` has the cost in each such rejection, and in each
+ * response to a request with the header `GraphQL-Cost: report`.
  */
 export function useCost({ maxCost, maxListSize, maxAnswerBytes }: Limits): Plugin<Exchange> {
   return {
@@ -46,19 +49,19 @@ export function useCost({ maxCost, maxListSize, maxAnswerBytes }: Limits): Plugi
       if (requested > maxCost) return reject(tooCostly(cost));
       const mayBeTooLarge = bytes > maxAnswerBytes;
       if (mayBeTooLarge && operation.node.operation === OperationTypeNode.MUTATION) {
-        return reject(tooLarge(maxAnswerBytes));
+        return reject(responseTooLarge(maxAnswerBytes));
       }
-      const reports = contextValue.req.headers['graphql-cost'] === 'report';
-      if (!mayBeTooLarge && !reports) return undefined;
+      const isReported = contextValue.req.headers['graphql-cost'] === 'report';
+      if (!mayBeTooLarge && !isReported) return undefined;
       return {
         onExecuteDone: ({ result, setResult }) => {
           if (isAsyncIterable(result)) return;
           if (mayBeTooLarge && isLargerThan(result.data, maxAnswerBytes)) {
             setResult({
-              errors: [toExecutionError(tooLarge(maxAnswerBytes))],
+              errors: [toExecutionError(responseTooLarge(maxAnswerBytes))],
               extensions: { cost },
             });
-          } else if (reports) {
+          } else if (isReported) {
             setResult({ ...result, extensions: { ...result.extensions, cost } });
           }
         },

@@ -4,7 +4,7 @@ import { GRAPHQL_LIFECYCLES, toDay } from '../../contract/lifecycle.ts';
 import { operationOf } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 
-/** What a caller gets to know about a deprecated element that its operation uses. */
+/** A deprecated schema element that an operation uses. */
 interface DeprecationNotice {
   readonly coordinate: string;
   readonly deprecatedSince?: string;
@@ -20,7 +20,7 @@ function toNotice(coordinate: string): DeprecationNotice {
   };
 }
 
-/** Adds `extensions.deprecations` to a result: the deprecated elements that its operation uses. */
+/** Adds `extensions.deprecations` to a result: the deprecated schema elements that its operation uses. */
 export function useDeprecations(): Plugin {
   return {
     onExecute: ({ args: { schema, document, operationName } }) => {

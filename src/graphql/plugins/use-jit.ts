@@ -1,7 +1,7 @@
 import {
   BREAK,
   type DocumentNode,
-  execute as executeAny,
+  execute,
   type ExecutionArgs,
   type ExecutionResult,
   getVariableValues,
@@ -18,21 +18,21 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Plugin } from 'graphql-yoga';
 
-import { add, createFold } from '../analysis/fragments.ts';
+import { createFold, sum } from '../analysis/fragments.ts';
 import { operationOf } from '../analysis/operation.ts';
 import { MAX_ERRORS } from './use-limits.ts';
 
-// Compiling takes as long as some hundred executions.
-const SIGHTINGS = 3;
-// More would take too long to compile.
+// Compiling takes as long as about a hundred executions, so only repeated operations are compiled.
+const COMPILE_AT_EXECUTION = 3;
+// Larger operations would take too long to compile.
 const MAX_FIELDS = 500;
 
 /**
- * Whether graphql-jit 0.8.9 answers as graphql-js: with conditions it may lose fields of fragments
- * that are spread more than once, a key `__proto__` it loses always, and it takes null from a
- * variable where null is not allowed, as only a default lets such a variable stand there.
+ * Whether graphql-jit 0.8.9 returns the same as graphql-js. With @skip or @include it may lose fields of
+ * fragments that are spread more than once; it loses a key `__proto__`; and it accepts null from a
+ * nullable variable for a non-null argument with a default.
  */
-function isSafe(
+function isCompilable(
   schema: GraphQLSchema,
   document: DocumentNode,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -43,9 +43,9 @@ function isSafe(
       .map(({ variable }) => variable.name.value),
   );
   const types = new TypeInfo(schema);
-  let safe = true;
+  let isSupported = true;
   const reject = (): typeof BREAK => {
-    safe = false;
+    isSupported = false;
     return BREAK;
   };
   visit(
@@ -57,10 +57,10 @@ function isSafe(
         isNonNullType(types.getInputType()) && !required.has(name.value) ? reject() : undefined,
     }),
   );
-  return safe;
+  return isSupported;
 }
 
-// What a variable holds is coerced by graphql-js: graphql-jit has other defaults of its own.
+// graphql-js coerces the variables: graphql-jit would apply other defaults.
 const Coerced = new GraphQLScalarType({ name: 'Coerced' });
 const COERCED = {
   kind: Kind.NAMED_TYPE,
@@ -72,13 +72,16 @@ function compile(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): CompiledQuery | undefined {
-  // Those of a fragment count as often as it is spread.
+  // The fields of a fragment count once for each spread.
   const countFields = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),
-    add,
+    sum,
   );
-  if (!isSafe(schema, document, operation) || countFields(operation.selectionSet) > MAX_FIELDS)
+  if (
+    !isCompilable(schema, document, operation) ||
+    countFields(operation.selectionSet) > MAX_FIELDS
+  )
     return undefined;
   const withCoerced: GraphQLSchema = Object.create(schema, {
     getType: {
@@ -99,10 +102,10 @@ function compile(
   return isCompiledQuery(compiled) ? compiled : undefined;
 }
 
-const execute = (args: ExecutionArgs): ReturnType<typeof executeAny> =>
-  executeAny({ ...args, options: { maxCoercionErrors: MAX_ERRORS } });
+const executeByGraphqlJs = (args: ExecutionArgs): ReturnType<typeof execute> =>
+  execute({ ...args, options: { maxCoercionErrors: MAX_ERRORS } });
 
-/** Executes a compiled operation; whatever goes wrong is left to graphql-js, to be told its way. */
+/** Executes a compiled operation; if anything fails, graphql-js executes it again for its errors. */
 async function executeCompiled(
   compiled: CompiledQuery,
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -114,26 +117,27 @@ async function executeCompiled(
     args.variableValues ?? {},
     { maxErrors: 1 },
   );
-  if (!coerced) return execute(args);
+  if (!coerced) return executeByGraphqlJs(args);
   const result = await compiled.query(args.rootValue, args.contextValue, coerced);
-  return result.errors ? execute(args) : result;
+  return result.errors ? executeByGraphqlJs(args) : result;
 }
 
 /**
- * Executes by graphql-js, and queries that are seen often by code that graphql-jit makes of them,
- * which halves the time of wide answers. Mutations are left out, as none may be executed twice.
+ * Executes operations by graphql-js, and from its third execution a query by code that graphql-jit
+ * compiles, which halves the time of large responses. Mutations are never compiled, as a failed execution
+ * is repeated by graphql-js.
  */
 export function useJit(): Plugin {
-  const sightings = new WeakMap<OperationDefinitionNode, number>();
+  const executions = new WeakMap<OperationDefinitionNode, number>();
   const compiled = new WeakMap<OperationDefinitionNode, CompiledQuery>();
-  const find = (
+  const findCompiled = (
     schema: GraphQLSchema,
     document: DocumentNode,
     operation: OperationDefinitionNode,
   ): CompiledQuery | undefined => {
-    const seen = (sightings.get(operation) ?? 0) + 1;
-    sightings.set(operation, seen);
-    if (seen === SIGHTINGS) {
+    const count = (executions.get(operation) ?? 0) + 1;
+    executions.set(operation, count);
+    if (count === COMPILE_AT_EXECUTION) {
       const query = compile(schema, document, operation);
       if (query) compiled.set(operation, query);
     }
@@ -144,10 +148,10 @@ export function useJit(): Plugin {
       const operation = operationOf(document, operationName)?.node;
       const query =
         operation?.operation === OperationTypeNode.QUERY
-          ? find(schema, document, operation)
+          ? findCompiled(schema, document, operation)
           : undefined;
       setExecuteFn(
-        operation && query ? (args) => executeCompiled(query, operation, args) : execute,
+        operation && query ? (args) => executeCompiled(query, operation, args) : executeByGraphqlJs,
       );
     },
   };

@@ -15,44 +15,44 @@ import type { Plugin } from 'graphql-yoga';
 
 import type { Config, Limits } from '../../config/config.ts';
 import { InvalidInput, type Issue, StoreError } from '../../contract/errors.ts';
+import { createFold, sum } from '../analysis/fragments.ts';
 import { toExecutionError } from '../errors.ts';
-import { add, createFold } from '../analysis/fragments.ts';
 
-/** How many errors a document, or its variables, can get: a caller mends one at a time. */
+/** How many errors a document, or its variables, can get. */
 export const MAX_ERRORS = 5;
-// graphql-js 16.15 says "that".
+// graphql-js 16.15 has "that" in this message.
 const TOO_MANY_TOKENS = /contains more tha[nt] \d+ tokens/;
 
-const tooLarge = (most: number, what: string): StoreError =>
-  new StoreError('DOCUMENT_TOO_LARGE', `The document can have at most ${most} ${what}.`);
+const documentTooLarge = (max: number, unit: string): StoreError =>
+  new StoreError('DOCUMENT_TOO_LARGE', `The document must have at most ${max} ${unit}.`);
 
-/** Does what goes into a document by recursion, so that a deep one may run out of stack. */
-function descend<Result>(into: () => Result): Result {
+/** Runs recursive work on a document; a deep document may exceed the stack. */
+function withinStack<Result>(recurse: () => Result): Result {
   try {
-    return into();
+    return recurse();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new StoreError('DOCUMENT_TOO_LARGE', 'The document is nested too deep.');
+    throw new StoreError('DOCUMENT_TOO_LARGE', 'The document is nested too deeply.');
   }
 }
 
-/** What a document has of what takes long to validate, or is used many times. */
+/** Counts of nodes that take long to validate or to execute. */
 interface Counts {
-  /** Aliases, and selections that a set has again: validation compares each with each. */
+  /** Aliases and repeated selections: validation compares each pair of them. */
   names: number;
   directives: number;
   fragments: number;
   /** The values of the longest list. */
   values: number;
-  /** The characters of the longest text. */
+  /** The characters of the longest string. */
   characters: number;
 }
 
-/** What a selection is called in its set: the key of a field, or the fragment that is spread. */
-const keyOf = (node: FieldNode | FragmentSpreadNode): string =>
+/** Returns the response key of a field, or the name of a spread fragment. */
+const selectionKeyOf = (node: FieldNode | FragmentSpreadNode): string =>
   node.kind === Kind.FIELD ? (node.alias ?? node.name).value : `...${node.name.value}`;
 
-/** Counts the selections of a set, those in its inline fragments too, that it has already. */
+/** Counts the repeated selections of a set, including those in its inline fragments. */
 function countRepeats(set: SelectionSetNode): number {
   const seen = new Set<string>();
   let repeats = 0;
@@ -62,7 +62,7 @@ function countRepeats(set: SelectionSetNode): number {
         countIn(node.selectionSet);
         continue;
       }
-      const key = keyOf(node);
+      const key = selectionKeyOf(node);
       if (seen.has(key)) repeats += 1;
       seen.add(key);
     }
@@ -96,10 +96,11 @@ function countNodes(document: DocumentNode): Counts {
   return counts;
 }
 
-type Check = readonly [count: number, most: number, what: string];
+/** What a document has of something, and how many it may have. */
+type Measurement = readonly [count: number, max: number, unit: string];
 
-/** Checks the depth of a document and its root fields. Inline fragments are levels as fields are. */
-function checkShape(document: DocumentNode, { maxDepth, maxRootFields }: Limits): Check[] {
+/** Measures the depth of a document and its root fields. Inline fragments are levels like fields. */
+function measureShape(document: DocumentNode, { maxDepth, maxRootFields }: Limits): Measurement[] {
   const depthOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
@@ -108,7 +109,7 @@ function checkShape(document: DocumentNode, { maxDepth, maxRootFields }: Limits)
   const rootFieldsOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FIELD ? 1 : inside),
-    add,
+    sum,
   );
   const sets = document.definitions.flatMap((node) =>
     'selectionSet' in node ? node.selectionSet : [],
@@ -122,38 +123,38 @@ function checkShape(document: DocumentNode, { maxDepth, maxRootFields }: Limits)
   ];
 }
 
-function checkCounts(document: DocumentNode, limits: Limits): Check[] {
+function measureCounts(document: DocumentNode, limits: Limits): Measurement[] {
   const { names, directives, fragments, values, characters } = countNodes(document);
   return [
     [names, limits.maxAliases, 'aliases and repeated selections'],
     [directives, limits.maxDirectives, 'directives'],
     [fragments, limits.maxFragments, 'fragments'],
     [values, limits.maxListSize, 'values in a list'],
-    [characters, limits.maxTextLength, 'characters in a text'],
+    [characters, limits.maxTextLength, 'characters in a string'],
   ];
 }
 
 function findExcess(document: DocumentNode, limits: Limits): StoreError | undefined {
-  // The shape first: what follows goes through the fields of a set again at each level of fragments.
-  for (const check of [checkShape, checkCounts]) {
-    const excess = check(document, limits).find(([count, most]) => count > most);
-    if (excess) return tooLarge(excess[1], excess[2]);
+  // The shape first: counting visits the selections of nested inline fragments once for each level.
+  for (const measure of [measureShape, measureCounts]) {
+    const excess = measure(document, limits).find(([count, max]) => count > max);
+    if (excess) return documentTooLarge(excess[1], excess[2]);
   }
   return undefined;
 }
 
-/** What decides which documents run. */
+/** The parts of the configuration that decide which documents are valid. */
 export type Bounds = Pick<Config, 'limits' | 'introspection'>;
 
 const WITHOUT_INTROSPECTION = [...specifiedRules, NoSchemaIntrospectionCustomRule];
 
-/** Validates a document that is not too large: to find that out takes less. */
+/** Validates a document, after its size: measuring takes less time than validation. */
 export function validateWithin(
   { limits, introspection }: Bounds,
   schema: GraphQLSchema,
   document: DocumentNode,
 ): readonly GraphQLError[] {
-  return descend(() => {
+  return withinStack(() => {
     const excess = findExcess(document, limits);
     if (excess) return [toExecutionError(excess)];
     const rules = introspection ? specifiedRules : WITHOUT_INTROSPECTION;
@@ -161,23 +162,23 @@ export function validateWithin(
   });
 }
 
-// No input of the schema is nested so deep; scalars make text of what they are given, by recursion.
+// No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;
 
-/** Finds what of the variables is too large: a field may use one a thousand times. */
+/** Finds a value in the variables that is too large; one variable can be used by many fields. */
 function findLargeValue(value: unknown, path: string[], limits: Limits): Issue | undefined {
   const { maxListSize, maxTextLength } = limits;
   if (typeof value === 'string') {
-    const message = `can have at most ${maxTextLength} characters.`;
+    const message = `must have at most ${maxTextLength} characters.`;
     return value.length > maxTextLength ? { path, message } : undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  if (path.length > MAX_INPUT_DEPTH) return { path, message: 'is nested too deep.' };
-  // Of an input with many fields that there are not, each would be told, with the whole input.
+  if (path.length > MAX_INPUT_DEPTH) return { path, message: 'is nested too deeply.' };
+  // graphql-js reports every unknown field separately and quotes the whole input each time.
   const isInput = path.length > 0;
   const size = Array.isArray(value) ? value.length : Object.keys(value).length;
   if (isInput && size > maxListSize) {
-    return { path, message: `can have at most ${maxListSize} values.` };
+    return { path, message: `must have at most ${maxListSize} values.` };
   }
   for (const [name, inner] of Object.entries(value)) {
     const issue = findLargeValue(inner, [...path, name], limits);
@@ -186,18 +187,18 @@ function findLargeValue(value: unknown, path: string[], limits: Limits): Issue |
   return undefined;
 }
 
-/** Refuses documents that are too large, before they are validated, and variables that are. */
+/** Rejects documents that are too large before they are validated, and variables that are too large. */
 export function useLimits(bounds: Bounds): Plugin {
   const { limits } = bounds;
   return {
     onParse: ({ parseFn, setParseFn }) => {
       setParseFn((source, options) => {
         try {
-          const most = { ...options, maxLexicalTokens: limits.maxTokens };
-          return descend(() => parseFn(source, most));
+          const withMaxTokens = { ...options, maxLexicalTokens: limits.maxTokens };
+          return withinStack(() => parseFn(source, withMaxTokens));
         } catch (error) {
           if (!(error instanceof Error && TOO_MANY_TOKENS.test(error.message))) throw error;
-          throw tooLarge(limits.maxTokens, 'tokens');
+          throw documentTooLarge(limits.maxTokens, 'tokens');
         }
       });
     },

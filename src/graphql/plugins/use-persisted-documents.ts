@@ -5,18 +5,19 @@ import type { Config } from '../../config/config.ts';
 import { StoreError } from '../../contract/errors.ts';
 import { HASH_PREFIX, hashOf, type Manifest, withoutPrefix } from '../manifest.ts';
 
-// Of what callers sent with its hash so much is kept; what was not asked for longest goes first.
-const MAX_KEPT = 10_000;
-const MAX_KEPT_LENGTH = 10_000_000;
+// Bounds of the cache of persisted queries, in documents and characters; the least recently used document
+// is removed first.
+const MAX_CACHED = 10_000;
+const MAX_CACHED_LENGTH = 10_000_000;
 
 /** The parameters of a request, with the id of its document in one form. */
 export interface DocumentParams extends GraphQLParams {
-  /** Begins with `sha256:` if it is said to be the hash of the document. */
+  /** Begins with `sha256:` if it is sent as the hash of the document. */
   readonly documentId?: string;
 }
 
-/** Where callers put an id: GraphQL over HTTP, then Apollo and urql, then Relay. */
-interface Given extends GraphQLParams {
+/** The fields for an id: of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
+interface ParamsWithId extends GraphQLParams {
   readonly documentId?: unknown;
   readonly doc_id?: unknown;
   readonly id?: unknown;
@@ -25,8 +26,13 @@ interface Given extends GraphQLParams {
 const isNonEmptyString = (value: unknown): value is string =>
   typeof value === 'string' && value !== '';
 
-/** The id of the document that is asked for; undefined where there is none, or no string. */
-export function documentIdOf({ documentId, extensions, doc_id, id }: Given): string | undefined {
+/** Returns the id of the requested document; undefined if there is none or it is no string. */
+export function documentIdOf({
+  documentId,
+  extensions,
+  doc_id,
+  id,
+}: ParamsWithId): string | undefined {
   const hash: unknown = extensions?.['persistedQuery']?.sha256Hash;
   return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(
     isNonEmptyString,
@@ -34,41 +40,42 @@ export function documentIdOf({ documentId, extensions, doc_id, id }: Given): str
 }
 
 /**
- * Finds the document of a request, by its id or as its text. An id of the manifest goes before any
- * text; in mode `automatic` a text that comes with its hash is kept for whoever sends the hash alone.
+ * Finds the document of a request by its id or takes its text. An id of the manifest has precedence over
+ * a text. In mode `automatic`, a text that is sent with its hash is cached for later requests that only
+ * have the hash.
  */
 export function usePersistedDocuments(
   mode: Config['documents'],
   manifest: Manifest | undefined,
 ): Plugin {
-  const kept =
+  const cache =
     mode === 'automatic'
       ? new LRUCache<string, string>({
-          max: MAX_KEPT,
-          maxSize: MAX_KEPT_LENGTH,
+          max: MAX_CACHED,
+          maxSize: MAX_CACHED_LENGTH,
           sizeCalculation: ({ length }) => length,
         })
       : undefined;
-  // By the context of the request: only what turns out to be valid may push others out.
-  const toKeep = new WeakMap<object, { hash: string; text: string }>();
+  // By the context of the request: only a valid document may evict others from the cache.
+  const toCache = new WeakMap<object, { hash: string; text: string }>();
 
-  const checkHash = (hash: string, text: string, context: object): void => {
-    if (kept?.get(hash) === text) return;
+  const requireHash = (hash: string, text: string, context: object): void => {
+    if (cache?.get(hash) === text) return;
     if (hashOf(text) !== hash) {
       throw new StoreError('BAD_REQUEST', 'The hash is not the SHA-256 of the document.');
     }
-    if (kept) toKeep.set(context, { hash, text });
+    if (cache) toCache.set(context, { hash, text });
   };
 
   const findById = (documentId: string, text: string | undefined, context: object): string => {
     const id = withoutPrefix(documentId);
     const trusted = manifest?.get(id);
     if (trusted) return trusted.text;
-    if (text && id !== documentId) checkHash(id, text, context);
-    const found = text || kept?.get(id);
+    if (text && id !== documentId) requireHash(id, text, context);
+    const found = text || cache?.get(id);
     if (found) return found;
-    // Clients look for these very messages before they send the text instead.
-    throw manifest || kept
+    // Clients recognise exactly these messages, and then send the text.
+    throw manifest || cache
       ? new StoreError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
       : new StoreError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
   };
@@ -81,13 +88,13 @@ export function usePersistedDocuments(
       if (!found) {
         throw mode === 'trusted'
           ? new StoreError('PERSISTED_QUERY_ID_REQUIRED')
-          : new StoreError('BAD_REQUEST', 'There is neither a query nor a documentId.');
+          : new StoreError('BAD_REQUEST', 'The request has neither query nor documentId.');
       }
       setParams({ ...others, query: found });
     },
     onValidate: ({ context }) => {
-      const document = toKeep.get(context);
-      return document && (({ valid }) => void (valid && kept?.set(document.hash, document.text)));
+      const document = toCache.get(context);
+      return document && (({ valid }) => void (valid && cache?.set(document.hash, document.text)));
     },
   };
 }

@@ -3,21 +3,24 @@ import type { Plugin } from 'graphql-yoga';
 import { StoreError } from '../../contract/errors.ts';
 import { toExecutionError } from '../errors.ts';
 
-/** Answers SERVICE_UNAVAILABLE to an operation that takes longer; what it began may still be done. */
+/** Returns SERVICE_UNAVAILABLE for an operation that takes longer, but does not stop its execution. */
 export function useTimeout(timeoutMs: number): Plugin {
-  const tooLate = new StoreError(
+  const timeoutError = new StoreError(
     'SERVICE_UNAVAILABLE',
-    `The operation took longer than ${timeoutMs} ms; what it changes may still be changed.`,
+    `The operation took longer than ${timeoutMs} ms. Its changes may still be made.`,
   );
   return {
     onExecute: ({ executeFn, setExecuteFn }) => {
       setExecuteFn(async (args) => {
         let timer: NodeJS.Timeout | undefined;
-        const late = new Promise((resolve) => {
-          timer = setTimeout(() => resolve({ errors: [toExecutionError(tooLate)] }), timeoutMs);
+        const timeout = new Promise((resolve) => {
+          timer = setTimeout(
+            () => resolve({ errors: [toExecutionError(timeoutError)] }),
+            timeoutMs,
+          );
         });
         try {
-          return await Promise.race([executeFn(args), late]);
+          return await Promise.race([executeFn(args), timeout]);
         } finally {
           clearTimeout(timer);
         }

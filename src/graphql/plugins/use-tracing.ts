@@ -10,7 +10,7 @@ import type { Plugin } from 'graphql-yoga';
 
 import { type Operation, operationOf } from '../analysis/operation.ts';
 
-/** The attributes of the conventions, but not the document, which may contain values. */
+/** The attributes of the semantic conventions without the document, which may contain values. */
 const attributesOf = ({ node, name }: Operation): Attributes => ({
   'graphql.operation.type': node.operation,
   'graphql.operation.name': name,
@@ -23,10 +23,10 @@ const attributesOf = ({ node, name }: Operation): Attributes => ({
  */
 export function useTracing(): Plugin | false {
   const tracer = trace.getTracer('pet-store-gateway');
-  // Without an SDK a span belongs to no trace; with one it does, whether or not it is recorded.
-  const first = tracer.startSpan('start');
-  first.end();
-  if (!isSpanContextValid(first.spanContext())) return false;
+  // Without an SDK, a span has no valid trace id.
+  const probe = tracer.startSpan('start');
+  probe.end();
+  if (!isSpanContextValid(probe.spanContext())) return false;
   return {
     onExecute: ({ args: { document, operationName }, executeFn, setExecuteFn }) => {
       const operation = operationOf(document, operationName);

@@ -64,7 +64,7 @@ async function expectAvailable(): Promise<void> {
   expect((await gateway.graphql(PET)).errors).toBeUndefined();
 }
 
-describe('while the database is down', () => {
+describe('while the database is down', { timeout: 180_000 }, () => {
   it('each request gets SERVICE_UNAVAILABLE, until the database is up again', async () => {
     await expectAvailable();
     for (let outage = 0; outage < 2; outage += 1) {

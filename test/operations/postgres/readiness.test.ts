@@ -105,7 +105,7 @@ describe('/ready', () => {
   });
 });
 
-describe('a statement that violates a constraint', () => {
+describe('a statement that violates a constraint', { timeout: 180_000 }, () => {
   it('keeps its connection, by Prisma and by SQL', async () => {
     const categoryId = await makeCategory(gateway);
     await makePet(gateway, { categoryId });

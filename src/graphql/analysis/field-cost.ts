@@ -1,0 +1,111 @@
+import {
+  type FieldNode,
+  getNamedType,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  GraphQLString,
+  isInputObjectType,
+  isUnionType,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+  valueFromASTUntyped,
+} from 'graphql';
+
+/** Upper bounds for the execution of an operation or a part of it, whatever the store contains. */
+export interface Estimate {
+  readonly cost: number;
+  /** The length of its data as JSON in UTF-8. */
+  readonly bytes: number;
+}
+
+export const ZERO: Estimate = { cost: 0, bytes: 0 };
+
+/** Adds estimates. Nested fragments could add up to Infinity, and Infinity times 0 rows is NaN. */
+export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
+  cost: Math.min(a.cost + b.cost, Number.MAX_SAFE_INTEGER),
+  bytes: Math.min(a.bytes + b.bytes, Number.MAX_SAFE_INTEGER),
+});
+
+// The longest text of weight 1 is the cursor of a name: 255 control characters, as JSON in base64.
+const TEXT_BYTES = 2200;
+const OTHER_BYTES = 50;
+// The quotes, the colon, and the comma or brace of a key and its value.
+const PUNCTUATION_BYTES = 8;
+
+/** Returns the cost of one value of a field. */
+export const weightOf = ({ extensions }: GraphQLField<unknown, unknown>): number =>
+  Number(extensions.directives?.cost?.weight ?? 1);
+
+/** Returns the field of a type by its name; also the fields of introspection. */
+export function fieldOf(
+  schema: GraphQLSchema,
+  type: GraphQLCompositeType,
+  name: string,
+): GraphQLField<unknown, unknown> | undefined {
+  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef;
+  if (type === schema.getQueryType()) {
+    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
+    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
+  }
+  return isUnionType(type) ? undefined : type.getFields()[name];
+}
+
+/** Returns the largest size of one value of a field with its key; the size of a text is its weight. */
+export function bytesOf(field: GraphQLField<unknown, unknown>, { name, alias }: FieldNode): number {
+  const key = (alias ?? name).value.length + PUNCTUATION_BYTES;
+  const isText = getNamedType(field.type) === GraphQLString && !name.value.startsWith('__');
+  return key + (isText ? TEXT_BYTES * weightOf(field) : OTHER_BYTES);
+}
+
+export type Variables = Readonly<Record<string, unknown>>;
+
+// What an index of trigrams (pg_trgm) can find.
+const INDEXED_TEXT = /[\p{L}\p{N}]{3}/u;
+const UNINDEXED_FACTOR = 5;
+
+const isObject = (value: unknown): value is Variables =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns the cost of the input fields in a value. */
+function costOfValue(type: GraphQLInputType, value: unknown): number {
+  const named = getNamedType(type);
+  if (!isInputObjectType(named) || !isObject(value)) return 0;
+  let cost = 0;
+  for (const [name, field] of Object.entries(named.getFields())) {
+    const inner = value[name];
+    if (inner === undefined || inner === null) continue;
+    const weight = Number(field.extensions.directives?.cost?.weight ?? 0);
+    const isSlow = typeof inner === 'string' && !INDEXED_TEXT.test(inner);
+    cost += weight * (isSlow ? UNINDEXED_FACTOR : 1) + costOfValue(field.type, inner);
+  }
+  return cost;
+}
+
+/** Whether values of a type can have a cost. */
+function canCost(type: GraphQLInputType): boolean {
+  const named = getNamedType(type);
+  return (
+    isInputObjectType(named) &&
+    Object.values(named.getFields()).some(({ extensions }) => extensions.directives?.cost)
+  );
+}
+
+/** The cost of the arguments of a field, by the variables of a request. */
+type ArgumentCost = (variables: Variables) => number;
+
+/** Returns the cost of the arguments of a field; undefined if it is always 0. */
+export function argumentCostOf(
+  { arguments: nodes = [] }: FieldNode,
+  { args }: GraphQLField<unknown, unknown>,
+): ArgumentCost | undefined {
+  const costs = nodes.flatMap(({ name, value }): ArgumentCost[] => {
+    const type = args.find((argument) => argument.name === name.value)?.type;
+    if (!type || !canCost(type)) return [];
+    return [(variables) => costOfValue(type, valueFromASTUntyped(value, variables))];
+  });
+  if (costs.length === 0) return undefined;
+  return (variables) => costs.reduce((total, costOf) => total + costOf(variables), 0);
+}

@@ -1,0 +1,222 @@
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  getNamedType,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+  isCompositeType,
+  Kind,
+  SchemaMetaFieldDef,
+  type SelectionNode,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  type ValueNode,
+  valueFromASTUntyped,
+} from 'graphql';
+
+import type { ListSize } from '../../builder/cost.ts';
+import {
+  addEstimates,
+  argumentCostOf,
+  bytesOf,
+  type Estimate,
+  fieldOf,
+  type Variables,
+  weightOf,
+  ZERO,
+} from './field-cost.ts';
+import { fragmentsOf } from './fragments.ts';
+import { createIntrospectionCost } from './introspection-cost.ts';
+import type { Operation } from './operation.ts';
+
+/** The page around a selection. */
+interface PageBounds {
+  /** The fields of the connection that have one value for each row. */
+  readonly rowFields: readonly string[];
+  readonly size: number;
+  /** How much more a search or a count costs than in the list of one parent. */
+  readonly scanFactor: number;
+}
+
+const NO_PAGE: PageBounds = { rowFields: [], size: 1, scanFactor: 1 };
+
+// A list of Query scans the rows of all parents.
+const ROOT_SCAN_FACTOR = 20;
+
+/** A value on which an estimate depends, by the variables of a request. */
+export type Factor = (variables: Variables) => number | string;
+
+/** The inputs and intermediate results of one estimate. */
+interface Estimation {
+  readonly schema: GraphQLSchema;
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly variables: Variables;
+  readonly maxPage: number;
+  readonly introspectionCostOf: ReturnType<typeof createIntrospectionCost>;
+  /** A fragment is estimated once for each page around it: it can be spread any number of times. */
+  readonly fragmentEstimates: Map<string, Estimate>;
+  /** The variables that determine the size of a page. */
+  readonly sizeVariables: Set<string>;
+  /** Other values on which the estimate depends, by field. */
+  readonly factors: Map<FieldNode, Factor>;
+}
+
+const compositeTypeOf = (
+  schema: GraphQLSchema,
+  name?: string,
+): GraphQLCompositeType | undefined => {
+  const type = name === undefined ? undefined : schema.getType(name);
+  return isCompositeType(type) ? type : undefined;
+};
+
+function estimateSelections(
+  estimation: Estimation,
+  type: GraphQLCompositeType,
+  { selections }: SelectionSetNode,
+  page: PageBounds,
+): Estimate {
+  let total = ZERO;
+  for (const node of selections) {
+    total = addEstimates(total, estimateSelection(estimation, type, node, page));
+  }
+  return total;
+}
+
+function estimateSelection(
+  estimation: Estimation,
+  type: GraphQLCompositeType,
+  node: SelectionNode,
+  page: PageBounds,
+): Estimate {
+  if (node.kind === Kind.FIELD) return estimateField(estimation, type, node, page);
+  if (node.kind === Kind.FRAGMENT_SPREAD) {
+    return estimateFragment(estimation, node.name.value, page);
+  }
+  const condition = compositeTypeOf(estimation.schema, node.typeCondition?.name.value);
+  return estimateSelections(estimation, condition ?? type, node.selectionSet, page);
+}
+
+function estimateFragment(estimation: Estimation, name: string, page: PageBounds): Estimate {
+  const { schema, fragments, fragmentEstimates } = estimation;
+  const key = `${name} ${page.size} ${page.scanFactor}`;
+  const known = fragmentEstimates.get(key);
+  if (known !== undefined) return known;
+  const fragment = fragments.get(name);
+  const type = compositeTypeOf(schema, fragment?.typeCondition.name.value);
+  const result =
+    fragment && type ? estimateSelections(estimation, type, fragment.selectionSet, page) : ZERO;
+  fragmentEstimates.set(key, result);
+  return result;
+}
+
+function estimateField(
+  estimation: Estimation,
+  parent: GraphQLCompositeType,
+  node: FieldNode,
+  outer: PageBounds,
+): Estimate {
+  const name = node.name.value;
+  const field = fieldOf(estimation.schema, parent, name);
+  if (!field) return ZERO;
+  if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) {
+    const args = { name: typeArgumentOf(estimation, node) };
+    return estimation.introspectionCostOf(node, field, undefined, args);
+  }
+  const type = getNamedType(field.type);
+  const page = pageBoundsOf(estimation, parent, node, field.extensions.directives?.listSize);
+  const children =
+    node.selectionSet && isCompositeType(type)
+      ? estimateSelections(estimation, type, node.selectionSet, page)
+      : ZERO;
+  const weight = weightOf(field) * (field.extensions.readsEveryRow ? outer.scanFactor : 1);
+  const own = {
+    cost: weight + page.scanFactor * argumentCost(estimation, node, field),
+    bytes: bytesOf(field, node),
+  };
+  const { cost, bytes } = addEstimates(own, children);
+  const count = outer.rowFields.includes(name) ? outer.size : 1;
+  return { cost: count * cost, bytes: count * bytes };
+}
+
+/** Returns the argument `name` of `__type`. */
+function typeArgumentOf({ variables, factors }: Estimation, node: FieldNode): unknown {
+  const value = node.arguments?.[0]?.value;
+  if (value?.kind !== Kind.VARIABLE) return value && valueFromASTUntyped(value);
+  const name = value.name.value;
+  factors.set(node, (all) => String(all[name]));
+  return variables[name];
+}
+
+function argumentCost(
+  { variables, factors }: Estimation,
+  node: FieldNode,
+  field: GraphQLField<unknown, unknown>,
+): number {
+  const costOf = argumentCostOf(node, field);
+  if (!costOf) return 0;
+  factors.set(node, costOf);
+  return costOf(variables);
+}
+
+function pageBoundsOf(
+  estimation: Estimation,
+  parent: GraphQLCompositeType,
+  { arguments: nodes = [] }: FieldNode,
+  listSize: ListSize | undefined,
+): PageBounds {
+  if (!listSize) return NO_PAGE;
+  const { schema, maxPage } = estimation;
+  const sizes = nodes
+    .filter(({ name }) => listSize.slicingArguments.includes(name.value))
+    .flatMap(({ value }) => pageSizeOf(estimation, value) ?? []);
+  const size = sizes.length > 0 ? Math.max(...sizes) : listSize.assumedSize;
+  return {
+    rowFields: listSize.sizedFields,
+    size: Math.min(Math.max(size, 0), maxPage),
+    scanFactor: parent === schema.getQueryType() ? ROOT_SCAN_FACTOR : 1,
+  };
+}
+
+/** Returns the page size in an argument; the largest page for an invalid value, which will be rejected. */
+function pageSizeOf(
+  { variables, maxPage, sizeVariables }: Estimation,
+  node: ValueNode,
+): number | undefined {
+  if (node.kind === Kind.INT) return Number(node.value);
+  if (node.kind !== Kind.VARIABLE) return undefined;
+  const name = node.name.value;
+  sizeVariables.add(name);
+  const value = variables[name];
+  if (typeof value === 'number') return value;
+  return value == null ? undefined : maxPage;
+}
+
+/** An estimate, and what it depends on. */
+interface OperationEstimate extends Pick<Estimation, 'sizeVariables' | 'factors'> {
+  readonly total: Estimate;
+}
+
+/** Estimates an operation with the variables of a request and their defaults. */
+export function estimateOperation(
+  schema: GraphQLSchema,
+  { document, node }: Operation,
+  variables: Variables,
+  maxPage: number,
+): OperationEstimate {
+  const fragments = fragmentsOf(document);
+  const estimation: Estimation = {
+    schema,
+    fragments,
+    variables,
+    maxPage,
+    introspectionCostOf: createIntrospectionCost(schema, fragments),
+    fragmentEstimates: new Map(),
+    sizeVariables: new Set(),
+    factors: new Map(),
+  };
+  const type = schema.getRootType(node.operation);
+  const total = type ? estimateSelections(estimation, type, node.selectionSet, NO_PAGE) : ZERO;
+  const { sizeVariables, factors } = estimation;
+  return { total, sizeVariables, factors };
+}
