@@ -200,7 +200,7 @@ describe('the configuration', () => {
   ])('rejects %s=%s with a message that names the variable', (name, value) => {
     const read = () => readConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
-    expect(read).toThrow(new RegExp(`^${name} (has to|can)[^:]*`));
+    expect(read).toThrow(new RegExp(`^${name} (must|cannot|can)[^:]*`));
   });
 
   it('rejects several workers on the embedded database, which is for one process', () => {

@@ -82,7 +82,8 @@ describe('the migrations', () => {
   it('release their lock if they are rejected', async () => {
     await database.run(`update _prisma_migrations set checksum = 'x'`);
     await expect(database.migrate(log)).rejects.toThrow(MigrationError);
-    const rows = await database.run(`select 1 from pg_locks where locktype = 'advisory'`);
+    const rows = await database.run(`select 1 from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`);
     expect(rows).toEqual([]);
   });
 
