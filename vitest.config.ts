@@ -27,10 +27,11 @@ function project(name: string, database: 'embedded' | 'postgres', include: strin
 
 // They do more rounds in the projects `long-*`.
 const ROUNDS = {
+  edge: 'test/edge/hostile-input.test.ts',
   store: 'test/store/{executor,races}.test.ts',
   embedded:
     'test/operations/{broken-connections,folder-lock,full-disk,kill,maintenance,open-files}.test.ts',
-  postgres: 'test/operations/postgres/{kill,outage,readiness}.test.ts',
+  postgres: 'test/operations/postgres/{kill,outage,readiness,stop}.test.ts',
 };
 
 export default defineConfig({
@@ -46,7 +47,12 @@ export default defineConfig({
         'test/store/*.test.ts',
         'test/{store,edge,operations}/postgres/*.test.ts',
       ]),
-      project('long-embedded', 'embedded', ['test/long/*.test.ts', ROUNDS.store, ROUNDS.embedded]),
+      project('long-embedded', 'embedded', [
+        'test/long/*.test.ts',
+        ROUNDS.edge,
+        ROUNDS.store,
+        ROUNDS.embedded,
+      ]),
       project('long-postgres', 'postgres', [
         'test/long/postgres/*.test.ts',
         ROUNDS.store,

@@ -7,12 +7,16 @@ import { HOSTILE_DOCUMENTS } from '../support/hostile-documents.ts';
 import { HOSTILE_BODIES, HOSTILE_INPUTS, HOSTILE_VARIABLES } from '../support/hostile-variables.ts';
 import { expectHarmlessPost, expectServed, expectUnharmed } from '../support/hostile.ts';
 import { makePet } from '../support/make.ts';
+import { rounds } from '../support/rounds.ts';
 
 // Far longer than any of these takes, and short enough that other callers are still served.
 const TIMEOUT_MS = 10_000;
 
 // test/long runs thousands.
 const NUM_RUNS = 50;
+
+// Every value for every type of input in `npm run test:long`; otherwise a third of them, with every type.
+const VARIABLES = HOSTILE_VARIABLES.filter((_variable, index) => index % rounds(3, 1) === 0);
 
 let gateway: Gateway;
 let petId: string;
@@ -30,7 +34,7 @@ describe('hostile input does no harm', { timeout: TIMEOUT_MS }, () => {
     await expectHarmlessPost(gateway, JSON.stringify(body));
   });
 
-  it.each(HOSTILE_VARIABLES)('in a variable: %s', async (_what, body) => {
+  it.each(VARIABLES)('in a variable: %s', async (_what, body) => {
     await expectHarmlessPost(gateway, body);
   });
 

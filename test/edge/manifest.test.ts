@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { describe, expect, it } from 'vitest';
+import { build } from 'esbuild';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { readManifest } from '../../src/graphql/manifest.ts';
@@ -19,11 +20,26 @@ interface End {
 
 const run = promisify(execFile);
 
+// As JavaScript in one file, the script of `npm run manifest` starts three times faster.
+let script: string;
+beforeAll(async () => {
+  const { outputFiles } = await build({
+    entryPoints: ['scripts/make-manifest.ts'],
+    bundle: true,
+    packages: 'external',
+    format: 'esm',
+    platform: 'node',
+    write: false,
+  });
+  script = outputFiles[0]?.text ?? '';
+});
+
 /** Runs the script of `npm run manifest`. */
 async function runManifest(...args: string[]): Promise<End> {
   try {
-    const script = ['--import', 'tsx', 'scripts/make-manifest.ts'];
-    return { code: 0, ...(await run(process.execPath, [...script, ...args])) };
+    const running = run(process.execPath, ['--input-type=module', '-', ...args]);
+    running.child.stdin?.end(script);
+    return { code: 0, ...(await running) };
   } catch (error) {
     return error as End;
   }

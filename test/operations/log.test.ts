@@ -1,16 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
 import { post } from '../support/post.ts';
-import {
-  killPrograms,
-  type LogEntry,
-  migrateStore,
-  type Program,
-  startProgram,
-} from '../support/program.ts';
+import { prepareStore } from '../support/prepared-store.ts';
+import { killPrograms, type LogEntry, type Program, startProgram } from '../support/program.ts';
 
 /** A text of callers and of the store that must not be in the log. */
 const SECRET = 'planted';
@@ -18,24 +15,31 @@ const ENDED = 'A request ended.';
 const WAIT = { timeout: 20_000 };
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-let store: ProgramStore;
-let environment: Record<string, string>;
+/** Makes the program throw an error that nobody catches, on SIGUSR2. */
+const FAIL = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.') })`;
+
+let folder: string;
 let program: Program;
 
 // The store does not fit the program: names must not contain SECRET, and there are no orders.
 beforeAll(async () => {
-  store = await makeProgramStore();
-  environment = { LOG_LEVEL: 'debug', SAMPLE_STORE: 'false', ...store.environment };
-  await migrateStore(environment);
-  await store.run(`
-    alter table categories add constraint not_secret check (name not like '%${SECRET}%');
+  folder = await mkdtemp(join(tmpdir(), 'log-'));
+  await prepareStore(
+    folder,
+    `alter table categories add constraint not_secret check (name not like '%${SECRET}%');
     alter table inventory_items rename column quantity to number;
-    alter table orders rename to gone`);
-  program = await startProgram(environment);
+    alter table orders rename to gone`,
+  );
+  program = await startProgram({
+    DATA_DIR: folder,
+    LOG_LEVEL: 'debug',
+    SAMPLE_STORE: 'false',
+    NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
+  });
 });
 afterAll(async () => {
   await killPrograms();
-  await store.remove();
+  await rm(folder, { recursive: true, force: true });
 });
 
 /** Returns the line of a request. */
@@ -272,32 +276,17 @@ describe('the log, even at level debug,', () => {
   });
 });
 
-describe('a program that ends', () => {
+// Last, as it ends the program. A program that is stopped writes its lines in stop-signals.test.ts.
+describe('a program that ends with an error that is not caught', () => {
   const COUNT = 300;
 
-  /** Makes requests; returns the number of their lines in the log. */
-  async function request({ url, entries }: Program): Promise<() => number> {
+  it('has written every line before', async () => {
     const headers = { 'x-request-id': 'last' };
+    const { url, entries } = program;
     await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));
-    return () =>
-      entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last').length;
-  }
-
-  it('writes every line if it is stopped', async () => {
-    const countLines = await request(program);
-    expect(await program.stop()).toBe(0);
-    expect(countLines()).toBe(COUNT);
-  });
-
-  it('writes every line if an error is not caught', async () => {
-    const fail = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.') })`;
-    const failing = await startProgram({
-      ...environment,
-      NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(fail)}"`,
-    });
-    const countLines = await request(failing);
-    expect(await failing.stop('SIGUSR2')).toBe(1);
-    expect(countLines()).toBe(COUNT);
-    expect(failing.messages.join('\n')).toContain('Nobody caught it.');
+    expect(await program.stop('SIGUSR2')).toBe(1);
+    const lines = entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last');
+    expect(lines).toHaveLength(COUNT);
+    expect(program.messages.join('\n')).toContain('Nobody caught it.');
   });
 });

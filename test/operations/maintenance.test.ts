@@ -1,10 +1,11 @@
-import { readdir, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
-import { ask, isReady, killPrograms, migrateStore, startProgram } from '../support/program.ts';
+import { prepareStore } from '../support/prepared-store.ts';
+import { ask, isReady, killPrograms, startProgram } from '../support/program.ts';
 import { rounds } from '../support/rounds.ts';
 
 const MIB = 2 ** 20;
@@ -13,13 +14,13 @@ const WRITES = rounds(40, 400);
 const MAX_LOG_MIB = 100;
 const MAX_GROWTH_MIB = 20;
 
-let store: ProgramStore;
+let folder: string;
 beforeAll(async () => {
-  store = await makeProgramStore();
+  folder = await mkdtemp(join(tmpdir(), 'maintenance-'));
 });
 afterAll(async () => {
   await killPrograms();
-  await store.remove();
+  await rm(folder, { recursive: true, force: true });
 });
 
 // Each new category writes a megabyte, and turns the megabyte of the one before into dead rows.
@@ -37,13 +38,13 @@ const AMPLIFY = `
   create trigger amplify after insert on categories for each row execute function amplify()`;
 
 /** Returns the size of a folder of the store, in MiB. */
-async function sizeOf(folder: string): Promise<number> {
-  const path = join(store.environment['DATA_DIR'] ?? '', 'pglite', folder);
+async function sizeOf(name: string): Promise<number> {
+  const path = join(folder, 'pglite', name);
   const names = await readdir(path, { recursive: true });
   const sizes = await Promise.all(
     // PostgreSQL may have removed a file meanwhile.
-    names.map((name) =>
-      stat(join(path, name)).then(
+    names.map((file) =>
+      stat(join(path, file)).then(
         ({ size }) => size,
         () => 0,
       ),
@@ -57,9 +58,8 @@ const createCategory = (gateway: { url: string }, name: string): Promise<unknown
 
 describe('a gateway that writes much', { timeout: 300_000 }, () => {
   it('keeps its write-ahead log and its tables small, and answers meanwhile', async () => {
-    const environment = { ...store.environment, SAMPLE_STORE: 'false' };
-    await migrateStore(environment);
-    await store.run(AMPLIFY);
+    const environment = { DATA_DIR: folder, SAMPLE_STORE: 'false' };
+    await prepareStore(folder, AMPLIFY);
     const gateway = await startProgram(environment);
     const before = await sizeOf('base');
     for (let write = 0; write < WRITES; write += 1) {

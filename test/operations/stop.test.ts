@@ -8,24 +8,31 @@ import {
 } from 'node:http';
 import { connect } from 'node:net';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { connectTo, endOf, placeOrders, REQUEST } from '../support/callers.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
 // A stop that does not wait for the timeout.
 const SOON_MS = 15_000;
 
+// Its database is the one of every gateway that a test starts and stops.
+let store: Gateway;
 let gateway: Gateway;
+beforeAll(async () => {
+  store = await startGateway();
+});
+afterAll(() => store.close());
 afterEach(() => gateway.close());
 
 async function start(stopDelayMs: number, stopTimeoutMs = STOP_TIMEOUT_MS): Promise<void> {
-  gateway = await startGateway({
+  const environment = {
     STOP_DELAY_MS: String(stopDelayMs),
     STOP_TIMEOUT_MS: String(stopTimeoutMs),
-  });
+  };
+  gateway = await startGateway(environment, openThatOf(store));
 }
 
 /** Stops the gateway and returns how long that took, in milliseconds. */
@@ -45,11 +52,13 @@ async function untilNotListening(): Promise<void> {
   await expect.poll(isListening, { timeout: 20_000 }).toBe(false);
 }
 
-/** Creates more orders than fit into the buffers between the gateway and its caller. */
+/** Creates more orders than fit into the buffers between the gateway and its caller, and counts all. */
 async function fillOrders(): Promise<number> {
+  const { prisma } = gateway.db;
   const petId = BigInt(await makePet(gateway));
-  return gateway.db.prisma.$executeRaw`
+  await prisma.$executeRaw`
     insert into orders (pet_id, quantity) select ${petId}, 1 from generate_series(1, 50000)`;
+  return prisma.order.count();
 }
 
 interface SlowRequest {
@@ -163,7 +172,8 @@ describe('a gateway that stops', () => {
       const code = expect.stringMatching(/^(ECONN(REFUSED|RESET)|UND_ERR_SOCKET)$/);
       expect(error).toMatchObject({ cause: { code } });
     }
-    expect(await gateway.db.prisma.order.count()).toBe(placed.length);
+    const where = { petId: BigInt(petId) };
+    expect(await gateway.db.prisma.order.count({ where })).toBe(placed.length);
   });
 
   it('does not wait for a caller that keeps its rejected connection', async () => {

@@ -7,7 +7,7 @@ import { makeCategory, makePet } from '../support/make.ts';
 import { rounds } from '../support/rounds.ts';
 
 // The embedded database runs one statement at a time, so fewer orders are enough there.
-const ORDERS = 'dump' in inject('emptyDatabase') ? rounds(80, 300) : rounds(200, 1500);
+const ORDERS = 'dump' in inject('emptyDatabase') ? rounds(40, 300) : rounds(160, 1500);
 const STOCK = ORDERS / 4;
 
 // Two gateways on one PostgreSQL. Only one process can use the embedded database, so there both are

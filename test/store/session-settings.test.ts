@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 
 import { openEmbedded } from '../../src/database/embedded.ts';
-import { createPglite } from '../../src/database/pglite.ts';
 import { openPostgres } from '../../src/database/postgres.ts';
 import { copyTemplate } from '../../src/database/template.ts';
 import { copyOnPostgres, openCopy } from '../support/databases.ts';
@@ -42,7 +41,6 @@ async function createHostileFolder(): Promise<OpenDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), 'store-hostile-'));
   const store = join(dataDir, 'pglite');
   copyTemplate(store);
-  await (await createPglite({ dataDir: store })).close();
   const lines = Object.entries(HOSTILE).map(([key, to]) => `${key} = '${to}'\n`);
   await appendFile(join(store, 'postgresql.conf'), lines.join(''));
   return async (config, log) => {

@@ -90,7 +90,7 @@ describe('while the database is down', { timeout: 180_000 }, () => {
       }
     };
     const placers = Array.from({ length: 8 }, place);
-    for (let outage = 0; outage < rounds(2, 20); outage += 1) {
+    for (let outage = 0; outage < rounds(1, 20); outage += 1) {
       const before = acknowledged.length;
       await expect.poll(() => acknowledged.length, WAIT).toBeGreaterThan(before + 20);
       await server.kill();

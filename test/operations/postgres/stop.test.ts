@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectTo, endOf, REQUEST, requestLater } from '../../support/callers.ts';
 import { makeProgramStore, type ProgramStore } from '../../support/databases.ts';
 import { killPrograms, startProgram } from '../../support/program.ts';
+import { rounds } from '../../support/rounds.ts';
 
 let store: ProgramStore;
 beforeAll(async () => {
@@ -16,11 +17,13 @@ afterAll(async () => {
   await store.remove();
 });
 
-describe.each<[NodeJS.Signals, string, NodeJS.Signals[]]>([
-  ['SIGTERM', 'once', ['SIGTERM']],
+const SIGNALS: [NodeJS.Signals, string, NodeJS.Signals[]][] = [
   // A terminal that closes may send it twice.
   ['SIGHUP', 'twice', ['SIGHUP', 'SIGHUP']],
-])('%s, sent %s', (_signal, _times, signals) => {
+  ['SIGTERM', 'once', ['SIGTERM']],
+];
+
+describe.each(SIGNALS.slice(0, rounds(1, 2)))('%s, sent %s', (_signal, _times, signals) => {
   it('stops several processes once each connected caller has its response', async () => {
     const program = await startProgram({
       ...store.environment,
