@@ -178,7 +178,7 @@ export const Variables = z.object({
   AUTH_SECRET: z
     .string()
     .transform((text) => new TextEncoder().encode(text))
-    .refine((secret) => secret.length >= 32, 'has to have at least 32 bytes (RFC 7518 §3.2)')
+    .refine((secret) => secret.length >= 32, 'must have at least 32 bytes (RFC 7518 §3.2)')
     .optional()
     .describe(
       'The secret that tokens are signed with (HS256), at least 32 bytes; instead of `AUTH_JWKS_URL`.',

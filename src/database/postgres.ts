@@ -11,6 +11,7 @@ import {
 } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
+import { StoreError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database, type Run } from './database.ts';
 import { isConflict, isUnavailable } from './errors.ts';
@@ -65,6 +66,13 @@ const TYPES: CustomTypesConfig = {
 
 const ignore = (): void => {};
 
+/** Rolls back, and returns whether PostgreSQL has confirmed it. */
+const rollBack = (client: PoolClient): Promise<boolean> =>
+  client.query('ROLLBACK').then(
+    () => true,
+    () => false,
+  );
+
 /** Runs `work` in a transaction on one connection. */
 async function runTransaction<Result>(
   pool: Pool,
@@ -73,20 +81,24 @@ async function runTransaction<Result>(
   const client = await pool.connect();
   // The connection may fail between two statements: then the next one rejects.
   client.on('error', ignore);
+  let hasEnded = false;
   try {
     await client.query('BEGIN');
     const result = await work(client);
     const { command } = await client.query('COMMIT');
+    hasEnded = true;
     // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
     if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
     return result;
   } catch (error) {
-    // If ROLLBACK fails too, the pool closes the connection.
-    if (client.getTransactionStatus() !== 'I') await client.query('ROLLBACK').catch(ignore);
+    // After any other error PostgreSQL may not have responded: it may run the statement later.
+    const hasResponded = error instanceof StoreError || error instanceof DatabaseError;
+    if (hasResponded && !hasEnded) hasEnded = await rollBack(client);
     throw error;
   } finally {
     client.off('error', ignore);
-    client.release();
+    // Closed unless PostgreSQL has confirmed the end: the next user would be in this transaction.
+    client.release(!hasEnded);
   }
 }
 

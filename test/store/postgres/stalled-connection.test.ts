@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+
+/** Holds back what is sent to PostgreSQL from a text on, once. */
+interface Proxy {
+  readonly port: number;
+  /** Returns the function that sends what was held back. */
+  readonly hold: (text: string) => () => void;
+  readonly close: () => void;
+}
+
+async function startProxy(port: number): Promise<Proxy> {
+  let text: string | undefined;
+  let send = (): void => {};
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    client.on('data', (chunk) => {
+      if (text === undefined || !chunk.includes(text)) return void upstream.write(chunk);
+      text = undefined;
+      client.pause();
+      send = () => {
+        upstream.write(chunk);
+        client.resume();
+      };
+    });
+    client.on('close', () => upstream.end()).on('error', () => {});
+    upstream.pipe(client);
+    upstream.on('error', () => {});
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    hold: (held) => {
+      text = held;
+      return () => send();
+    },
+    close: () => server.close(),
+  };
+}
+
+let gateway: Gateway;
+let proxy: Proxy;
+let database: Awaited<ReturnType<typeof copyOnPostgres>>;
+beforeAll(async () => {
+  database = await copyOnPostgres();
+  const url = new URL(database.url);
+  proxy = await startProxy(Number(url.port));
+  url.port = String(proxy.port);
+  gateway = await startGateway({ POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' }, (config, log) =>
+    openPostgres(url.href, config, log),
+  );
+});
+afterAll(async () => {
+  await gateway.close();
+  proxy.close();
+  await database.drop();
+});
+
+const create = (key?: string): Promise<{ createCategory: { id: string } }> =>
+  gateway.data(
+    `mutation ($key: String) { createCategory(input: { name: "Newts" }, idempotencyKey: $key) {
+      ... on Category { id } } }`,
+    { key },
+  );
+
+describe('a transaction whose statement gets no response in time', () => {
+  it.each(['BEGIN', 'insert into idempotency_keys', 'insert into categories', 'COMMIT'])(
+    'does not take the next write with it: %s',
+    async (statement) => {
+      const send = proxy.hold(statement);
+      await expect(create(statement)).rejects.toThrow();
+      expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+      send();
+      const { createCategory } = await create();
+      const query = `{ category(id: "${createCategory.id}") { id } }`;
+      expect(await gateway.data(query)).toEqual({ category: createCategory });
+    },
+  );
+
+  it('does not take the next write with it: ROLLBACK', async () => {
+    const send = proxy.hold('ROLLBACK');
+    const order = `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "none") {
+      ... on Error { code } } }`;
+    expect(await gateway.data(order)).toEqual({ placeOrder: { code: 'PET_NOT_FOUND' } });
+    send();
+    const { createCategory } = await create();
+    const query = `{ category(id: "${createCategory.id}") { id } }`;
+    expect(await gateway.data(query)).toEqual({ category: createCategory });
+  });
+});
