@@ -30,7 +30,7 @@ const ROUNDS = {
   edge: 'test/edge/hostile-input.test.ts',
   store: 'test/store/{executor,races}.test.ts',
   embedded:
-    'test/operations/{broken-connections,folder-lock,full-disk,kill,maintenance,open-files}.test.ts',
+    'test/operations/{broken-connections,broken-log,folder-lock,full-disk,hostile-load,kill,maintenance,open-files,start,stop-signals}.test.ts',
   postgres: 'test/operations/postgres/{kill,outage,readiness,stop}.test.ts',
 };
 

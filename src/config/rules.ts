@@ -7,7 +7,7 @@ interface Rule {
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
-/** What variables must be together. */
+/** Rules that involve several variables. */
 const RULES: readonly Rule[] = [
   {
     isBroken: ({ WORKERS, DATABASE_URL }) => WORKERS > 1 && !DATABASE_URL,
@@ -25,7 +25,7 @@ const RULES: readonly Rule[] = [
     isBroken: ({ AUTH, HOST, AUTH_NONE_ANYWHERE }) =>
       AUTH === 'none' && !isLoopback(HOST) && !AUTH_NONE_ANYWHERE,
     message:
-      'HOST lets other machines in: set AUTH=jwt, or AUTH_NONE_ANYWHERE=true to let everybody do everything',
+      'HOST accepts other machines: set AUTH=jwt, or AUTH_NONE_ANYWHERE=true to allow access without tokens',
   },
   {
     isBroken: ({ AUTH, AUTH_NONE_ANYWHERE }) => AUTH === 'jwt' && AUTH_NONE_ANYWHERE,

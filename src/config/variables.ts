@@ -103,7 +103,7 @@ export const Variables = z.object({
   ANSWER_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
     .describe(
-      'How long a GraphQL operation may take after its request has arrived; then it returns `SERVICE_UNAVAILABLE`.',
+      'How long a GraphQL operation may take after its request has arrived; then it returns `SERVICE_UNAVAILABLE`, and what it writes may still be written.',
     ),
   MAX_BODY_BYTES: whole(1000, 100_000_000)
     .default(1_000_000)

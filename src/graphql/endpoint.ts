@@ -1,10 +1,10 @@
 import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
-import Negotiator from 'negotiator';
 
 import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
 import { StoreError } from '../contract/errors.ts';
+import { preferredType } from '../http/media-type.ts';
 import { errorResponse } from '../http/route.ts';
 import { writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -14,11 +14,10 @@ import { toClientResult, toExecutionError } from './errors.ts';
 import { readParams } from './params.ts';
 import { createExecutor, type Executor } from './yoga.ts';
 
-const JSON_RESPONSE = 'application/json; charset=utf-8';
-// The first is the response to callers that accept any media type.
-const MEDIA_TYPES = [JSON_RESPONSE, 'application/graphql-response+json; charset=utf-8'];
+/** The media types of a response; the first is for callers that accept any. */
+export const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json'] as const;
 
-// Of a request, Yoga's own plugins only read the method.
+// Yoga's own plugins read only the method of a request.
 const ANY_URL = 'http://localhost/graphql';
 const REQUESTS = {
   GET: new Request(ANY_URL),
@@ -66,7 +65,7 @@ export function createGraphqlEndpoint(
     const { req, res, requestLog } = exchange;
     // The response to the same GET may differ later: a document may not yet be known by its hash.
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
-    const type = new Negotiator(req).mediaType(MEDIA_TYPES);
+    const type = preferredType(req.headers, GRAPHQL_TYPES);
     if (!type) {
       addErrorCode(requestLog, 'NOT_ACCEPTABLE');
       return writeResponse(req, res, errorResponse(new StoreError('NOT_ACCEPTABLE')));
@@ -74,13 +73,13 @@ export function createGraphqlEndpoint(
     const result = await executeRequest(executor, exchange, search, config);
     const { body, status, headers } = toClientResult(result, {
       introspection: config.introspection,
-      isJson: type === JSON_RESPONSE,
+      isJson: type === 'application/json',
       log,
       requestLog,
     });
     return writeResponse(req, res, {
       status,
-      headers: { ...headers, 'Content-Type': type },
+      headers: { ...headers, 'Content-Type': `${type}; charset=utf-8` },
       body: JSON.stringify(body),
     });
   };

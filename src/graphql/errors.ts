@@ -20,7 +20,7 @@ function isAboutRequest(error: GraphQLError): boolean {
 
 // graphql-js has the path of an invalid variable only in its message: … at "input.items[0].name"; …
 const VARIABLE = /^Variable "\$(\w+)"/;
-// Anchored, as it would else search the rest of a long message from each of its characters.
+// Anchored; otherwise it would search the rest of a long message from each character.
 const VARIABLE_PATH = /^.* at "([^"]+)"; /s;
 // Messages quote values of callers, and each of many messages may quote the whole value.
 const MAX_MESSAGE_LENGTH = 1000;

@@ -50,7 +50,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** Parses and validates a document now, as its callers could not mend it later. */
+/** Parses and validates a document at the start, because callers cannot correct it later. */
 function parseTrusted(text: string, bounds: Bounds): DocumentNode {
   const { limits } = bounds;
   const parsed = parse(text, {
@@ -84,7 +84,7 @@ function toManifest(texts: readonly [string, string][], bounds: Bounds): Manifes
   return manifest;
 }
 
-// What a configuration was checked with before the database was opened is what runs later.
+// The manifest that is checked before the database opens is the one that is used. Workers read it again.
 const manifests = new WeakMap<Bounds, Manifest>();
 
 /**

@@ -100,7 +100,8 @@ const PREFLIGHTED = 'apollo-require-preflight';
 
 /**
  * Rejects a GET that a page of another site sends without a preflight. The page could not read the
- * response, but its visitors would send costly queries (https://www.w3.org/TR/fetch-metadata/).
+ * response, but could make the browsers of its visitors send costly queries
+ * (https://www.w3.org/TR/fetch-metadata/).
  */
 function rejectOtherSites({ headers }: IncomingMessage): void {
   const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = headers;

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+import { LARGE_BYTES } from './write-response.ts';
+
 const CHECK_INTERVAL_MS = 1000;
-// Smaller responses, and streams, are only checked every second.
-const LARGE_BYTES = 65_536;
 
 /** Limits the memory for data that slow readers have not read yet. */
 export interface UnsentLimit {
@@ -50,6 +50,7 @@ export function createUnsentLimit(
       response.once('close', () => open.delete(response));
     },
     check: (response) => {
+      // Smaller responses, and streams, are checked once a second only.
       if (response.writableLength > LARGE_BYTES) enforceLimit();
     },
     stop: () => clearInterval(timer),

@@ -10,8 +10,8 @@ export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 /** A header of every response: browsers must not guess another Content-Type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
-// Node.js counts unsent strings in characters and unsent buffers in bytes.
-const LARGE_BYTES = 65_536;
+/** What is larger is sent as a buffer, as Node.js counts unsent strings in characters, not in bytes. */
+export const LARGE_BYTES = 65_536;
 
 function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
   const bytes = Buffer.byteLength(body);

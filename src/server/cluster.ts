@@ -68,7 +68,7 @@ async function keepWorkers({ workers: count }: Config, log: Log): Promise<{ stop
       );
       process.exit(1);
     }
-    log.error(`Worker ${worker.process.pid} died: another one takes its place.`);
+    log.error(`Worker ${worker.process.pid} died: a replacement will start.`);
     await sleep(
       Math.min(MIN_RESTART_MS * 2 ** Math.floor(Math.max(deaths - 1, 0) / count), MAX_RESTART_MS),
     );

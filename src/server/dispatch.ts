@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-import Negotiator from 'negotiator';
-
 import type { Config } from '../config/config.ts';
 import type { Exchange } from '../context.ts';
 import { StoreError } from '../contract/errors.ts';
 import { toStoreError } from '../database/errors.ts';
-import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
+import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { createCors } from '../http/cors.ts';
 import { canBeRebound } from '../http/host-check.ts';
+import { preferredType } from '../http/media-type.ts';
 import {
   ALLOWED_METHODS,
   errorResponse,
@@ -77,11 +76,11 @@ async function callRoute(
   }
 }
 
-const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json', 'text/html'];
+const HTML = 'text/html';
 
 /** Whether a browser opens /graphql: it prefers HTML to the media types of GraphQL. */
 const isGraphiqlRequest = (request: IncomingMessage): boolean =>
-  isGetOrHead(request) && new Negotiator(request).mediaType(GRAPHQL_TYPES) === 'text/html';
+  isGetOrHead(request) && preferredType(request.headers, [...GRAPHQL_TYPES, HTML]) === HTML;
 
 /** Returns the error for a request that is rejected on every path. */
 function findRejection(

@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs';
 
-// A pipe takes so much as a whole (PIPE_BUF), so that the lines of several workers never mix.
+// A pipe writes so much atomically (PIPE_BUF): only longer lines of several workers can mix.
 const MAX_WRITE_BYTES = 4096;
 // Lines that come soon after each other share a write.
 const WRITE_DELAY_MS = 1;
 // Bounds how long the event loop is blocked when many lines wait: less than a millisecond.
 const MAX_WRITES_A_TURN = 64;
-// Bounds the memory when the reader stands still: further lines are dropped.
+// Bounds the memory when the reader stops reading: further lines are dropped.
 const MAX_WAITING_BYTES = 10_000_000;
 // The pause before a failed write is retried; it doubles with each failure.
 const MIN_RETRY_MS = 1;
@@ -33,7 +33,7 @@ function sleepSync(ms: number): void {
  *
  * Each write is synchronous: an asynchronous one may be in flight when the program ends, and then races
  * the last lines. A pipe, a socket or a terminal therefore must be non-blocking: its write fails with
- * EAGAIN instead of waiting for the reader. Files never wait for a reader.
+ * EAGAIN instead of waiting for the reader. A file can block only on its disk.
  */
 export class LineWriter {
   /** Called with the number of dropped lines once everything else is written. */

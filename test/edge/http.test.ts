@@ -288,6 +288,9 @@ describe('the media type of a response', () => {
     [`${GRAPHQL_TYPE};q=0.5, ${JSON_TYPE}`, JSON_TYPE],
     [`${JSON_TYPE};q=0, */*`, GRAPHQL_TYPE],
     ['x/y, text/html, */*;q=0.1', JSON_TYPE],
+    ['', JSON_TYPE],
+    [`${JSON_TYPE}; odata=verbose`, JSON_TYPE],
+    [`${GRAPHQL_TYPE};charset="utf-8" ; q=0.5, ${JSON_TYPE};v=1;q=0.4`, GRAPHQL_TYPE],
     // As Apollo Client 3 and 4, urql and Relay send it.
     [`${GRAPHQL_TYPE},${JSON_TYPE};q=0.9`, GRAPHQL_TYPE],
     [`${JSON_TYPE}, multipart/mixed`, JSON_TYPE],
@@ -303,6 +306,7 @@ describe('the media type of a response', () => {
 
   it.each([
     'application/json, text/html;q=0.1',
+    'application/json; charset=utf-8, text/html;q=0.1',
     'application/json, text/html;q=0',
     'text/html;q=0, */*',
     'application/graphql-response+json, */*;q=0.1',
@@ -311,7 +315,7 @@ describe('the media type of a response', () => {
     expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
   });
 
-  it.each(['text/plain', 'image/png', 'application/xml', 'text/html;q=0', '*/*;q=0'])(
+  it.each(['text/plain', 'image/png', 'text/event-stream', 'text/html;q=0', '*/*;q=0'])(
     'for Accept: %s does not exist: 406',
     async (accept) => {
       const response = await post(query, { accept });

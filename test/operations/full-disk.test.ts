@@ -6,15 +6,8 @@ import { pathToFileURL } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { createPglite } from '../../src/database/pglite.ts';
-import {
-  ask,
-  killPrograms,
-  migrateStore,
-  type Program,
-  spawnProgram,
-  startProgram,
-} from '../support/program.ts';
+import { prepareStore } from '../support/prepared-store.ts';
+import { ask, killPrograms, type Program, spawnProgram, startProgram } from '../support/program.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -94,16 +87,15 @@ const LEFT_MIB = 14;
 
 /** Creates a store in which each new category adds a megabyte to the write-ahead log. */
 async function createStore(dataDir: string): Promise<void> {
-  await migrateStore({ DATA_DIR: dataDir });
-  const pglite = await createPglite({ dataDir: join(dataDir, 'pglite') });
-  await pglite.exec(`
-    create function amplify() returns trigger language plpgsql as $$
+  await prepareStore(
+    dataDir,
+    `create function amplify() returns trigger language plpgsql as $$
       begin
         perform pg_logical_emit_message(true, 'ballast', repeat('b', 1000000));
         return new;
       end $$;
-    create trigger amplify after insert on categories for each row execute function amplify()`);
-  await pglite.close();
+    create trigger amplify after insert on categories for each row execute function amplify()`,
+  );
 }
 
 /** Fills a disk until this much is left. */
