@@ -5,7 +5,7 @@ import { type DocumentNode, parse } from 'graphql';
 import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
-import { type Bounds, validateWithin } from './plugins/use-limits.ts';
+import { type Bounds, validateWithin } from './analysis/validation.ts';
 import { schema } from './schema.ts';
 
 /** A document that the operator trusts, parsed and validated. */

@@ -5,9 +5,34 @@ import type { GraphQLParams } from 'graphql-yoga';
 
 import type { Limits } from '../config/config.ts';
 import { StoreError } from '../contract/errors.ts';
-import { documentIdOf, type DocumentParams } from './plugins/use-persisted-documents.ts';
+import { ALLOWED_METHODS } from '../http/route.ts';
+import { HASH_PREFIX } from './manifest.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/** The parameters of a request, with the id of its document in one form. */
+export interface DocumentParams extends GraphQLParams {
+  /** Begins with `sha256:` if it is sent as the hash of the document. */
+  readonly documentId?: string;
+}
+
+/** The fields for an id: of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
+interface ParamsWithId extends GraphQLParams {
+  readonly documentId?: unknown;
+  readonly doc_id?: unknown;
+  readonly id?: unknown;
+}
+
+const isNonEmptyString = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '';
+
+/** Returns the id of the requested document; undefined if there is none or it is no string. */
+function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): string | undefined {
+  const hash: unknown = extensions?.['persistedQuery']?.sha256Hash;
+  return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(
+    isNonEmptyString,
+  );
+}
 
 /** Reads a body; beyond the limit it rejects and discards the rest. */
 function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
@@ -130,7 +155,7 @@ class MethodNotAllowed extends StoreError {
   }
 
   override get headers(): Readonly<Record<string, string>> {
-    return { Allow: 'GET, HEAD, POST' };
+    return { Allow: `${ALLOWED_METHODS}, POST` };
   }
 }
 

@@ -20,7 +20,7 @@ import type { Plugin } from 'graphql-yoga';
 
 import { createFold, sum } from '../analysis/fragments.ts';
 import { operationOf } from '../analysis/operation.ts';
-import { MAX_ERRORS } from './use-limits.ts';
+import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 
 // Compiling takes as long as about a hundred executions, so only repeated operations are compiled.
 const COMPILE_AT_EXECUTION = 3;
@@ -103,7 +103,7 @@ function compile(
 }
 
 const executeByGraphqlJs = (args: ExecutionArgs): ReturnType<typeof execute> =>
-  execute({ ...args, options: { maxCoercionErrors: MAX_ERRORS } });
+  execute({ ...args, options: { maxCoercionErrors: MAX_VALIDATION_ERRORS } });
 
 /** Executes a compiled operation; if anything fails, graphql-js executes it again for its errors. */
 async function executeCompiled(

@@ -1,43 +1,15 @@
-import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
 import type { Config } from '../../config/config.ts';
 import { StoreError } from '../../contract/errors.ts';
-import { HASH_PREFIX, hashOf, type Manifest, withoutPrefix } from '../manifest.ts';
+import { hashOf, type Manifest, withoutPrefix } from '../manifest.ts';
+import type { DocumentParams } from '../params.ts';
 
 // Bounds of the cache of persisted queries, in documents and characters; the least recently used document
 // is removed first.
 const MAX_CACHED = 10_000;
 const MAX_CACHED_LENGTH = 10_000_000;
-
-/** The parameters of a request, with the id of its document in one form. */
-export interface DocumentParams extends GraphQLParams {
-  /** Begins with `sha256:` if it is sent as the hash of the document. */
-  readonly documentId?: string;
-}
-
-/** The fields for an id: of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
-interface ParamsWithId extends GraphQLParams {
-  readonly documentId?: unknown;
-  readonly doc_id?: unknown;
-  readonly id?: unknown;
-}
-
-const isNonEmptyString = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '';
-
-/** Returns the id of the requested document; undefined if there is none or it is no string. */
-export function documentIdOf({
-  documentId,
-  extensions,
-  doc_id,
-  id,
-}: ParamsWithId): string | undefined {
-  const hash: unknown = extensions?.['persistedQuery']?.sha256Hash;
-  return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(
-    isNonEmptyString,
-  );
-}
 
 /**
  * Finds the document of a request by its id or takes its text. An id of the manifest has precedence over
