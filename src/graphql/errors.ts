@@ -186,7 +186,7 @@ export function toClientResult(
   const extensions = omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } };
   return {
     body: { ...result, errors, ...extensions },
-    status: Math.max(...statuses),
+    status: Math.max(200, ...statuses),
     headers: Object.assign({}, ...heads.map(({ headers }) => headers)),
   };
 }

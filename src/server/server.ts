@@ -53,8 +53,8 @@ function createHttpServer(
     .on('checkExpectation', listener)
     .on('connect', (_request, socket) => reject('METHOD_NOT_ALLOWED', socket))
     .on('clientError', rejectFor);
-  // Drops clients that stop reading, as unsent data is held in memory. Longer than every other
-  // timeout, so that those fire first.
+  // Drops clients that stop reading, as unsent data is held in memory. Twice the longest of the other
+  // timeouts, so that those fire first.
   server.timeout =
     2 * Math.max(requestTimeoutMs, answerTimeoutMs, connectTimeoutMs + statementTimeoutMs);
   return server;
