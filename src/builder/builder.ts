@@ -9,18 +9,9 @@ import type { CallContext } from '../context.ts';
 import { Forbidden, Unauthenticated } from '../contract/errors.ts';
 import type PrismaTypes from '../database/generated/pothos.ts';
 import { getDatamodel } from '../database/generated/pothos.ts';
-import { DEFAULT_PAGE } from '../database/pages.ts';
-import { type ListSize } from './cost.ts';
 import { lifecyclePlugin } from './lifecycle.ts';
 import { mutationsPlugin } from './mutations.ts';
 import { DateTime } from './scalars.ts';
-
-const PAGE_SIZE: ListSize = {
-  assumedSize: DEFAULT_PAGE,
-  slicingArguments: ['first', 'last'],
-  sizedFields: ['edges', 'nodes'],
-  requireOneSlicingArgument: false,
-};
 
 /** The cost of an input field that may search many rows to find a few. */
 export const SEARCH_COST = { directives: { cost: { weight: '50' } } };
@@ -71,10 +62,6 @@ export const builder = new SchemaBuilder<{
     }),
   },
   relay: {
-    defaultConnectionFieldOptions: {
-      // Fields for the same page share one SQL statement; an alias for another page needs one more.
-      extensions: { directives: { cost: { weight: '5' }, listSize: PAGE_SIZE } },
-    },
     edgesFieldOptions: {
       nullable: false,
       description: 'The rows of this page, each with its cursor.',

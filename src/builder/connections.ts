@@ -2,9 +2,12 @@ import pLimit, { type LimitFunction } from 'p-limit';
 
 import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
-import type { Pages, PagesByParent } from '../database/loaders.ts';
+import type { ListSource, Pages, PagesByParent } from '../database/loaders.ts';
 import type { Page } from '../database/pages.ts';
+import { DEFAULT_PAGE } from '../database/window.ts';
 import { builder } from './builder.ts';
+import type { ListSize } from './cost.ts';
+import type { FieldSql } from './rows.ts';
 
 builder.globalConnectionField('totalCount', (t) =>
   t.int({
@@ -62,28 +65,57 @@ function limitOf(context: CallContext): LimitFunction {
   return limit;
 }
 
-/** Loads a page of a list. */
-export async function rootConnection<Row, Filter, Field extends string>(
-  context: CallContext,
-  { pages, counts }: Pages<Row, Filter, Field>,
-  args: ListArguments<Filter, Field>,
-): ListConnection<Row> {
-  const limit = limitOf(context);
-  const page = await pages.load(context.store, args, limit);
-  return { ...page, totalCount: () => counts.load(context.store, args.filter, limit) };
+const PAGE_SIZE: ListSize = {
+  assumedSize: DEFAULT_PAGE,
+  slicingArguments: ['first', 'last'],
+  sizedFields: ['edges', 'nodes'],
+  requireOneSlicingArgument: false,
+};
+
+const extensionsOf = (source: ListSource) => ({
+  directives: { cost: { weight: '5' }, listSize: PAGE_SIZE },
+  sql: { kind: 'page', source } satisfies FieldSql,
+});
+
+/** Resolves a field to a page of a list. */
+export function rootPage<Row, Filter, Field extends string>({
+  source,
+  pages,
+  counts,
+}: Pages<Row, Filter, Field>) {
+  return {
+    extensions: extensionsOf(source),
+    resolve: async (
+      _root: object,
+      args: ListArguments<Filter, Field>,
+      context: CallContext,
+    ): ListConnection<Row> => {
+      const limit = limitOf(context);
+      const page = await pages.load(context.store, args, limit);
+      return { ...page, totalCount: () => counts.load(context.store, args.filter, limit) };
+    },
+  };
 }
 
-/** Loads a page of the rows that belong to a parent. */
-export async function nestedConnection<Row, Filter, Field extends string>(
-  context: CallContext,
-  { pages, counts }: PagesByParent<Row, Filter, Field>,
-  parent: bigint,
-  args: ListArguments<Filter, Field>,
-): ListConnection<Row> {
-  const limit = limitOf(context);
-  const page = await pages.load(context.store, { parent, args }, limit);
+/** Resolves a field to a page of the rows that belong to the parent row. */
+export function nestedPage<Row, Filter, Field extends string>({
+  source,
+  pages,
+  counts,
+}: PagesByParent<Row, Filter, Field>) {
   return {
-    ...page,
-    totalCount: () => counts.load(context.store, { parent, args: args.filter }, limit),
+    extensions: extensionsOf(source),
+    resolve: async (
+      { id: parent }: { id: bigint },
+      args: ListArguments<Filter, Field>,
+      context: CallContext,
+    ): ListConnection<Row> => {
+      const limit = limitOf(context);
+      const page = await pages.load(context.store, { parent, args }, limit);
+      return {
+        ...page,
+        totalCount: () => counts.load(context.store, { parent, args: args.filter }, limit),
+      };
+    },
   };
 }

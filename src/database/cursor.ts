@@ -19,9 +19,21 @@ function encodeCursor<Row, Field extends string>(
   row: Row,
 ): string {
   const key = listing.keys[field];
-  const id = String(listing.id.of(row));
+  const id = String(listing.table.id.of(row));
   const position = key ? [field, id, key.of(row)] : [field, id];
   return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+/** Returns the cursor of a row as SQL: the same text as encodeCursor, or null if the key has no text. */
+export function cursorSql<Row, Field extends string>(
+  { table, keys }: Listing<Row, never, Field>,
+  field: Field,
+): string {
+  const key = keys[field];
+  const text = key ? ` || ',' || to_json(${key.asText.sql})` : '';
+  const position = `'["${field}","' || ${table.id.column} || '"'${text} || ']'`;
+  // PostgreSQL breaks the lines of base64, and has no base64url before version 19.
+  return `translate(encode(convert_to(${position}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
 }
 
 /** A row with its cursor, which is encoded only when it is read. */

@@ -13,12 +13,15 @@ import { retryConflicts } from './retry.ts';
 export type Planning = 'once' | 'each';
 
 /** How much a statement reads: rows found by an index, or a large part of a table. */
-type Load = 'light' | 'heavy';
+export type Load = 'light' | 'heavy';
+
+/** A statement with its parameters `$1`, `$2`… */
+type Statement = Pick<Prisma.Sql, 'text' | 'values'>;
 
 /** Runs statements: each by itself, or all in one transaction. */
 export interface Session {
   /** Runs one statement; its parameters are bound, never put into the text. */
-  readonly query: <Row>(statement: Prisma.Sql, planning?: Planning, load?: Load) => Promise<Row[]>;
+  readonly query: <Row>(statement: Statement, planning?: Planning, load?: Load) => Promise<Row[]>;
 }
 
 /**
@@ -89,7 +92,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
     const run = isDebugging ? withLog(driverRun, log) : driverRun;
     return {
       query: <Row>(
-        { text, values }: Prisma.Sql,
+        { text, values }: Statement,
         planning: Planning = 'once',
         load: Load = 'light',
       ) =>

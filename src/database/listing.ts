@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 import type { Prisma } from './generated/prisma/client.ts';
+import type { Table } from './table.ts';
 
 /** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
 export interface PageArguments {
@@ -26,17 +27,21 @@ interface SortKey<Row> {
   readonly sql: Prisma.Sql;
   /** Returns the key of a row as text, as it is in a cursor. */
   readonly of: (row: Row) => string;
+  /** The same text as SQL; null if the key has no such text. */
+  readonly asText: Prisma.Sql;
   /** Validates the text of a key in a cursor. */
   readonly text: z.ZodType<string>;
   /** The SQL cast from the text to the type of the key. */
   readonly cast: Prisma.Sql;
 }
 
-/** The SQL of a list that callers can filter, sort and page through. */
+/**
+ * The SQL of a list that callers can filter, sort and page through. What has few values, such as a
+ * status, stands in the text of a condition, so that PostgreSQL plans each of them; ids and texts are
+ * parameters. Columns are not qualified.
+ */
 export interface Listing<Row, Filter, Field extends string> {
-  readonly from: Prisma.Sql;
-  readonly columns: Prisma.Sql;
-  readonly id: { readonly sql: Prisma.Sql; readonly of: (row: Row) => bigint };
+  readonly table: Table<Row>;
   /** The supported sort orders; null sorts by id only. */
   readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
   readonly defaultField: Field;
@@ -44,10 +49,12 @@ export interface Listing<Row, Filter, Field extends string> {
   readonly where: (filter: Filter) => Prisma.Sql[];
   /** Whether a page with this filter may scan many rows to find few. */
   readonly isSearch: (filter: Filter) => boolean;
+  /** Whether the best plan depends on the values of this filter. */
+  readonly isSkewed: (filter: Filter) => boolean;
 }
 
 /** The column that references the parent of a row. */
 export interface Parent<Row> {
-  readonly sql: Prisma.Sql;
+  readonly column: string;
   readonly of: (row: Row) => bigint;
 }

@@ -6,13 +6,16 @@ import type { LimitFunction } from 'p-limit';
 import type { Database } from './database.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import {
-  requirePageSize,
   countRows,
   countRowsOf,
+  createReader,
   loadPage,
   loadPages,
   type Page,
+  type Reader,
 } from './pages.ts';
+import { rowsByIds, type Table } from './table.ts';
+import { requirePageSize, type Window } from './window.ts';
 
 /** What loaders read from. A gateway has one Store. */
 export interface Store {
@@ -32,9 +35,10 @@ const SHARED = {
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
-/** Loads the value of a key from a store, in one batch with other keys. */
-export interface Loader<Key, Value> {
-  readonly load: (store: Store, key: Key) => Promise<Value>;
+/** Loads rows of a table by their ids, in one batch with other ids. */
+export interface RowLoader<Value> {
+  readonly table: Table<never>;
+  readonly load: (store: Store, id: bigint) => Promise<Value>;
 }
 
 /** Returns a function that creates a value once for each store. */
@@ -52,26 +56,27 @@ function perStore<Value>(create: (store: Store) => Value): (store: Store) => Val
 /** Defines a loader of rows by their id; null if a row does not exist. */
 export function byId<Row>(
   name: string,
-  read: (db: Database, ids: readonly bigint[]) => Promise<Row[]>,
-  idOf: (row: Row) => bigint,
-): Loader<bigint, Row | null> {
+  table: Table<Row>,
+  read: (db: Database, ids: readonly bigint[]) => Promise<Row[]> = rowsByIds(table),
+): RowLoader<Row | null> {
   const loaderOf = perStore(
     ({ db, observeBatch }) =>
       new DataLoader<bigint, Row | null>(async (ids) => {
         observeBatch(name, ids.length);
         const rows = await read(db, [...new Set(ids)]);
-        const rowOf = new Map(rows.map((row) => [idOf(row), row]));
+        const rowOf = new Map(rows.map((row) => [table.id.of(row), row]));
         return ids.map((id) => rowOf.get(id) ?? null);
       }, SHARED),
   );
-  return { load: (store, id) => loaderOf(store).load(id) };
+  return { table, load: (store, id) => loaderOf(store).load(id) };
 }
 
 /** Returns the same loader for rows that must exist: it rejects with `missing(id)` if a row does not. */
 export const required = <Row>(
-  { load }: Loader<bigint, Row | null>,
+  { table, load }: RowLoader<Row | null>,
   missing: (id: bigint) => Error,
-): Loader<bigint, Row> => ({
+): RowLoader<Row> => ({
+  table,
   load: async (store, id) => {
     const row = await load(store, id);
     if (row === null) throw missing(id);
@@ -144,40 +149,70 @@ function byArguments<Args, Value>(
   };
 }
 
+/** How a list is read by SQL that is not a loader's. */
+export interface ListSource {
+  readonly table: Table<never>;
+  /** The column that references the parent; undefined for the list of all rows. */
+  readonly parent?: string;
+  /** @throws InvalidInput, InvalidId, InvalidCursor */
+  toWindow(args: object, maxPage: number): Window;
+}
+
+const toSource = <Row, Filter, Field extends string>({
+  listing: { table },
+  toWindow,
+}: Reader<Row, Filter, Field>): ListSource => ({
+  table,
+  toWindow: (args: ListArguments<Filter, Field>, maxPage) => {
+    requirePageSize(args, maxPage);
+    return toWindow(args);
+  },
+});
+
 /** Loads pages and counts of a list. */
 export interface Pages<Row, Filter, Field extends string> {
+  readonly source: ListSource;
   readonly pages: ListLoader<ListArguments<Filter, Field>, Page<Row>>;
   readonly counts: ListLoader<Filter | null | undefined, number>;
 }
 
 /** Defines the loaders of a list. */
-export const pagesOf = <Row, Filter, Field extends string>(
+export function pagesOf<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
-): Pages<Row, Filter, Field> => ({
-  pages: byArguments(async ({ db, maxPage }, args) => {
-    requirePageSize(args, maxPage);
-    return loadPage(db, listing, args);
-  }),
-  counts: byArguments(({ db }, filter) => countRows(db, listing, filter)),
-});
+): Pages<Row, Filter, Field> {
+  const reader = createReader(listing);
+  return {
+    source: toSource(reader),
+    pages: byArguments(async ({ db, maxPage }, args) => {
+      requirePageSize(args, maxPage);
+      return loadPage(db, reader, args);
+    }),
+    counts: byArguments(({ db }, filter) => countRows(db, reader, filter)),
+  };
+}
 
 /** Loads pages and counts of the rows that belong to a parent. */
 export interface PagesByParent<Row, Filter, Field extends string> {
+  readonly source: ListSource;
   readonly pages: ListLoader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
   readonly counts: ListLoader<OfParent<Filter | null | undefined>, number>;
 }
 
 /** Defines the loaders of the rows that belong to a parent. */
-export const pagesByParent = <Row, Filter, Field extends string>(
+export function pagesByParent<Row, Filter, Field extends string>(
   name: string,
   listing: Listing<Row, Filter, Field>,
   parent: Parent<Row>,
-): PagesByParent<Row, Filter, Field> => ({
-  pages: byParent(`${name}.pages`, async ({ db, maxPage }, ids, args) => {
-    requirePageSize(args, maxPage);
-    return loadPages(db, listing, parent, { ids, args });
-  }),
-  counts: byParent(`${name}.counts`, ({ db }, ids, filter) =>
-    countRowsOf(db, listing, parent, { ids, filter }),
-  ),
-});
+): PagesByParent<Row, Filter, Field> {
+  const reader = createReader(listing);
+  return {
+    source: { ...toSource(reader), parent: parent.column },
+    pages: byParent(`${name}.pages`, async ({ db, maxPage }, ids, args) => {
+      requirePageSize(args, maxPage);
+      return loadPages(db, reader, parent, { ids, args });
+    }),
+    counts: byParent(`${name}.counts`, ({ db }, ids, filter) =>
+      countRowsOf(db, reader, parent, { ids, filter }),
+    ),
+  };
+}

@@ -14,7 +14,7 @@ import { type Config, ConfigError } from '../config/config.ts';
 import { StoreError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database, type Run } from './database.ts';
-import { isConflict, isUnavailable } from './errors.ts';
+import { isConflict, isUnavailable, keepsConnection } from './errors.ts';
 import {
   migrate,
   MigrationError,
@@ -24,6 +24,7 @@ import {
 } from './migrations.ts';
 import { openPool, sessionSql } from './pool.ts';
 import { createPostgresProbe } from './postgres-probe.ts';
+import { nameStatement, statementName } from './prepared-statements.ts';
 import { retryConflicts } from './retry.ts';
 import { requireSettings, warnAboutSettings } from './session-settings.ts';
 import { TYPE_PARSERS } from './type-parsers.ts';
@@ -43,28 +44,31 @@ class RetryingPrismaPg extends PrismaPg {
   }
 }
 
-// Each prepared statement takes memory in each connection.
-const MAX_PREPARED = 500;
-
-/** Creates a function that names the first 500 statements, so that each connection prepares them once. */
-function createStatementNames({ pgbouncer }: Config): (text: string) => string {
-  const names = new Map<string, string>();
-  return (text) => {
-    if (pgbouncer) return '';
-    const known = names.get(text);
-    if (known !== undefined) return known;
-    if (names.size === MAX_PREPARED) return '';
-    const name = `s${names.size + 1}`;
-    names.set(text, name);
-    return name;
-  };
-}
-
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
 };
 
 const ignore = (): void => {};
+
+/** Runs `work` on a connection of the pool; closes it after an error that leaves it unusable. */
+async function withClient<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect();
+  // The connection may fail before the statement is sent: then the statement rejects.
+  client.on('error', ignore);
+  let isUsable = true;
+  try {
+    return await work(client);
+  } catch (error) {
+    isUsable = error instanceof Error && keepsConnection(error);
+    throw error;
+  } finally {
+    client.off('error', ignore);
+    client.release(!isUsable);
+  }
+}
 
 /** Rolls back, and returns whether PostgreSQL has confirmed it. */
 const rollBack = (client: PoolClient): Promise<boolean> =>
@@ -190,21 +194,22 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
   });
   const pool = openPool(url, config, log);
   const probe = createPostgresProbe(url, config);
-  const nameStatement = createStatementNames(config);
   const { host, pathname } = new URL(url);
   const runOn =
-    (client: Pool | PoolClient): Run =>
+    (client: PoolClient): Run =>
     async (text, values, planning) => {
       // PostgreSQL reuses the plan of a statement that has a name.
-      const name = planning === 'once' ? nameStatement(text) : '';
+      const name = planning === 'once' && !config.pgbouncer ? statementName(client, text) : '';
       const query = { name, text, values: values.map(toParameter), types: TYPES };
       return (await client.query(query)).rows;
     };
-  const run = runOn(pool);
+  const run: Run = (text, values, planning) =>
+    withClient(pool, (client) => runOn(client)(text, values, planning));
   return createDatabase(
     {
+      // The model API sends few different statements.
       adapter: new RetryingPrismaPg(pool, {
-        statementNameGenerator: ({ sql }) => nameStatement(sql),
+        ...(!config.pgbouncer && { statementNameGenerator: nameStatement }),
       }),
       run: (text, values, planning) =>
         retryConflicts(() => run(text, values, planning), isConflict),

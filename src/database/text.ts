@@ -5,10 +5,18 @@ import { Prisma } from './generated/prisma/client.ts';
 export const containsText = (column: Prisma.Sql, text: string): Prisma.Sql =>
   Prisma.sql`${column} ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
 
+// The last moment of year 9999, and the first of year 1: RFC 3339 has no other years.
+const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
+
+/** Returns a time as SQL: in RFC 3339 as JavaScript writes it; null for infinity and years beyond 1 to 9999. */
+export const timeAsText = (column: string): string =>
+  `case when ${column} between ${WRITABLE} then to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end`;
+
 /** Sorts by name, by code point, independent of the collation of the database. */
 export const nameKey = {
   sql: Prisma.sql`name collate "C"`,
   of: (row: { name: string }): string => row.name,
+  asText: Prisma.sql`name`,
   text: NamePart,
   cast: Prisma.sql`::text`,
 };

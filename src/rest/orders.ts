@@ -5,7 +5,7 @@ import { InvalidInput } from '../contract/errors.ts';
 import { Id, parse } from '../contract/values.ts';
 import type { Database } from '../database/database.ts';
 import type { RouteResponse, RouteRequest } from '../http/route.ts';
-import { type OrdersAsJson, ordersAsJson } from '../store/order/orders.ts';
+import { type OrdersAsJson, ordersAsJson } from '../store/order/orders-as-json.ts';
 import type { RestOperation } from './operation.ts';
 
 const MAX_PAGE = 1000;

@@ -15,6 +15,7 @@ import { type Category, Prisma } from '../../database/generated/prisma/client.ts
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf, required } from '../../database/loaders.ts';
+import { columnsOf, type Table } from '../../database/table.ts';
 import { containsText, nameKey } from '../../database/text.ts';
 
 export const NewCategory = z.object({
@@ -27,13 +28,16 @@ export const CategoryUpdate = z.object({
 });
 const CategoryFilter = z.object({ name: NamePart.nullish() });
 
-const COLUMNS = Prisma.sql`id, name, description`;
+const TABLE: Table<Category> = {
+  name: 'categories',
+  columns: { id: 'id', name: 'name', description: 'description' },
+  id: { column: 'id', of: ({ id }) => id },
+};
+const COLUMNS = columnsOf(TABLE);
 
 /** The list of categories. */
 const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
-  from: Prisma.sql`categories`,
-  columns: COLUMNS,
-  id: { sql: Prisma.sql`id`, of: (category) => category.id },
+  table: TABLE,
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
   where: (filter) => {
@@ -41,12 +45,10 @@ const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' 
     return name == null ? [] : [containsText(Prisma.sql`name`, name)];
   },
   isSearch: ({ name }) => name != null,
+  isSkewed: ({ name }) => name != null,
 };
 
-const categoriesByIds = (db: Database, ids: readonly bigint[]): Promise<Category[]> =>
-  db.query(Prisma.sql`select ${COLUMNS} from categories where id = any(${ids}::bigint[])`);
-
-export const categoryById = byId('category', categoriesByIds, ({ id }) => id);
+export const categoryById = byId('category', TABLE);
 export const categoryOf = required(categoryById, (id) => new CategoryNotFound(id));
 export const categoryPages = pagesOf(categoryListing);
 

@@ -1,6 +1,7 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { rootConnection, sortInput } from '../../builder/connections.ts';
+import { rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { rowByArgument } from '../../builder/rows.ts';
 import {
   CategoryInUse,
   CategoryNotFound,
@@ -8,7 +9,6 @@ import {
   InvalidId,
   InvalidInput,
 } from '../../contract/errors.ts';
-import { parseId } from '../../contract/values.ts';
 import {
   categoryById,
   categoryPages,
@@ -75,7 +75,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The category with this id, or null if it does not exist.',
     args: { id: t.arg.id({ required: true, description: 'The id of the category.' }) },
-    resolve: (_root, { id }, { store }) => categoryById.load(store, parseId(id, 'id')),
+    ...rowByArgument(categoryById, 'id'),
   }),
   categories: t.connection(
     {
@@ -91,7 +91,7 @@ builder.queryFields((t) => ({
           description: 'The order of the list; by id by default.',
         }),
       },
-      resolve: (_root, args, context) => rootConnection(context, categoryPages, args),
+      ...rootPage(categoryPages),
     },
     CategoryConnection,
   ),

@@ -7,6 +7,7 @@ import { isForeignKeyViolation } from '../../database/errors.ts';
 import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf } from '../../database/loaders.ts';
+import { columnsOf, type Table } from '../../database/table.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
@@ -15,7 +16,12 @@ const InventoryFilter = z.object({
   maxQuantity: z.int().nullish(),
 });
 
-const COLUMNS = Prisma.sql`pet_id as "petId", quantity`;
+const TABLE: Table<InventoryItem> = {
+  name: 'inventory_items',
+  columns: { petId: 'pet_id', quantity: 'quantity' },
+  id: { column: 'pet_id', of: ({ petId }) => petId },
+};
+const COLUMNS = columnsOf(TABLE);
 
 /** The list of inventory entries. */
 const inventoryListing: Listing<
@@ -23,14 +29,13 @@ const inventoryListing: Listing<
   Unchecked<typeof InventoryFilter>,
   'PET_ID' | 'QUANTITY'
 > = {
-  from: Prisma.sql`inventory_items`,
-  columns: COLUMNS,
-  id: { sql: Prisma.sql`pet_id`, of: (item) => item.petId },
+  table: TABLE,
   keys: {
     PET_ID: null,
     QUANTITY: {
       sql: Prisma.sql`quantity`,
       of: (item) => String(item.quantity),
+      asText: Prisma.sql`quantity::text`,
       text: z
         .string()
         .regex(/^[0-9]+$/)
@@ -51,14 +56,10 @@ const inventoryListing: Listing<
     return conditions;
   },
   isSearch: ({ status }) => status != null,
+  isSkewed: ({ maxQuantity }) => maxQuantity != null,
 };
 
-const inventoryByPetIds = (db: Database, petIds: readonly bigint[]): Promise<InventoryItem[]> =>
-  db.query(
-    Prisma.sql`select ${COLUMNS} from inventory_items where pet_id = any(${petIds}::bigint[])`,
-  );
-
-export const inventoryByPetId = byId('inventoryItem', inventoryByPetIds, ({ petId }) => petId);
+export const inventoryByPetId = byId('inventoryItem', TABLE);
 export const inventoryPages = pagesOf(inventoryListing);
 
 /**

@@ -1,7 +1,7 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { rootConnection, sortInput } from '../../builder/connections.ts';
+import { rootPage, sortInput } from '../../builder/connections.ts';
+import { relatedRow, relatedValue, rowByArgument } from '../../builder/rows.ts';
 import { InvalidId, InvalidInput, PetNotFound, StaleInventory } from '../../contract/errors.ts';
-import { parseId } from '../../contract/values.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import { inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
@@ -13,14 +13,13 @@ const InventoryItem = builder.prismaObject('InventoryItem', {
     pet: t.field({
       type: Pet,
       description: 'The pet.',
-      resolve: ({ petId }, _args, { store }) => petOf.load(store, petId),
+      ...relatedRow(petOf, 'petId'),
     }),
     quantity: t.exposeInt('quantity', { description: 'The number of units in stock, 0 or more.' }),
     status: t.field({
       type: PetStatus,
       description: 'The sale status of the pet.',
-      extensions: { ofOtherRow: true },
-      resolve: async ({ petId }, _args, { store }) => (await petOf.load(store, petId)).status,
+      ...relatedValue(petOf, 'petId', 'status'),
     }),
   }),
 });
@@ -62,7 +61,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The inventory entry of this pet, or null if it does not exist.',
     args: { petId: t.arg.id({ required: true, description: 'The id of the pet.' }) },
-    resolve: (_root, { petId }, { store }) => inventoryByPetId.load(store, parseId(petId, 'petId')),
+    ...rowByArgument(inventoryByPetId, 'petId'),
   }),
   inventory: t.connection(
     {
@@ -78,7 +77,7 @@ builder.queryFields((t) => ({
           description: 'The order of the list; by the id of the pet by default.',
         }),
       },
-      resolve: (_root, args, context) => rootConnection(context, inventoryPages, args),
+      ...rootPage(inventoryPages),
     },
     InventoryConnection,
   ),
@@ -89,7 +88,7 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
     type: InventoryItem,
     nullable: true,
     description: 'The inventory entry of the pet, or null if its stock was never set.',
-    resolve: ({ id }, _args, { store }) => inventoryByPetId.load(store, id),
+    ...relatedRow(inventoryByPetId, 'id'),
   }),
 );
 

@@ -1,6 +1,7 @@
 import { builder } from '../../builder/builder.ts';
-import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
+import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { relatedRow, rowByArgument } from '../../builder/rows.ts';
 import {
   InsufficientStock,
   IdempotencyConflict,
@@ -12,12 +13,12 @@ import {
   PetNotFound,
   StockLimitExceeded,
 } from '../../contract/errors.ts';
-import { parseId } from '../../contract/values.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {
   cancelOrder,
   completeOrder,
+  type OrderAndPet,
   orderById,
   orderPages,
   orderPagesByPet,
@@ -33,7 +34,7 @@ const Order = builder.prismaObject('Order', {
     pet: t.field({
       type: Pet,
       description: 'The pet.',
-      resolve: ({ petId }, _args, { store }) => petOf.load(store, petId),
+      ...relatedRow(petOf, 'petId', ({ pet }: OrderAndPet) => pet),
     }),
     quantity: t.exposeInt('quantity', { description: 'The number of units ordered, 1 or more.' }),
     shipDate: t.expose('shipDate', {
@@ -85,7 +86,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The order with this id, or null if it does not exist.',
     args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
-    resolve: (_root, { id }, { store }) => orderById.load(store, parseId(id, 'id')),
+    ...rowByArgument(orderById, 'id'),
   }),
   orders: t.connection(
     {
@@ -101,7 +102,7 @@ builder.queryFields((t) => ({
           description: 'The order of the list; by id by default.',
         }),
       },
-      resolve: (_root, args, context) => rootConnection(context, orderPages, args),
+      ...rootPage(orderPages),
     },
     OrderConnection,
   ),
@@ -122,8 +123,7 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
           description: 'The order of the list; by id by default.',
         }),
       },
-      resolve: ({ id: parent }, args, context) =>
-        nestedConnection(context, orderPagesByPet, parent, args),
+      ...nestedPage(orderPagesByPet),
     },
     OrderConnection,
   ),

@@ -13,6 +13,7 @@ import {
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
+import { columnsOf, type Table } from '../../database/table.ts';
 import { containsText, nameKey } from '../../database/text.ts';
 
 export const Status = z.enum(PetStatus);
@@ -28,19 +29,27 @@ const PetFilter = z.object({
   name: NamePart.nullish(),
 });
 
-const COLUMNS = Prisma.sql`id, name, category_id as "categoryId", status`;
+const TABLE: Table<Pet> = {
+  name: 'pets',
+  columns: { id: 'id', name: 'name', categoryId: 'category_id', status: 'status' },
+  id: { column: 'id', of: ({ id }) => id },
+};
+const COLUMNS = columnsOf(TABLE);
 
 /** The condition for some statuses. A single one is compared with `=`: an index then gives the order. */
-export const hasStatus = (status: readonly PetStatus[]): Prisma.Sql =>
-  new Set(status).size === 1
-    ? Prisma.sql`pets.status = ${status[0]}::text::pet_status`
-    : Prisma.sql`pets.status = any(${status}::text[]::pet_status[])`;
+export function hasStatus(status: readonly PetStatus[]): Prisma.Sql {
+  const literals = [...new Set(status)].toSorted().map((one) => `'${one}'`);
+  if (literals.length === 0) return Prisma.sql`false`;
+  return Prisma.raw(
+    literals.length === 1
+      ? `pets.status = ${literals[0]}`
+      : `pets.status in (${literals.join(', ')})`,
+  );
+}
 
 /** The list of pets. */
 const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
-  from: Prisma.sql`pets`,
-  columns: COLUMNS,
-  id: { sql: Prisma.sql`id`, of: (pet) => pet.id },
+  table: TABLE,
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
   where: (filter) => {
@@ -52,11 +61,12 @@ const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
     return conditions;
   },
   isSearch: ({ name }) => name != null,
+  isSkewed: ({ name }) => name != null,
 };
 
 /** Pets belong to a category. */
 const byCategory: Parent<Pet> = {
-  sql: Prisma.sql`category_id`,
+  column: 'category_id',
   of: (pet) => pet.categoryId,
 };
 
@@ -64,7 +74,8 @@ const byCategory: Parent<Pet> = {
 export type PetAndCategory = Pet & { readonly category?: Category };
 
 interface PetRow extends Pet {
-  readonly categoryName: string;
+  /** Null if the category does not exist. */
+  readonly categoryName: string | null;
   readonly categoryDescription: string | null;
 }
 
@@ -77,20 +88,22 @@ async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCa
   const rows = await db.query<PetRow>(Prisma.sql`
     select pets.id, pets.name, pets.category_id as "categoryId", pets.status,
       category.name as "categoryName", category.description as "categoryDescription"
-    from pets cross join lateral (
+    from pets left join lateral (
       select name, description from categories where categories.id = pets.category_id offset 0
-    ) as category
+    ) as category on true
     where pets.id = any(${ids}::bigint[])`);
   return rows.map(({ id, name, categoryId, status, categoryName, categoryDescription }) => ({
     id,
     name,
     categoryId,
     status,
-    category: { id: categoryId, name: categoryName, description: categoryDescription },
+    ...(categoryName !== null && {
+      category: { id: categoryId, name: categoryName, description: categoryDescription },
+    }),
   }));
 }
 
-export const petById = byId('pet', petsByIds, ({ id }) => id);
+export const petById = byId<PetAndCategory>('pet', TABLE, petsByIds);
 export const petOf = required(petById, (id) => new PetNotFound(id));
 export const petPages = pagesOf(petListing);
 export const petPagesByCategory = pagesByParent('petsByCategory', petListing, byCategory);

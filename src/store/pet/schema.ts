@@ -1,6 +1,7 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { nestedConnection, rootConnection, sortInput } from '../../builder/connections.ts';
+import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { relatedRow, rowByArgument } from '../../builder/rows.ts';
 import {
   CategoryNotFound,
   IdempotencyConflict,
@@ -9,7 +10,6 @@ import {
   PetInUse,
   PetNotFound,
 } from '../../contract/errors.ts';
-import { parseId } from '../../contract/values.ts';
 import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
 import {
@@ -40,8 +40,7 @@ export const Pet = builder.prismaObject('Pet', {
     category: t.field({
       type: Category,
       description: 'The category of the pet.',
-      resolve: ({ category, categoryId }: PetAndCategory, _args, { store }) =>
-        category ?? categoryOf.load(store, categoryId),
+      ...relatedRow(categoryOf, 'categoryId', ({ category }: PetAndCategory) => category),
     }),
     status: t.expose('status', { type: PetStatus, description: 'The sale status.' }),
   }),
@@ -101,7 +100,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The pet with this id, or null if it does not exist.',
     args: { id: t.arg.id({ required: true, description: 'The id of the pet.' }) },
-    resolve: (_root, { id }, { store }) => petById.load(store, parseId(id, 'id')),
+    ...rowByArgument(petById, 'id'),
   }),
   pets: t.connection(
     {
@@ -111,7 +110,7 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: PetFilter, description: 'Conditions for the pets; all by default.' }),
         orderBy: t.arg({ type: PetSort, description: 'The order of the list; by id by default.' }),
       },
-      resolve: (_root, args, context) => rootConnection(context, petPages, args),
+      ...rootPage(petPages),
     },
     PetConnection,
   ),
@@ -126,8 +125,7 @@ builder.prismaObjectField('Category', 'pets', (t) =>
         filter: t.arg({ type: PetFilter, description: 'Conditions for the pets; all by default.' }),
         orderBy: t.arg({ type: PetSort, description: 'The order of the list; by id by default.' }),
       },
-      resolve: ({ id: parent }, args, context) =>
-        nestedConnection(context, petPagesByCategory, parent, args),
+      ...nestedPage(petPagesByCategory),
     },
     PetConnection,
   ),

@@ -1,0 +1,84 @@
+import type { CallContext } from '../context.ts';
+import { parseId } from '../contract/values.ts';
+import type { ListSource, RowLoader } from '../database/loaders.ts';
+import type { Table } from '../database/table.ts';
+
+/** The row whose id is an argument of the field. */
+export interface RowByArgument {
+  readonly kind: 'row';
+  readonly table: Table<never>;
+  readonly argument: string;
+}
+
+/** The row whose id is in a field of the parent row. */
+export interface RelatedRow {
+  readonly kind: 'related';
+  readonly table: Table<never>;
+  readonly by: string;
+  /** The field of the row, if the value is only that. */
+  readonly field?: string;
+}
+
+/** A page of a list. */
+export interface ListPage {
+  readonly kind: 'page';
+  readonly source: ListSource;
+}
+
+/**
+ * What a field is in SQL, so that a query can be compiled to one statement (graphql/statement/). A field
+ * that Pothos exposes is the column of its table; any other field without this is left to its resolver.
+ */
+export type FieldSql = RowByArgument | RelatedRow | ListPage;
+
+declare module 'graphql' {
+  interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
+    readonly sql?: FieldSql;
+    /** Set by Pothos: the property that the field exposes. */
+    readonly pothosExposedField?: string;
+  }
+}
+
+/** Resolves a field to the row whose id is the argument. */
+export function rowByArgument<Row, const Argument extends string>(
+  { table, load }: RowLoader<Row>,
+  argument: Argument,
+) {
+  const sql: FieldSql = { kind: 'row', table, argument };
+  return {
+    extensions: { sql },
+    resolve: (_root: object, args: Record<Argument, string>, { store }: CallContext) =>
+      load(store, parseId(args[argument], argument)),
+  };
+}
+
+/**
+ * Resolves a field to the row whose id is in the field `by` of the parent row. `readBefore` returns the
+ * row if it was read together with its parent.
+ */
+export function relatedRow<Row, const By extends string, Parent extends Record<By, bigint>>(
+  { table, load }: RowLoader<Row>,
+  by: By,
+  readBefore?: (parent: Parent) => Row | undefined,
+) {
+  const sql: FieldSql = { kind: 'related', table, by };
+  return {
+    extensions: { sql },
+    resolve: (parent: Parent, _args: object, { store }: CallContext) =>
+      readBefore?.(parent) ?? load(store, parent[by]),
+  };
+}
+
+/** Resolves a field to a field of the row whose id is in the field `by` of the parent row. */
+export function relatedValue<Row, const By extends string, const Field extends keyof Row & string>(
+  { table, load }: RowLoader<Row>,
+  by: By,
+  field: Field,
+) {
+  const sql: FieldSql = { kind: 'related', table, by, field };
+  return {
+    extensions: { sql, ofOtherRow: true },
+    resolve: async (parent: Record<By, bigint>, _args: object, { store }: CallContext) =>
+      (await load(store, parent[by]))[field],
+  };
+}

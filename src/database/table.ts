@@ -1,0 +1,29 @@
+import type { Database } from './database.ts';
+import { Prisma } from './generated/prisma/client.ts';
+
+/** A table: its columns by the fields of its rows. Any table is a `Table<never>`. */
+export interface Table<Row> {
+  readonly name: string;
+  readonly columns: Readonly<Record<keyof Row & string, string>>;
+  /** The primary key. */
+  readonly id: { readonly column: string; readonly of: (row: Row) => bigint };
+}
+
+/** Returns all columns of a table, named as the fields, for SELECT and RETURNING. */
+export const columnsOf = <Row>({ columns }: Table<Row>): Prisma.Sql =>
+  Prisma.raw(
+    Object.entries(columns)
+      .map(([field, column]) => (field === column ? field : `${String(column)} as "${field}"`))
+      .join(', '),
+  );
+
+/** Returns a function that reads the rows with these ids. */
+export function rowsByIds<Row>(
+  table: Table<Row>,
+): (db: Database, ids: readonly bigint[]) => Promise<Row[]> {
+  const columns = columnsOf(table);
+  const from = Prisma.raw(table.name);
+  const id = Prisma.raw(table.id.column);
+  return (db, ids) =>
+    db.query(Prisma.sql`select ${columns} from ${from} where ${id} = any(${ids}::bigint[])`);
+}

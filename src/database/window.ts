@@ -1,0 +1,133 @@
+import { InvalidCursor, InvalidInput } from '../contract/errors.ts';
+import { cursorSql, decodeCursor } from './cursor.ts';
+import type { Load, Planning } from './database.ts';
+import { Prisma } from './generated/prisma/client.ts';
+import type { ListArguments, Listing, PageArguments } from './listing.ts';
+
+/** The size of a page without `first` or `last`. */
+export const DEFAULT_PAGE = 20;
+
+/** The order of a list, as SQL. */
+interface Order {
+  /** What rows are compared by, as one row value. */
+  readonly position: Prisma.Sql;
+  readonly ascending: Prisma.Sql;
+  readonly descending: Prisma.Sql;
+  /** The cursor of a row; null if it can't be written. */
+  readonly cursor: string;
+}
+
+/** Which rows belong to a page, as SQL. */
+export interface Window {
+  readonly size: number;
+  /** Whether rows are read from the end of the list. */
+  readonly backwards: boolean;
+  /** The conditions of the filter. */
+  readonly filters: readonly Prisma.Sql[];
+  /** The conditions of the cursors. */
+  readonly bounds: readonly Prisma.Sql[];
+  readonly hasAfter: boolean;
+  readonly hasBefore: boolean;
+  /** The order of the list. */
+  readonly order: Prisma.Sql;
+  /** The order in which rows are read. */
+  readonly readingOrder: Prisma.Sql;
+  readonly cursor: string;
+  readonly planning: Planning;
+  readonly load: Load;
+}
+
+const { sql, raw } = Prisma;
+
+const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
+
+/** @throws InvalidInput if a page has both `first` and `last`, or more than `maxPage` rows */
+export function requirePageSize(args: PageArguments, maxPage: number): void {
+  if (args.first != null && args.last != null) {
+    throw new InvalidInput([{ path: ['last'], message: 'cannot be combined with first.' }]);
+  }
+  const name = args.last == null ? 'first' : 'last';
+  const size = sizeOf(args);
+  if (size < 0 || size > maxPage) {
+    throw new InvalidInput([{ path: [name], message: `must be between 0 and ${maxPage}.` }]);
+  }
+}
+
+function createOrder<Row, Filter, Field extends string>(
+  listing: Listing<Row, Filter, Field>,
+  field: Field,
+): Order {
+  const key = listing.keys[field];
+  const { column } = listing.table.id;
+  const parts = key ? [key.sql.sql, column] : [column];
+  return {
+    position: raw(`(${parts.join(', ')})`),
+    ascending: raw(parts.map((part) => `${part} asc`).join(', ')),
+    descending: raw(parts.map((part) => `${part} desc`).join(', ')),
+    cursor: cursorSql(listing, field),
+  };
+}
+
+/** @throws InvalidCursor */
+function boundsOf<Row, Filter, Field extends string>(
+  listing: Listing<Row, Filter, Field>,
+  field: Field,
+  { position }: Order,
+  args: ListArguments<Filter, Field>,
+): Prisma.Sql[] {
+  const isDescending = args.orderBy?.direction === 'DESC';
+  const bounds = [];
+  for (const end of ['after', 'before'] as const) {
+    const cursor = args[end];
+    if (cursor == null) continue;
+    const bound = decodeCursor(listing, field, cursor);
+    if (!bound) {
+      const message = 'is not a cursor of a list in this order.';
+      throw new InvalidCursor([{ path: [end], message }]);
+    }
+    const isLater = (end === 'after') !== isDescending;
+    bounds.push(isLater ? sql`${position} > ${bound}` : sql`${position} < ${bound}`);
+  }
+  return bounds;
+}
+
+/** Returns the window of the arguments of a list. */
+export type ToWindow<Args> = (args: Args) => Window;
+
+/**
+ * Creates the function that returns the window of the arguments of a list.
+ * It throws InvalidInput, InvalidId or InvalidCursor.
+ */
+export function createToWindow<Row, Filter, Field extends string>(
+  listing: Listing<Row, Filter, Field>,
+): ToWindow<ListArguments<Filter, Field>> {
+  const orders = new Map<Field, Order>();
+  const orderBy = (field: Field): Order => {
+    const order = orders.get(field) ?? createOrder(listing, field);
+    orders.set(field, order);
+    return order;
+  };
+  return (args) => {
+    const { filter } = args;
+    const field = args.orderBy?.field ?? listing.defaultField;
+    const order = orderBy(field);
+    const [forwards, reverse] =
+      args.orderBy?.direction === 'DESC'
+        ? [order.descending, order.ascending]
+        : [order.ascending, order.descending];
+    const backwards = args.last != null;
+    return {
+      size: sizeOf(args),
+      backwards,
+      filters: filter ? listing.where(filter) : [],
+      bounds: boundsOf(listing, field, order, args),
+      hasAfter: args.after != null,
+      hasBefore: args.before != null,
+      order: forwards,
+      readingOrder: backwards ? reverse : forwards,
+      cursor: order.cursor,
+      planning: filter && listing.isSkewed(filter) ? 'each' : 'once',
+      load: filter && listing.isSearch(filter) ? 'heavy' : 'light',
+    };
+  };
+}
