@@ -17,8 +17,11 @@ import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import { Subject } from '../contract/values.ts';
 import { type Caller, SCOPES } from './scopes.ts';
 
-/** Returns the caller that sent a request with these headers. @throws Unauthenticated, StoreError */
-export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Caller>;
+/**
+ * Returns the caller that sent a request with these headers; a Promise only if a token has to be verified.
+ * @throws Unauthenticated, StoreError
+ */
+export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Caller>;
 
 const UNRESTRICTED: Caller = { subject: undefined, scopes: new Set(SCOPES) };
 
@@ -142,19 +145,21 @@ function createVerify({
 
 /** Creates the function that authenticates callers. Without `auth`, every caller has all scopes. */
 export function createAuthenticate(auth: Auth | undefined): Authenticate {
-  if (!auth) return async () => UNRESTRICTED;
+  if (!auth) return () => UNRESTRICTED;
   const publicScopes = auth.readIsOpen ? ['read'] : [];
   const anonymous: Caller = { subject: undefined, scopes: new Set(publicScopes) };
   const verify = createVerify(auth);
   const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
-  return async (headers) => {
-    const token = tokenOf(headers);
-    if (token === undefined) return anonymous;
-    const known = cache.get(token);
-    if (known && Date.now() < known.until) return known.caller;
+  const verifyNew = async (token: string): Promise<Caller> => {
     const claims = await verify(token);
     const caller = { subject: claims.sub, scopes: new Set([...publicScopes, ...scopesOf(claims)]) };
     cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000) });
     return caller;
+  };
+  return (headers) => {
+    const token = tokenOf(headers);
+    if (token === undefined) return anonymous;
+    const known = cache.get(token);
+    return known && Date.now() < known.until ? known.caller : verifyNew(token);
   };
 }

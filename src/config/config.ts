@@ -54,6 +54,7 @@ function toConfig(variables: Variables) {
     idempotencyMs: variables.IDEMPOTENCY_HOURS * HOUR_MS,
     requestTimeoutMs: variables.REQUEST_TIMEOUT_MS,
     answerTimeoutMs: variables.ANSWER_TIMEOUT_MS,
+    compileQueries: variables.COMPILE_QUERIES,
     limits: toLimits(variables),
     documents: variables.DOCUMENTS,
     manifest: variables.DOCUMENTS_MANIFEST && resolve(variables.DOCUMENTS_MANIFEST),

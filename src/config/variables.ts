@@ -105,6 +105,9 @@ export const Variables = z.object({
     .describe(
       'How long a GraphQL operation may take after its request has arrived; then it returns `SERVICE_UNAVAILABLE`, and what it writes may still be written.',
     ),
+  COMPILE_QUERIES: flag
+    .default(true)
+    .describe('`false`: do not execute repeated queries by a single SQL statement.'),
   MAX_BODY_BYTES: whole(1000, 100_000_000)
     .default(1_000_000)
     .describe('The maximum size of a request body.'),

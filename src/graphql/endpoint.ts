@@ -11,6 +11,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { addErrorCode } from '../telemetry/request-log.ts';
 import { toClientResult, toExecutionError } from './errors.ts';
+import { stringifyResult } from './json-text.ts';
 import { readParams } from './params.ts';
 import { createExecutor, type Executor } from './yoga.ts';
 
@@ -80,7 +81,7 @@ export function createGraphqlEndpoint(
     return writeResponse(req, res, {
       status,
       headers: { ...headers, 'Content-Type': `${type}; charset=utf-8` },
-      body: JSON.stringify(body),
+      body: stringifyResult(body),
     });
   };
 }

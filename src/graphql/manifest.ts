@@ -106,7 +106,7 @@ export function readManifest(file: string, bounds: Bounds): Manifest {
 }
 
 /** A cache of parsed documents by their text. */
-interface ParsedDocuments {
+export interface ParsedDocuments {
   get(text: string): DocumentNode | undefined;
   set(text: string, parsed: DocumentNode): unknown;
 }

@@ -16,6 +16,8 @@ export interface DocumentParams extends GraphQLParams {
   readonly documentId?: string;
 }
 
+type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
+
 /** The fields for an id: of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
 interface ParamsWithId extends GraphQLParams {
   readonly documentId?: unknown;
@@ -80,13 +82,14 @@ function toDocumentParams(params: GraphQLParams, { maxDocumentLength }: Limits):
     throw new StoreError('BAD_REQUEST', 'operationName must be a string.');
   }
   const documentId = documentIdOf(params);
-  return {
-    ...(query && { query }),
-    ...(documentId && { documentId }),
-    ...(variables != null && { variables }),
-    ...(operationName && { operationName }),
-    ...(extensions != null && { extensions }),
-  };
+  // Assigned one by one: V8 takes ten times as long to spread them.
+  const found: Mutable<DocumentParams> = {};
+  if (query) found.query = query;
+  if (documentId) found.documentId = documentId;
+  if (variables != null) found.variables = variables;
+  if (operationName) found.operationName = operationName;
+  if (extensions != null) found.extensions = extensions;
+  return found;
 }
 
 function fromBody(body: Buffer, limits: Limits): DocumentParams {

@@ -8,9 +8,10 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { readManifest, withTrusted } from './manifest.ts';
 import { useAuth } from './plugins/use-auth.ts';
+import { useCompiledQueries } from './plugins/use-compiled-queries.ts';
 import { useCost } from './plugins/use-cost.ts';
 import { useDeprecations } from './plugins/use-deprecations.ts';
-import { useJit } from './plugins/use-jit.ts';
+import { useLanes } from './plugins/use-lanes.ts';
 import { useLimits } from './plugins/use-limits.ts';
 import { useMetrics } from './plugins/use-metrics.ts';
 import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
@@ -44,6 +45,10 @@ export function createExecutor(
 ): Executor {
   const { limits } = config;
   const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
+  const caches = {
+    documents: withTrusted(manifest, new LRUCache<string, DocumentNode>(DOCUMENT_CACHE)),
+    errors: new LRUCache<string, Error>(DOCUMENT_CACHE),
+  };
   return createYoga<Exchange, Context>({
     schema,
     context,
@@ -52,9 +57,11 @@ export function createExecutor(
       useAuth(context.authenticate),
       log.isLevelEnabled('info') && useRequestLog(),
       usePersistedDocuments(config.documents, manifest),
+      // After the plugins that reject a request or find its document.
+      useLanes(config, caches),
       useLimits(config),
       useCost(limits),
-      useJit(),
+      useCompiledQueries(context.store, config.compileQueries),
       useTimeout(config.answerTimeoutMs),
       // After the plugins that choose how an operation is executed.
       useTracing(),
@@ -65,8 +72,8 @@ export function createExecutor(
     // toClientResult masks all errors, also those of parsing and validation.
     maskedErrors: false,
     parserAndValidationCache: {
-      documentCache: withTrusted(manifest, new LRUCache<string, DocumentNode>(DOCUMENT_CACHE)),
-      errorCache: new LRUCache<string, Error>(DOCUMENT_CACHE),
+      documentCache: caches.documents,
+      errorCache: caches.errors,
     },
     maxRequestBodySize: false,
     multipart: false,

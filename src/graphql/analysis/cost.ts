@@ -13,6 +13,8 @@ export interface Estimates {
   readonly sizeVariables: readonly string[];
   readonly factors: readonly Factor[];
   readonly estimateOf: LRUCache<string, Estimate>;
+  /** The estimate, if it depends on no variable. */
+  readonly constant?: Estimate;
 }
 
 /** Returns the variables of a request, with the defaults of those that it leaves out. */
@@ -52,8 +54,9 @@ export function estimate(
   requestVariables: Variables,
   maxPage: number,
 ): Estimate {
-  const variables = withDefaults(operation.node, requestVariables);
   const before = operation.estimates;
+  if (before?.constant) return before.constant;
+  const variables = withDefaults(operation.node, requestVariables);
   const known = before?.estimateOf.get(cacheKeyOf(before, variables));
   if (known) return known;
   const { total, sizeVariables, factors } = estimateOperation(
@@ -63,7 +66,8 @@ export function estimate(
     maxPage,
   );
   const result = { cost: Math.ceil(total.cost), bytes: total.bytes };
-  const estimates = {
+  const estimates: Estimates = {
+    ...(sizeVariables.size + factors.size === 0 && { constant: result }),
     sizeVariables: [...sizeVariables],
     factors: [...factors.values()],
     estimateOf: before?.estimateOf ?? new LRUCache<string, Estimate>({ max: MAX_ESTIMATES }),

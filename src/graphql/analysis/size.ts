@@ -1,5 +1,8 @@
+import { JsonText } from '../json-text.ts';
+
 /** Whether a value takes more than `maxBytes` as JSON in UTF-8. Stops measuring when it does. */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
+  if (value instanceof JsonText) return Buffer.byteLength(value.text) > maxBytes;
   let left = maxBytes;
   // A response has each key many times, and may repeat a long text.
   const bytesOf = new Map<string, number>();

@@ -6,7 +6,9 @@ import {
   type GraphQLSchema,
   Kind,
   NoSchemaIntrospectionCustomRule,
+  parse,
   type SelectionSetNode,
+  type Source,
   specifiedRules,
   validate,
   visit,
@@ -21,16 +23,32 @@ import { createFold, sum } from './fragments.ts';
 export const MAX_VALIDATION_ERRORS = 5;
 
 /** The error of a document that has too much of something. */
-export const documentTooLarge = (max: number, unit: string): StoreError =>
+const documentTooLarge = (max: number, unit: string): StoreError =>
   new StoreError('DOCUMENT_TOO_LARGE', `The document must have at most ${max} ${unit}.`);
 
 /** Runs recursive work on a document; a deep document may exceed the stack. @throws StoreError */
-export function withinStack<Result>(recurse: () => Result): Result {
+function withinStack<Result>(recurse: () => Result): Result {
   try {
     return recurse();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new StoreError('DOCUMENT_TOO_LARGE', 'The document is nested too deeply.');
+  }
+}
+
+// graphql-js 16.15 has "that" in this message.
+const TOO_MANY_TOKENS = /contains more tha[nt] \d+ tokens/;
+
+/**
+ * Parses a document.
+ * @throws GraphQLError, StoreError
+ */
+export function parseWithin({ maxTokens }: Limits, source: string | Source): DocumentNode {
+  try {
+    return withinStack(() => parse(source, { maxLexicalTokens: maxTokens }));
+  } catch (error) {
+    if (!(error instanceof Error && TOO_MANY_TOKENS.test(error.message))) throw error;
+    throw documentTooLarge(maxTokens, 'tokens');
   }
 }
 

@@ -2,15 +2,7 @@ import type { Plugin } from 'graphql-yoga';
 
 import type { Limits } from '../../config/config.ts';
 import { InvalidInput, type Issue } from '../../contract/errors.ts';
-import {
-  type Bounds,
-  documentTooLarge,
-  validateWithin,
-  withinStack,
-} from '../analysis/validation.ts';
-
-// graphql-js 16.15 has "that" in this message.
-const TOO_MANY_TOKENS = /contains more tha[nt] \d+ tokens/;
+import { type Bounds, parseWithin, validateWithin } from '../analysis/validation.ts';
 
 // No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;
@@ -41,16 +33,8 @@ function findLargeValue(value: unknown, path: string[], limits: Limits): Issue |
 export function useLimits(bounds: Bounds): Plugin {
   const { limits } = bounds;
   return {
-    onParse: ({ parseFn, setParseFn }) => {
-      setParseFn((source, options) => {
-        try {
-          const withMaxTokens = { ...options, maxLexicalTokens: limits.maxTokens };
-          return withinStack(() => parseFn(source, withMaxTokens));
-        } catch (error) {
-          if (!(error instanceof Error && TOO_MANY_TOKENS.test(error.message))) throw error;
-          throw documentTooLarge(limits.maxTokens, 'tokens');
-        }
-      });
+    onParse: ({ setParseFn }) => {
+      setParseFn((source) => parseWithin(limits, source));
     },
     onValidate: ({ setValidationFn }) => {
       setValidationFn((schema, document) => validateWithin(bounds, schema, document));

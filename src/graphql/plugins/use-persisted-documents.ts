@@ -56,6 +56,7 @@ export function usePersistedDocuments(
     onParams: ({ params, setParams, context }) => {
       const { documentId, query, ...others }: DocumentParams = params;
       const text = mode === 'trusted' ? undefined : query;
+      if (text && !documentId) return;
       const found = documentId ? findById(documentId, text, context) : text;
       if (!found) {
         throw mode === 'trusted'

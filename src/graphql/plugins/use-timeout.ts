@@ -1,3 +1,4 @@
+import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import { StoreError } from '../../contract/errors.ts';
@@ -9,21 +10,22 @@ export function useTimeout(timeoutMs: number): Plugin {
     'SERVICE_UNAVAILABLE',
     `The operation took longer than ${timeoutMs} ms. Its changes may still be made.`,
   );
+  const withTimeout = async (execution: Promise<ExecutionResult>): Promise<ExecutionResult> => {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<ExecutionResult>((resolve) => {
+      timer = setTimeout(() => resolve({ errors: [toExecutionError(timeoutError)] }), timeoutMs);
+    });
+    try {
+      return await Promise.race([execution, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
   return {
     onExecute: ({ executeFn, setExecuteFn }) => {
-      setExecuteFn(async (args) => {
-        let timer: NodeJS.Timeout | undefined;
-        const timeout = new Promise((resolve) => {
-          timer = setTimeout(
-            () => resolve({ errors: [toExecutionError(timeoutError)] }),
-            timeoutMs,
-          );
-        });
-        try {
-          return await Promise.race([executeFn(args), timeout]);
-        } finally {
-          clearTimeout(timer);
-        }
+      setExecuteFn((args) => {
+        const execution: ExecutionResult | Promise<ExecutionResult> = executeFn(args);
+        return execution instanceof Promise ? withTimeout(execution) : execution;
       });
     },
   };

@@ -1,0 +1,211 @@
+import {
+  type DirectiveNode,
+  getArgumentValues,
+  type GraphQLSchema,
+  Kind,
+  OperationTypeNode,
+  visit,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+
+import { parseId } from '../../contract/values.ts';
+import type { Load, Planning } from '../../database/database.ts';
+import { Prisma } from '../../database/generated/prisma/client.ts';
+import type { Window } from '../../database/window.ts';
+import { createFold, sum } from '../analysis/fragments.ts';
+import type { Operation } from '../analysis/operation.ts';
+import { readSelection } from './read-selection.ts';
+import type { Constant, RootValue, Selection, Slot } from './selection.ts';
+import { type SlotSql, writeData } from './write.ts';
+
+/** A statement without values. Its rows have the column `json`: the data of a query. */
+export interface StatementText {
+  readonly text: string;
+  readonly planning: Planning;
+  readonly load: Load;
+  /**
+   * Whether several requests can share the statement. Its parameters are then arrays with one item for
+   * each request, and the column `number` of a row says for which of them it is, from 1.
+   */
+  readonly isShared: boolean;
+}
+
+/** A statement with the values of one request. */
+export interface PreparedStatement {
+  readonly statement: StatementText;
+  readonly values: readonly unknown[];
+}
+
+/** What has the data of one request: a statement, or JSON if the data is constant. */
+export type PreparedQuery =
+  | PreparedStatement
+  | { readonly statement?: undefined; readonly json: string };
+
+/** A query that is compiled to SQL. */
+export interface CompiledQuery {
+  /**
+   * Returns what to run for coerced variables; undefined if their @skip and @include select a field that
+   * has no form in SQL.
+   * @throws the error of an argument that graphql-js or the store rejects
+   */
+  readonly prepare: (
+    variables: Record<string, unknown>,
+    maxPage: number,
+  ) => PreparedQuery | undefined;
+}
+
+/** The arguments of a field. */
+interface SlotArguments {
+  readonly window: Window | undefined;
+  readonly filters: readonly Prisma.Sql[];
+  readonly bounds: readonly Prisma.Sql[];
+}
+
+// Larger queries would take too long to compile and to plan.
+const MAX_FIELDS = 500;
+// For an operation: combinations of @skip and @include, and texts of a statement.
+const MAX_SELECTIONS = 10;
+const MAX_TEXTS = 30;
+
+function argumentsOf(
+  { field, node, sql, reads, counts }: Slot,
+  variables: Record<string, unknown>,
+  maxPage: number,
+): SlotArguments {
+  const args = getArgumentValues(field, node, variables);
+  if (sql.kind === 'row') {
+    const id = parseId(String(args[sql.argument]), sql.argument);
+    return { window: undefined, filters: [Prisma.sql`${id}`], bounds: [] };
+  }
+  const window = sql.source.toWindow(args, maxPage);
+  // PostgreSQL can't tell the type of a parameter that the text does not use.
+  return {
+    window,
+    filters: reads || counts ? window.filters : [],
+    bounds: reads ? window.bounds : [],
+  };
+}
+
+/** Returns everything in the arguments that changes the text of a statement. */
+const keyOf = ({ window, filters, bounds }: SlotArguments): string =>
+  [
+    window?.size,
+    window?.backwards,
+    window?.hasAfter,
+    window?.hasBefore,
+    window?.order.sql,
+    window?.planning,
+    window?.load,
+    ...filters.map(({ sql }) => sql),
+    ...bounds.map(({ sql }) => sql),
+  ].join('\n');
+
+const valuesOf = ({ filters, bounds }: SlotArguments): unknown[] =>
+  [...filters, ...bounds].flatMap(({ values }) => values);
+
+const ARRAY_TYPES: Readonly<Record<string, string>> = {
+  bigint: 'bigint[]',
+  string: 'text[]',
+  number: 'integer[]',
+};
+
+/** Writes the arguments of a field; `nextName` names the next parameter. */
+function writeArguments(
+  { window, filters, bounds }: SlotArguments,
+  nextName: () => string,
+): SlotSql {
+  const write = ({ strings }: Prisma.Sql): string =>
+    strings.reduce((text, next) => `${text}${nextName()}${next}`);
+  return { window, filters: filters.map(write), bounds: bounds.map(write) };
+}
+
+/** Writes the statement for some arguments. */
+function writeStatement(selection: Selection, args: readonly SlotArguments[]): StatementText {
+  const values = args.flatMap(valuesOf);
+  const types = values.map((value) => ARRAY_TYPES[typeof value]);
+  const isHeavy =
+    selection.slots.some(({ counts }) => counts) ||
+    args.some(({ window }) => window?.load === 'heavy');
+  const planning = args.some(({ window }) => window?.planning === 'each') ? 'each' : 'once';
+  const isShared = planning === 'once' && !isHeavy && types.every((type) => type !== undefined);
+  let used = 0;
+  const nextName = (): string => {
+    used += 1;
+    return isShared ? `request.v${used}` : `$${used}`;
+  };
+  const slots = args.map((each) => writeArguments(each, nextName));
+  const data = writeData(selection, slots);
+  const load = isHeavy ? 'heavy' : 'light';
+  if (!isShared || values.length === 0) {
+    return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
+  }
+  const arrays = types.map((type, index) => `$${index + 1}::${type}`).join(', ');
+  const names = types.map((_type, index) => `v${index + 1}`).join(', ');
+  const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;
+  const text = `select request.number::integer as number, ${data} as json from ${requests}`;
+  return { text, planning, load, isShared };
+}
+
+const jsonOf = (value: RootValue | Constant): string =>
+  value.kind === 'constant' ? value.json : 'null';
+
+/** Creates the function that prepares a statement for a selection; it caches their texts. */
+function createPrepare(selection: Selection): CompiledQuery['prepare'] {
+  const texts = new LRUCache<string, StatementText>({ max: MAX_TEXTS });
+  if (selection.slots.length === 0) {
+    const members = selection.members.map(([key, value]) => `"${key}":${jsonOf(value)}`);
+    const constant = { json: `{${members.join()}}` };
+    return () => constant;
+  }
+  return (variables, maxPage) => {
+    const args = selection.slots.map((slot) => argumentsOf(slot, variables, maxPage));
+    const key = args.map(keyOf).join('\n\n');
+    const statement = texts.get(key) ?? writeStatement(selection, args);
+    texts.set(key, statement);
+    return { statement, values: args.flatMap(valuesOf) };
+  };
+}
+
+/** Returns the names of the variables of @skip and @include. */
+function conditionsOf({ document }: Operation): string[] {
+  const names = new Set<string>();
+  const collect = ({ arguments: nodes = [] }: DirectiveNode): void => {
+    for (const { value } of nodes) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+  };
+  visit(document, { Directive: collect });
+  return [...names];
+}
+
+/** Whether an operation is a query that is not too large. */
+function isCompilable({ document, node }: Operation): boolean {
+  if (node.operation !== OperationTypeNode.QUERY) return false;
+  // The fields of a fragment count once for each spread: counted before they are collected.
+  const countFields = createFold(
+    document,
+    ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),
+    sum,
+  );
+  return countFields(node.selectionSet) <= MAX_FIELDS;
+}
+
+const none: CompiledQuery['prepare'] = () => undefined;
+
+/** Compiles a query of a valid document; undefined if graphql-js has to execute it. */
+export function compileQuery(
+  schema: GraphQLSchema,
+  operation: Operation,
+): CompiledQuery | undefined {
+  if (!isCompilable(operation)) return undefined;
+  const conditions = conditionsOf(operation);
+  const prepares = new LRUCache<string, CompiledQuery['prepare']>({ max: MAX_SELECTIONS });
+  const prepareFor = (variables: Record<string, unknown>): CompiledQuery['prepare'] => {
+    const key = conditions.map((name) => String(variables[name])).join();
+    const known = prepares.get(key);
+    if (known) return known;
+    const selection = readSelection(schema, operation, variables);
+    const prepare = selection ? createPrepare(selection) : none;
+    prepares.set(key, prepare);
+    return prepare;
+  };
+  return { prepare: (variables, maxPage) => prepareFor(variables)(variables, maxPage) };
+}
