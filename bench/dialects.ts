@@ -40,6 +40,7 @@ const documents = {
   PetsByName: `query PetsByName($name: String!) {
     pets(first: 20, filter: { name: $name }) { nodes { id name } }
   }`,
+  Typename: 'query Typename { __typename }',
   PlaceOrder: `mutation PlaceOrder($petId: ID!, $quantity: Int!) {
     placeOrder(input: { petId: $petId, quantity: $quantity }) {
       ... on Order { quantity complete pet { id name } }
@@ -104,5 +105,6 @@ export const postgraphileDialect: Dialect = {
     CountedPets: `query CountedPets($categoryId: BigInt!, $after: Cursor) {
       pets: allPets(first: 20, after: $after, ${CONDITION}) { totalCount nodes { ${ID} } }
     }`,
+    Typename: documents.Typename,
   },
 };

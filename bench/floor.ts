@@ -104,11 +104,17 @@ async function read(request: IncomingMessage): Promise<[name: string, values: un
   return [operationName, cursor === undefined ? values : [cursor, ...values]];
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [name, values] = await read(request);
-  const text = STATEMENTS[name] ?? '';
+/** Returns the response; without a statement it is constant. */
+async function toBody(name: string, values: unknown[]): Promise<string> {
+  const text = STATEMENTS[name];
+  if (text === undefined) return '{"data":{"__typename":"Query"}}';
   const { rows } = await pool.query<[string]>({ name, text, values, types, rowMode: 'array' });
   const [body] = rows[0] ?? ['{}'];
+  return body;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await toBody(...(await read(request)));
   response.writeHead(200, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),

@@ -1,5 +1,5 @@
 import { runSql } from '../test/support/postgres.ts';
-import { type Contender, start } from './contenders.ts';
+import { type Contender, type Running, start } from './contenders.ts';
 import { canDo, check, type Course, measure, type Sample } from './measure.ts';
 import type { Store } from './store.ts';
 import type { Workload } from './workloads.ts';
@@ -42,47 +42,70 @@ function medians(samples: readonly Sample[]): Sample {
   };
 }
 
-/** Checks an entry with each workload, then measures it. */
-async function takeTurn(entry: Entry, plan: Plan): Promise<Map<Workload, Sample>> {
-  const { contender, store, databaseUrl } = entry;
-  const running = await start(contender, plan.node, databaseUrl);
-  const samples = new Map<Workload, Sample>();
-  try {
-    const courses = plan.workloads
-      .filter((workload) => canDo(contender.dialect, workload))
-      .map((workload): Course => ({
-        name: entry.name,
-        workload,
-        databaseUrl,
-        store,
-        dialect: contender.dialect,
-      }));
-    for (const course of courses) await check(running, course);
-    for (const course of courses) {
-      samples.set(course.workload, await measure(running, course, plan.seconds));
-    }
-  } finally {
-    await running.stop();
-  }
-  for (const statement of store.restoreStatements) await runSql(databaseUrl, statement);
-  return samples;
+/** A contender that is up, and its measurements by workload. */
+interface Turn {
+  readonly entry: Entry;
+  readonly running: Running;
+  readonly samples: Map<Workload, Sample[]>;
 }
 
-/** Runs all entries in each round, in reverse order in every second round. */
-export async function runRounds(entries: readonly Entry[], plan: Plan): Promise<Results> {
-  const taken = new Map<Entry, Map<Workload, Sample>[]>(entries.map((entry) => [entry, []]));
-  for (let round = 0; round < plan.rounds; round++) {
-    for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
-      process.stderr.write(`Round ${round + 1} of ${plan.rounds}: ${entry.name}\n`);
-      taken.get(entry)?.push(await takeTurn(entry, plan));
+const courseOf = (
+  { entry: { name, contender, store, databaseUrl } }: Turn,
+  workload: Workload,
+): Course => ({ name, workload, databaseUrl, store, dialect: contender.dialect });
+
+/** Undoes the writes of a workload. */
+async function restore(
+  { entry: { store, databaseUrl } }: Turn,
+  { writes }: Workload,
+): Promise<void> {
+  if (!writes) return;
+  for (const statement of store.restoreStatements) await runSql(databaseUrl, statement);
+}
+
+/** Measures a workload with each contender that supports it. */
+async function takeTurns(
+  turns: readonly Turn[],
+  workload: Workload,
+  seconds: number,
+): Promise<void> {
+  for (const turn of turns) {
+    if (!canDo(turn.entry.contender.dialect, workload)) continue;
+    const course = courseOf(turn, workload);
+    const taken = turn.samples.get(workload) ?? [];
+    if (taken.length === 0) await check(turn.running, course);
+    turn.samples.set(workload, [...taken, await measure(turn.running, course, seconds)]);
+    await restore(turn, workload);
+  }
+}
+
+/**
+ * Runs all entries side by side: all are up from the start, and in each round each workload is measured
+ * with one after the other, in reverse order in every second round.
+ */
+export async function runRounds(
+  entries: readonly Entry[],
+  { rounds, seconds, node, workloads }: Plan,
+): Promise<Results> {
+  const turns: Turn[] = [];
+  try {
+    for (const entry of entries) {
+      const running = await start(entry.contender, node, entry.databaseUrl);
+      turns.push({ entry, running, samples: new Map() });
     }
+    for (let round = 0; round < rounds; round++) {
+      for (const workload of workloads) {
+        process.stderr.write(`Round ${round + 1} of ${rounds}: ${workload.title}\n`);
+        await takeTurns(round % 2 === 0 ? turns : turns.toReversed(), workload, seconds);
+      }
+    }
+  } finally {
+    for (const { running } of turns) await running.stop();
   }
   return new Map(
-    [...taken].map(([entry, turns]) => {
-      const done = [...(turns[0]?.keys() ?? [])];
-      const samplesOf = (workload: Workload): Sample[] =>
-        turns.flatMap((turn) => turn.get(workload) ?? []);
-      return [entry, new Map(done.map((workload) => [workload, medians(samplesOf(workload))]))];
-    }),
+    turns.map(({ entry, samples }) => [
+      entry,
+      new Map([...samples].map(([workload, taken]) => [workload, medians(taken)])),
+    ]),
   );
 }

@@ -6,6 +6,8 @@ export interface Workload {
   readonly title: string;
   /** The name of its GraphQL operation. */
   readonly name: string;
+  /** Whether it changes the store. */
+  readonly writes?: boolean;
   /** Returns the request with this index. */
   readonly ask: (store: Store, index: number) => Question;
 }
@@ -164,10 +166,15 @@ export const WORKLOADS: readonly Workload[] = [
       return { path: `/store/orders?limit=1000&after=${after}`, answer };
     },
   },
-  // Last, because it changes the store.
+  {
+    title: '{ __typename }',
+    name: 'Typename',
+    ask: () => ({ answer: () => ({ __typename: 'Query' }) }),
+  },
   {
     title: 'place an order',
     name: 'PlaceOrder',
+    writes: true,
     ask: (store, index) => {
       const petId = 3 * (1 + spread(index, Math.floor(store.pets / 3)));
       const order = { quantity: 2, complete: false, pet: store.namedPet(petId) };
