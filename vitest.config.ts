@@ -6,32 +6,40 @@ import { defineConfig } from 'vitest/config';
 // everything else; graphql rejects objects of another instance of itself.
 const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] };
 
-/** Returns a project of Vitest: some of the tests, on one of the two databases. */
-function project(name: string, database: 'embedded' | 'postgres', include: string[]) {
-  const isLong = name.startsWith('long');
-  const timeout = isLong ? 600_000 : 60_000;
+interface Options {
+  include: string[];
+  exclude?: string[];
+  databases?: ('PGlite' | 'PostgreSQL')[];
+  timeout?: number;
+}
+
+/** Returns a project of Vitest: the tests of one script of package.json. */
+function project(name: 'quick' | 'test' | 'long', options: Options) {
+  const { databases = ['PGlite', 'PostgreSQL'], timeout = 60_000, ...files } = options;
   return {
     resolve,
     test: {
       name,
-      include,
-      globalSetup: `test/support/${database}-setup.ts`,
-      provide: { isLong },
+      ...files,
+      globalSetup: 'test/support/databases-setup.ts',
+      provide: { databases, isLong: name === 'long' },
       // No test mocks a module, so all files of a worker can share what they import.
       isolate: false,
+      // V8 would compile PGlite a second time, better optimized: more CPU time than that saves.
+      execArgv: ['--liftoff-only'],
       testTimeout: timeout,
       hookTimeout: timeout,
     },
   };
 }
 
-// They do more rounds in the projects `long-*`.
+// They do more rounds in `npm run test:long`.
 const ROUNDS = {
   edge: 'test/edge/hostile-input.test.ts',
-  store: 'test/store/{executor,races}.test.ts',
-  embedded:
-    'test/operations/{broken-connections,broken-log,folder-lock,full-disk,hostile-load,kill,maintenance,open-files,start,stop-signals}.test.ts',
-  postgres: 'test/operations/postgres/{kill,outage,readiness,stop}.test.ts',
+  store: 'test/store/{database-errors,executor,races}.test.ts',
+  embedded: 'test/operations/{full-disk,kill,open-files,start}.test.ts',
+  postgres:
+    'test/operations/postgres/{broken-connections,broken-log,kill,outage,readiness,stop-signals}.test.ts',
 };
 
 export default defineConfig({
@@ -39,25 +47,19 @@ export default defineConfig({
     globalSetup: 'test/support/build.ts',
     // One more than the cores, as some tests wait for programs or for PostgreSQL.
     maxWorkers: availableParallelism() + 1,
-    // The tests of the store run on both databases. The others run once, on the embedded database,
-    // except those in a folder `postgres`. Only `npm run test:long` runs the projects `long-*`.
+    // The tests in a folder `postgres` run on PostgreSQL; others say so themselves if they run on both
+    // databases. The rest runs on PGlite.
     projects: [
-      project('embedded', 'embedded', ['test/{store,edge,operations}/*.test.ts']),
-      project('postgres', 'postgres', [
-        'test/store/*.test.ts',
-        'test/{store,edge,operations}/postgres/*.test.ts',
-      ]),
-      project('long-embedded', 'embedded', [
-        'test/long/*.test.ts',
-        ROUNDS.edge,
-        ROUNDS.store,
-        ROUNDS.embedded,
-      ]),
-      project('long-postgres', 'postgres', [
-        'test/long/postgres/*.test.ts',
-        ROUNDS.store,
-        ROUNDS.postgres,
-      ]),
+      project('quick', {
+        include: ['test/{store,edge}/*.test.ts'],
+        exclude: ['test/edge/browser.test.ts'],
+        databases: ['PGlite'],
+      }),
+      project('test', { include: ['test/{store,edge,operations}/**/*.test.ts'] }),
+      project('long', {
+        include: ['test/long/**/*.test.ts', ...Object.values(ROUNDS)],
+        timeout: 600_000,
+      }),
     ],
   },
 });

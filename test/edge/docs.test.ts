@@ -214,14 +214,6 @@ describe('a command of the documentation', () => {
     expect(Object.keys(Variables.shape)).toEqual(expect.arrayContaining(own.map(([name]) => name)));
     expect(() => readConfig(Object.fromEntries(own))).not.toThrow();
   });
-
-  it.each(commands.filter((command) => command.startsWith('npx vitest')))(
-    'runs tests of a project that exists: %s',
-    (command) => {
-      const [, project] = /--project (\w+)/.exec(command) ?? [];
-      expect(read('vitest.config.ts')).toContain(`'${project}'`);
-    },
-  );
 });
 
 /** Returns the anchor that GitHub gives to a heading. */

@@ -3,59 +3,29 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { build } from 'esbuild';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
+import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { readManifest } from '../../src/graphql/manifest.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
 import { spawnProgram } from '../support/program.ts';
 
-interface End {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
 const run = promisify(execFile);
 
-// As JavaScript in one file, the script of `npm run manifest` starts three times faster.
-let script: string;
-beforeAll(async () => {
-  const { outputFiles } = await build({
-    entryPoints: ['scripts/make-manifest.ts'],
-    bundle: true,
-    packages: 'external',
-    format: 'esm',
-    platform: 'node',
-    write: false,
-  });
-  script = outputFiles[0]?.text ?? '';
-});
-
-/** Runs the script of `npm run manifest`. */
-async function runManifest(...args: string[]): Promise<End> {
-  try {
-    const running = run(process.execPath, ['--input-type=module', '-', ...args]);
-    running.child.stdin?.end(script);
-    return { code: 0, ...(await running) };
-  } catch (error) {
-    return error as End;
-  }
-}
-
-/** Creates the manifest of some files, and returns its text and the output of the script. */
-const make = (files: Record<string, string>): Promise<{ end: End; made: string | undefined }> =>
-  withFolder(async (folder) => {
+/** Creates the manifest of some files, and returns its text and how the program ends. */
+const make = (files: Record<string, string>) =>
+  withFolder((folder) => {
+    const app = join(folder, 'app');
     for (const [name, text] of Object.entries(files)) {
-      const file = join(folder, 'app', name);
+      const file = join(app, name);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text);
     }
     const target = join(folder, 'made.json');
-    const { code, stdout, stderr } = await runManifest(join(folder, 'app'), target);
-    const end = { code, stdout, stderr: stderr.replaceAll(`${join(folder, 'app')}/`, '') };
+    const { code, message } = makeManifest(app, target);
+    const end = { code, message: message.replaceAll(`${app}/`, '') };
     return { end, made: code === 0 ? readFileSync(target, 'utf8') : undefined };
   });
 
@@ -82,19 +52,17 @@ const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
 describe('npm run manifest', () => {
   it('writes each operation with the fragments it uses, from any file', async () => {
-    const [{ made }, elsewhere] = await Promise.all([
-      make({
-        'pets.graphql': `${PETS} ${COUNT}`,
-        'shared/shown.graphql': SHOWN,
-        'shared/named.graphql': NAMED,
-        'shared/other.txt': 'not GraphQL',
-      }),
-      make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS }),
-    ]);
+    const { made } = await make({
+      'pets.graphql': `${PETS} ${COUNT}`,
+      'shared/shown.graphql': SHOWN,
+      'shared/named.graphql': NAMED,
+      'shared/other.txt': 'not GraphQL',
+    });
     expect(Object.entries(JSON.parse(made ?? ''))).toEqual([
       [hashOf(COUNT), COUNT],
       [hashOf(TEXT), TEXT],
     ]);
+    const elsewhere = await make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS });
     expect(elsewhere.made).toBe(made);
   });
 
@@ -110,14 +78,19 @@ describe('npm run manifest', () => {
       await gateway.close();
     }));
 
+  it('prints an error and exits with code 1', async () => {
+    const program = run(process.execPath, ['--import', 'tsx', 'scripts/make-manifest.ts', 'none']);
+    const end = { code: 1, stdout: '', stderr: 'none is not a folder.\n' };
+    await expect(program).rejects.toMatchObject(end);
+  });
+
   it('reports file and line of every error', async () => {
     const { end } = await make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
       'b.graphql': '# twice\nquery Same { ...Missing }\ntype A { b: Int }',
     });
     expect(end.code).toBe(1);
-    expect(end.stdout).toBe('');
-    expect(end.stderr.trimEnd().split('\n').toSorted()).toEqual([
+    expect(end.message.split('\n').toSorted()).toEqual([
       'a.graphql:1, b.graphql:2: There can be only one operation named "Same".',
       'a.graphql:3: The operation has no name.',
       expect.stringMatching(/^a\.graphql:4: Cannot query field "x" on type /),
@@ -130,29 +103,20 @@ describe('npm run manifest', () => {
     const { end } = await make({ 'a.graphql': '\nquery {', 'b.graphql': 'what' });
     expect(end).toEqual({
       code: 1,
-      stdout: '',
-      stderr: [
-        'a.graphql:2: Syntax Error: Expected Name, found <EOF>.\n',
-        'b.graphql:1: Syntax Error: Unexpected Name "what".\n',
-      ].join(''),
+      message: [
+        'a.graphql:2: Syntax Error: Expected Name, found <EOF>.',
+        'b.graphql:1: Syntax Error: Unexpected Name "what".',
+      ].join('\n'),
     });
   });
 
-  it('reports missing arguments, folders and operations', async () => {
-    const [nothing, nowhere, missing] = await Promise.all([
-      make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' }),
-      runManifest(),
-      runManifest('no/such/folder'),
-    ]);
-    expect(nothing.end).toMatchObject({
+  it('reports missing arguments and operations', async () => {
+    const { end } = await make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
+    expect(end).toEqual({ code: 1, message: expect.stringMatching(/contain no operation\.$/) });
+    expect(makeManifest()).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/contain no operation\.\n$/),
+      message: 'Usage: npm run manifest -- <folder> [file]',
     });
-    expect(nowhere).toMatchObject({
-      code: 1,
-      stderr: 'Usage: npm run manifest -- <folder> [file]\n',
-    });
-    expect(missing).toMatchObject({ code: 1, stderr: 'no/such/folder is not a folder.\n' });
   });
 });
 

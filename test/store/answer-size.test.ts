@@ -7,6 +7,7 @@ import type { Estimate } from '../../src/graphql/analysis/field-cost.ts';
 import { operationOf } from '../../src/graphql/analysis/operation.ts';
 import { isLargerThan } from '../../src/graphql/analysis/size.ts';
 import { schema } from '../../src/graphql/schema.ts';
+import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
 import { post } from '../support/post.ts';
@@ -18,17 +19,6 @@ const LONG_DESCRIPTION = '\u0001'.repeat(2000);
 const MAX_BYTES = 1_000_000;
 
 let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway({ MAX_ANSWER_BYTES: String(MAX_BYTES) });
-  await gateway.db.prisma.category.createMany({
-    data: Array.from({ length: 20 }, () => ({ name: LONG_NAME, description: LONG_DESCRIPTION })),
-  });
-  const { id: categoryId } = await gateway.db.prisma.category.findFirstOrThrow();
-  await gateway.db.prisma.pet.create({ data: { name: LONG_NAME, categoryId } });
-  await gateway.db.prisma.$executeRaw`insert into inventory_items select id, 100 from pets`;
-  await gateway.db.prisma.$executeRaw`insert into orders (pet_id, quantity) select id, 1 from pets`;
-});
-afterAll(() => gateway.close());
 
 /** Returns the largest response that the gateway expects of an operation. */
 function estimateOf({ query, variables, operationName }: Operation): Estimate {
@@ -40,66 +30,81 @@ function estimateOf({ query, variables, operationName }: Operation): Estimate {
 
 const TOO_LARGE = [{ extensions: { code: 'ANSWER_TOO_LARGE', status: 400 } }];
 
-describe('the size of a GraphQL response', () => {
-  it.each([
-    ['long texts', `{ categories { nodes { ${repeat(9, (i) => `a${i}: description`)} } } }`],
-    [
-      'long keys',
-      `{ categories { nodes { ${repeat(20, (i) => `${'k'.repeat(2000)}${i}: id`)} ${repeat(20, (i) => `a${i}: name`)} } } }`,
-    ],
-    [
-      'many cursors',
-      `{ categories(orderBy: { field: NAME }) { edges { ${repeat(30, (i) => `a${i}: cursor`)} } } }`,
-    ],
-  ])('is limited: %s', async (_what, query) => {
-    // The third time, the query is compiled.
-    for (let time = 1; time <= 3; time += 1) {
-      const response = await post(gateway, { query });
-      expect(response.status).toBe(400);
-      const { data, errors } = (await response.json()) as GraphqlAnswer;
+describeOnBothDatabases(() => {
+  beforeAll(async () => {
+    gateway = await startGateway({ MAX_ANSWER_BYTES: String(MAX_BYTES) });
+    await gateway.db.prisma.category.createMany({
+      data: Array.from({ length: 20 }, () => ({ name: LONG_NAME, description: LONG_DESCRIPTION })),
+    });
+    const { id: categoryId } = await gateway.db.prisma.category.findFirstOrThrow();
+    await gateway.db.prisma.pet.create({ data: { name: LONG_NAME, categoryId } });
+    await gateway.db.prisma.$executeRaw`insert into inventory_items select id, 100 from pets`;
+    await gateway.db.prisma
+      .$executeRaw`insert into orders (pet_id, quantity) select id, 1 from pets`;
+  });
+  afterAll(() => gateway.close());
+
+  describe('the size of a GraphQL response', () => {
+    it.each([
+      ['long texts', `{ categories { nodes { ${repeat(9, (i) => `a${i}: description`)} } } }`],
+      [
+        'long keys',
+        `{ categories { nodes { ${repeat(20, (i) => `${'k'.repeat(2000)}${i}: id`)} ${repeat(20, (i) => `a${i}: name`)} } } }`,
+      ],
+      [
+        'many cursors',
+        `{ categories(orderBy: { field: NAME }) { edges { ${repeat(30, (i) => `a${i}: cursor`)} } } }`,
+      ],
+    ])('is limited: %s', async (_what, query) => {
+      // The third time, the query is compiled.
+      for (let time = 1; time <= 3; time += 1) {
+        const response = await post(gateway, { query });
+        expect(response.status).toBe(400);
+        const { data, errors } = (await response.json()) as GraphqlAnswer;
+        expect(errors).toMatchObject(TOO_LARGE);
+        expect(data).toBeUndefined();
+      }
+    });
+
+    it('is limited by what a query returns, not by what it could return', async () => {
+      const { id } = await gateway.db.prisma.category.findFirstOrThrow();
+      const query = `{ category(id: ${id}) { ${repeat(75, (i) => `a${i}: description`)} } }`;
+      expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
+      const { category } = await gateway.data(query);
+      expect(category.a74).toBe(LONG_DESCRIPTION);
+    });
+
+    it('is limited for a mutation before it is executed, so that nothing is written', async () => {
+      const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(60, (i) => `a${i}: description`)} } } } }`;
+      const before = await gateway.data('{ inventoryItem(petId: 1) { quantity } }');
+      const { errors } = await gateway.graphql(`mutation { ${order} }`);
       expect(errors).toMatchObject(TOO_LARGE);
-      expect(data).toBeUndefined();
-    }
-  });
+      expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
+    });
 
-  it('is limited by what a query returns, not by what it could return', async () => {
-    const { id } = await gateway.db.prisma.category.findFirstOrThrow();
-    const query = `{ category(id: ${id}) { ${repeat(75, (i) => `a${i}: description`)} } }`;
-    expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
-    const { category } = await gateway.data(query);
-    expect(category.a74).toBe(LONG_DESCRIPTION);
+    it('is no more than the estimate, for generated queries', async () => {
+      const open = await startGateway(
+        { ...UNLIMITED, MAX_ANSWER_BYTES: '500000000' },
+        openThatOf(gateway),
+      );
+      const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
+      const check = async (operation: Operation): Promise<void> => {
+        const { data } = (await (await post(open, operation)).json()) as GraphqlAnswer;
+        const { bytes } = estimateOf(operation);
+        expect(Buffer.byteLength(JSON.stringify(data ?? null))).toBeLessThan(bytes + 10);
+      };
+      await assert(asyncProperty(queries, check), { numRuns: 30 });
+      await open.close();
+    });
   });
+});
 
-  it('is limited for a mutation before it is executed, so that nothing is written', async () => {
-    const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(60, (i) => `a${i}: description`)} } } } }`;
-    const before = await gateway.data('{ inventoryItem(petId: 1) { quantity } }');
-    const { errors } = await gateway.graphql(`mutation { ${order} }`);
-    expect(errors).toMatchObject(TOO_LARGE);
-    expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
-  });
-
-  it('is that of the JSON in bytes', () => {
-    assert(
-      property(jsonValue(), nat(), (value, less) => {
-        const bytes = Buffer.byteLength(JSON.stringify(value));
-        expect(isLargerThan(value, bytes)).toBe(false);
-        expect(isLargerThan(value, bytes - 1 - (less % bytes))).toBe(true);
-      }),
-    );
-  });
-
-  it('is no more than the estimate, for generated queries', async () => {
-    const open = await startGateway(
-      { ...UNLIMITED, MAX_ANSWER_BYTES: '500000000' },
-      openThatOf(gateway),
-    );
-    const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
-    const check = async (operation: Operation): Promise<void> => {
-      const { data } = (await (await post(open, operation)).json()) as GraphqlAnswer;
-      const { bytes } = estimateOf(operation);
-      expect(Buffer.byteLength(JSON.stringify(data ?? null))).toBeLessThan(bytes + 10);
-    };
-    await assert(asyncProperty(queries, check), { numRuns: 30 });
-    await open.close();
-  });
+it('the size of a value is that of its JSON in bytes', () => {
+  assert(
+    property(jsonValue(), nat(), (value, less) => {
+      const bytes = Buffer.byteLength(JSON.stringify(value));
+      expect(isLargerThan(value, bytes)).toBe(false);
+      expect(isLargerThan(value, bytes - 1 - (less % bytes))).toBe(true);
+    }),
+  );
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { MigrationError } from '../../src/database/migrations.ts';
 import type { Log } from '../../src/telemetry/log.ts';
-import { openRaw, type RawDatabase } from '../support/databases.ts';
+import { describeOnBothDatabases, openRaw, type RawDatabase } from '../support/databases.ts';
 import { startGateway } from '../support/gateway.ts';
 
 const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
@@ -22,192 +22,196 @@ const log: Log = {
   isLevelEnabled: () => false,
 };
 
-describe('the migrations', () => {
-  let database: RawDatabase;
-  beforeAll(async () => {
-    database = await openRaw();
-  });
-  afterAll(() => database.close());
+describeOnBothDatabases(() => {
+  describe('the migrations', () => {
+    let database: RawDatabase;
+    beforeAll(async () => {
+      database = await openRaw();
+    });
+    afterAll(() => database.close());
 
-  const empty = () => database.run('drop schema public cascade; create schema public');
-  beforeEach(async () => {
-    await empty();
-    await database.migrate(log);
-    logged = [];
-  });
+    const empty = () => database.run('drop schema public cascade; create schema public');
+    beforeEach(async () => {
+      await empty();
+      await database.migrate(log);
+      logged = [];
+    });
 
-  const migrations = () => database.run('select * from _prisma_migrations');
+    const migrations = () => database.run('select * from _prisma_migrations');
 
-  it('are recorded as Prisma records them', async () => {
-    const files = (await readdir(FOLDER)).filter((name) => /^\d{14}_/.test(name)).toSorted();
-    const rows = await migrations();
-    expect(rows.map((row) => String(row['migration_name'])).toSorted()).toEqual(files);
-    for (const row of rows) {
-      const file = await readFile(
-        new URL(`${String(row['migration_name'])}/migration.sql`, FOLDER),
+    it('are recorded as Prisma records them', async () => {
+      const files = (await readdir(FOLDER)).filter((name) => /^\d{14}_/.test(name)).toSorted();
+      const rows = await migrations();
+      expect(rows.map((row) => String(row['migration_name'])).toSorted()).toEqual(files);
+      for (const row of rows) {
+        const file = await readFile(
+          new URL(`${String(row['migration_name'])}/migration.sql`, FOLDER),
+        );
+        expect(row).toMatchObject({
+          id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          checksum: createHash('sha256').update(file).digest('hex'),
+          finished_at: expect.any(Date),
+          started_at: expect.any(Date),
+          rolled_back_at: null,
+          logs: null,
+          applied_steps_count: 1,
+        });
+      }
+    });
+
+    it('are applied once', async () => {
+      const before = await migrations();
+      await database.migrate(log);
+      expect(await migrations()).toEqual(before);
+      expect(logged).toEqual([]);
+    });
+
+    it('change nothing if one of them fails, and can be repeated', async () => {
+      await empty();
+      await database.run('create table pets ()');
+      await expect(database.migrate(log)).rejects.toThrow(
+        `Migration ${NAME} failed: relation "pets" already exists.`,
       );
-      expect(row).toMatchObject({
-        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-        checksum: createHash('sha256').update(file).digest('hex'),
-        finished_at: expect.any(Date),
-        started_at: expect.any(Date),
-        rolled_back_at: null,
-        logs: null,
-        applied_steps_count: 1,
-      });
-    }
-  });
+      expect(await database.run(`select to_regclass('categories') as name`)).toEqual([
+        { name: null },
+      ]);
+      await database.run('drop table pets');
+      await database.migrate(log);
+      expect(await migrations()).toHaveLength(COUNT);
+    });
 
-  it('are applied once', async () => {
-    const before = await migrations();
-    await database.migrate(log);
-    expect(await migrations()).toEqual(before);
-    expect(logged).toEqual([]);
-  });
-
-  it('change nothing if one of them fails, and can be repeated', async () => {
-    await empty();
-    await database.run('create table pets ()');
-    await expect(database.migrate(log)).rejects.toThrow(
-      `Migration ${NAME} failed: relation "pets" already exists.`,
-    );
-    expect(await database.run(`select to_regclass('categories') as name`)).toEqual([
-      { name: null },
-    ]);
-    await database.run('drop table pets');
-    await database.migrate(log);
-    expect(await migrations()).toHaveLength(COUNT);
-  });
-
-  it('release their lock if they are rejected', async () => {
-    await database.run(`update _prisma_migrations set checksum = 'x'`);
-    await expect(database.migrate(log)).rejects.toThrow(MigrationError);
-    const rows = await database.run(`select 1 from pg_locks where locktype = 'advisory'
+    it('release their lock if they are rejected', async () => {
+      await database.run(`update _prisma_migrations set checksum = 'x'`);
+      await expect(database.migrate(log)).rejects.toThrow(MigrationError);
+      const rows = await database.run(`select 1 from pg_locks where locktype = 'advisory'
         and database = (select oid from pg_database where datname = current_database())`);
-    expect(rows).toEqual([]);
-  });
+      expect(rows).toEqual([]);
+    });
 
-  it.each([
-    [
-      'was changed after it was applied',
-      `update _prisma_migrations set checksum = 'x' where migration_name = '${NAME}'`,
-      NAME,
-    ],
-    [
-      'has no file and is not later than those of this release',
-      `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+    it.each([
+      [
+        'was changed after it was applied',
+        `update _prisma_migrations set checksum = 'x' where migration_name = '${NAME}'`,
+        NAME,
+      ],
+      [
+        'has no file and is not later than those of this release',
+        `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
        values ('x', 'x', '20261121000000_other', now())`,
-      '20261121000000_other',
-    ],
-    [
-      'has no file although one of this release is not applied yet',
-      `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+        '20261121000000_other',
+      ],
+      [
+        'has no file although one of this release is not applied yet',
+        `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
        values ('x', 'x', '20991231000000_future', now());
        delete from _prisma_migrations where migration_name <> '20991231000000_future'`,
-      '20991231000000_future',
-    ],
-    [
-      'has no file and never finished',
-      `insert into _prisma_migrations (id, checksum, migration_name)
+        '20991231000000_future',
+      ],
+      [
+        'has no file and never finished',
+        `insert into _prisma_migrations (id, checksum, migration_name)
        values ('x', 'x', '20991231000000_future')`,
-      '20991231000000_future',
-    ],
-    [
-      'never finished',
-      `update _prisma_migrations set finished_at = null where migration_name = '${NAME}'`,
-      NAME,
-    ],
-  ])('are rejected if one %s', async (_what, sql, name) => {
-    await database.run(sql);
-    const error = await database.migrate(log).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(MigrationError);
-    expect((error as MigrationError).message).toContain(name);
-  });
-
-  it('ignore one that Prisma rolled back', async () => {
-    await database.run(
-      `insert into _prisma_migrations (id, checksum, migration_name, rolled_back_at)
-       values ('x', 'x', '${NAME}', now())`,
-    );
-    await database.migrate(log);
-    expect(logged).toEqual([]);
-  });
-});
-
-describe('a gateway on a database that a later release migrated', () => {
-  it('starts, and logs one warning', async () => {
-    const warnings: unknown[] = [];
-    const gateway = await startGateway({}, async (config) => {
-      const database = await openRaw();
-      await database.run(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
-        values ('x', 'x', '20991231000000_later', now())`);
-      return database.open(config, { ...log, warn: (text: unknown) => void warnings.push(text) });
+        '20991231000000_future',
+      ],
+      [
+        'never finished',
+        `update _prisma_migrations set finished_at = null where migration_name = '${NAME}'`,
+        NAME,
+      ],
+    ])('are rejected if one %s', async (_what, sql, name) => {
+      await database.run(sql);
+      const error = await database.migrate(log).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(MigrationError);
+      expect((error as MigrationError).message).toContain(name);
     });
-    expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
-    await gateway.close();
-    expect(warnings).toEqual([
-      'A later release of the gateway migrated the database: 20991231000000_later.',
-    ]);
-  });
-});
 
-describe('the tables', () => {
-  let database: RawDatabase;
-  beforeAll(async () => {
-    database = await openRaw();
-    await database.run(`
+    it('ignore one that Prisma rolled back', async () => {
+      await database.run(
+        `insert into _prisma_migrations (id, checksum, migration_name, rolled_back_at)
+       values ('x', 'x', '${NAME}', now())`,
+      );
+      await database.migrate(log);
+      expect(logged).toEqual([]);
+    });
+  });
+
+  describe('a gateway on a database that a later release migrated', () => {
+    it('starts, and logs one warning', async () => {
+      const warnings: unknown[] = [];
+      const gateway = await startGateway({}, async (config) => {
+        const database = await openRaw();
+        await database.run(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
+        values ('x', 'x', '20991231000000_later', now())`);
+        return database.open(config, { ...log, warn: (text: unknown) => void warnings.push(text) });
+      });
+      expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
+      await gateway.close();
+      expect(warnings).toEqual([
+        'A later release of the gateway migrated the database: 20991231000000_later.',
+      ]);
+    });
+  });
+
+  describe('the tables', () => {
+    let database: RawDatabase;
+    beforeAll(async () => {
+      database = await openRaw();
+      await database.run(`
       insert into categories (name) values ('Fish');
       insert into pets (name, category_id) values ('Nemo', 1);
       insert into inventory_items values (1, 0);
       insert into orders (pet_id, quantity) values (1, 1)`);
-  });
-  afterAll(() => database.close());
+    });
+    afterAll(() => database.close());
 
-  it.each([
-    ['a negative stock', 'update inventory_items set quantity = -1'],
-    ['a stock beyond int32', 'update inventory_items set quantity = 2147483648'],
-    ['an order of 0 units', 'update orders set quantity = 0'],
-    ['an order of -1 units', 'update orders set quantity = -1'],
-    ['an order of a pet that does not exist', 'update orders set pet_id = 99'],
-    ['stock of a pet that does not exist', 'insert into inventory_items values (99, 1)'],
-    ['a second stock of a pet', 'insert into inventory_items values (1, 1)'],
-    ['a pet of a category that does not exist', 'update pets set category_id = 99'],
-    ['a pet without a category', 'update pets set category_id = null'],
-    ['a blank name of a pet', `update pets set name = '  '`],
-    ['a blank name of a category', `update categories set name = ''`],
-    ['a name of 256 characters', `update pets set name = repeat('x', 256)`],
-    ['an unknown status', `update pets set status = 'AVAILABLE'`],
-    ['deleting a pet with orders', 'delete from pets'],
-    ['deleting a category with pets', 'delete from categories'],
-  ])('reject %s', async (_what, sql) => {
-    await expect(database.run(sql)).rejects.toThrow(/violates|out of range|too long|invalid input/);
-  });
+    it.each([
+      ['a negative stock', 'update inventory_items set quantity = -1'],
+      ['a stock beyond int32', 'update inventory_items set quantity = 2147483648'],
+      ['an order of 0 units', 'update orders set quantity = 0'],
+      ['an order of -1 units', 'update orders set quantity = -1'],
+      ['an order of a pet that does not exist', 'update orders set pet_id = 99'],
+      ['stock of a pet that does not exist', 'insert into inventory_items values (99, 1)'],
+      ['a second stock of a pet', 'insert into inventory_items values (1, 1)'],
+      ['a pet of a category that does not exist', 'update pets set category_id = 99'],
+      ['a pet without a category', 'update pets set category_id = null'],
+      ['a blank name of a pet', `update pets set name = '  '`],
+      ['a blank name of a category', `update categories set name = ''`],
+      ['a name of 256 characters', `update pets set name = repeat('x', 256)`],
+      ['an unknown status', `update pets set status = 'AVAILABLE'`],
+      ['deleting a pet with orders', 'delete from pets'],
+      ['deleting a category with pets', 'delete from categories'],
+    ])('reject %s', async (_what, sql) => {
+      await expect(database.run(sql)).rejects.toThrow(
+        /violates|out of range|too long|invalid input/,
+      );
+    });
 
-  it('have the columns that operators query', async () => {
-    const rows = await database.run(`
+    it('have the columns that operators query', async () => {
+      const rows = await database.run(`
       select table_name || '.' || column_name as column, udt_name as type
       from information_schema.columns
       where table_schema = 'public' and table_name <> '_prisma_migrations'
       order by table_name, ordinal_position`);
-    expect(rows.map(({ column, type }) => `${String(column)} ${String(type)}`)).toEqual([
-      'categories.id int8',
-      'categories.name varchar',
-      'categories.description varchar',
-      'idempotency_keys.key varchar',
-      'idempotency_keys.request_hash bytea',
-      'idempotency_keys.result jsonb',
-      'idempotency_keys.created_at timestamptz',
-      'inventory_items.pet_id int8',
-      'inventory_items.quantity int4',
-      'orders.id int8',
-      'orders.pet_id int8',
-      'orders.quantity int4',
-      'orders.ship_date timestamptz',
-      'orders.complete bool',
-      'pets.id int8',
-      'pets.name varchar',
-      'pets.category_id int8',
-      'pets.status pet_status',
-    ]);
+      expect(rows.map(({ column, type }) => `${String(column)} ${String(type)}`)).toEqual([
+        'categories.id int8',
+        'categories.name varchar',
+        'categories.description varchar',
+        'idempotency_keys.key varchar',
+        'idempotency_keys.request_hash bytea',
+        'idempotency_keys.result jsonb',
+        'idempotency_keys.created_at timestamptz',
+        'inventory_items.pet_id int8',
+        'inventory_items.quantity int4',
+        'orders.id int8',
+        'orders.pet_id int8',
+        'orders.quantity int4',
+        'orders.ship_date timestamptz',
+        'orders.complete bool',
+        'pets.id int8',
+        'pets.name varchar',
+        'pets.category_id int8',
+        'pets.status pet_status',
+      ]);
+    });
   });
 });

@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
 
 let gateway: Gateway;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close());
 
 const INVALID_INPUT = '... on InvalidInput { issues { path } }';
 const PET = `... on Pet { id name categoryId status }
@@ -40,123 +37,140 @@ const remove = async (id: string) =>
 const find = (id: string) =>
   gateway.graphql('query ($id: ID!) { pet(id: $id) { id name category { id } } }', { id });
 
-describe('creating a pet', () => {
-  it('returns the pet, AVAILABLE by default', async () => {
-    const categoryId = await makeCategory(gateway);
-    expect(await create({ name: 'Milo', categoryId })).toMatchObject({
-      name: 'Milo',
-      categoryId,
-      status: 'AVAILABLE',
-    });
-    expect(await create({ name: 'Milo', categoryId, status: 'SOLD' })).toMatchObject({
-      status: 'SOLD',
-    });
+describeOnBothDatabases(() => {
+  beforeAll(async () => {
+    gateway = await startGateway();
   });
+  afterAll(() => gateway.close());
 
-  it('returns CATEGORY_NOT_FOUND if its category does not exist', async () => {
-    expect(await create({ name: 'Milo', categoryId: '999999' })).toEqual({
-      code: 'CATEGORY_NOT_FOUND',
-    });
-  });
-
-  it.each(['', ' ', '\u3000', 'x'.repeat(256), 'a\0', '\uDC00'])(
-    'rejects the name %j',
-    async (name) => {
+  describe('creating a pet', () => {
+    it('returns the pet, AVAILABLE by default', async () => {
       const categoryId = await makeCategory(gateway);
-      expect(await create({ name, categoryId })).toMatchObject({
-        code: 'INVALID_INPUT',
-        issues: [{ path: ['input', 'name'] }],
+      expect(await create({ name: 'Milo', categoryId })).toMatchObject({
+        name: 'Milo',
+        categoryId,
+        status: 'AVAILABLE',
       });
-    },
-  );
-});
+      expect(await create({ name: 'Milo', categoryId, status: 'SOLD' })).toMatchObject({
+        status: 'SOLD',
+      });
+    });
 
-describe('updating a pet', () => {
-  it('does not change fields that are not given', async () => {
-    const id = await makePet(gateway, { name: 'Milo' });
-    const categoryId = await makeCategory(gateway, 'Others');
-    expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
-    expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
-    expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
+    it('returns CATEGORY_NOT_FOUND if its category does not exist', async () => {
+      expect(await create({ name: 'Milo', categoryId: '999999' })).toEqual({
+        code: 'CATEGORY_NOT_FOUND',
+      });
+    });
+
+    it.each(['', ' ', '\u3000', 'x'.repeat(256), 'a\0', '\uDC00'])(
+      'rejects the name %j',
+      async (name) => {
+        const categoryId = await makeCategory(gateway);
+        expect(await create({ name, categoryId })).toMatchObject({
+          code: 'INVALID_INPUT',
+          issues: [{ path: ['input', 'name'] }],
+        });
+      },
+    );
   });
 
-  it('sets any status after any other', async () => {
-    const id = await makePet(gateway);
-    for (const status of [
-      'SOLD',
-      'AVAILABLE',
-      'PENDING',
-      'SOLD',
-      'PENDING',
-      'AVAILABLE',
-      'AVAILABLE',
-    ]) {
-      expect(await update(id, { status })).toMatchObject({ status });
-    }
-  });
+  describe('updating a pet', () => {
+    it('does not change fields that are not given', async () => {
+      const id = await makePet(gateway, { name: 'Milo' });
+      const categoryId = await makeCategory(gateway, 'Others');
+      expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
+      expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
+      expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
+    });
 
-  it('returns PET_NOT_FOUND or CATEGORY_NOT_FOUND for an unknown id', async () => {
-    const id = await makePet(gateway);
-    expect(await update('999999', {})).toEqual({ code: 'PET_NOT_FOUND' });
-    expect(await update(id, { categoryId: '999999' })).toEqual({
-      code: 'CATEGORY_NOT_FOUND',
+    it('sets any status after any other', async () => {
+      const id = await makePet(gateway);
+      for (const status of [
+        'SOLD',
+        'AVAILABLE',
+        'PENDING',
+        'SOLD',
+        'PENDING',
+        'AVAILABLE',
+        'AVAILABLE',
+      ]) {
+        expect(await update(id, { status })).toMatchObject({ status });
+      }
+    });
+
+    it('returns PET_NOT_FOUND or CATEGORY_NOT_FOUND for an unknown id', async () => {
+      const id = await makePet(gateway);
+      expect(await update('999999', {})).toEqual({ code: 'PET_NOT_FOUND' });
+      expect(await update(id, { categoryId: '999999' })).toEqual({
+        code: 'CATEGORY_NOT_FOUND',
+      });
+    });
+
+    it.each(['name', 'categoryId', 'status'])('rejects null for the %s', async (field) => {
+      const id = await makePet(gateway);
+      expect(await update(id, { [field]: null })).toMatchObject({
+        code: 'INVALID_INPUT',
+        issues: [{ path: ['input', field] }],
+      });
     });
   });
 
-  it.each(['name', 'categoryId', 'status'])('rejects null for the %s', async (field) => {
-    const id = await makePet(gateway);
-    expect(await update(id, { [field]: null })).toMatchObject({
-      code: 'INVALID_INPUT',
-      issues: [{ path: ['input', field] }],
+  describe('deleting a pet', () => {
+    it('removes it and its inventory entry', async () => {
+      const id = await makePet(gateway, { stock: 3 });
+      expect(await remove(id)).toMatchObject({ id });
+      expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
+      const { inventoryItem } = await gateway.data(
+        'query ($id: ID!) { inventoryItem(petId: $id) { quantity } }',
+        { id },
+      );
+      expect(inventoryItem).toBeNull();
+    });
+
+    it('returns PET_IN_USE for a pet with orders, and removes nothing', async () => {
+      const id = await makePet(gateway, { stock: 3 });
+      await makeOrder(gateway, id);
+      expect(await remove(id)).toEqual({ code: 'PET_IN_USE' });
+      const { pet } = await gateway.data(
+        'query ($id: ID!) { pet(id: $id) { inventory { quantity } orders { totalCount } } }',
+        { id },
+      );
+      expect(pet).toEqual({ inventory: { quantity: 2 }, orders: { totalCount: 1 } });
     });
   });
-});
 
-describe('deleting a pet', () => {
-  it('removes it and its inventory entry', async () => {
-    const id = await makePet(gateway, { stock: 3 });
-    expect(await remove(id)).toMatchObject({ id });
-    expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
-    const { inventoryItem } = await gateway.data(
-      'query ($id: ID!) { inventoryItem(petId: $id) { quantity } }',
-      { id },
+  describe('the id of a pet', () => {
+    const LARGE = '9007199254740993';
+
+    it('is exact beyond 2^53', async () => {
+      const categoryId = BigInt(await makeCategory(gateway));
+      await gateway.db.prisma.pet.create({
+        data: { id: BigInt(LARGE), name: 'Titan', categoryId },
+      });
+      const { data } = await find(LARGE);
+      expect(data.pet).toMatchObject({ id: LARGE, name: 'Titan' });
+      expect((await find('9007199254740992')).data.pet).toBeNull();
+    });
+
+    it.each(['0', '9223372036854775807', '0000000000000000999'])(
+      'may be %s although no pet has it',
+      async (id) => {
+        expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
+      },
     );
-    expect(inventoryItem).toBeNull();
-  });
 
-  it('returns PET_IN_USE for a pet with orders, and removes nothing', async () => {
-    const id = await makePet(gateway, { stock: 3 });
-    await makeOrder(gateway, id);
-    expect(await remove(id)).toEqual({ code: 'PET_IN_USE' });
-    const { pet } = await gateway.data(
-      'query ($id: ID!) { pet(id: $id) { inventory { quantity } orders { totalCount } } }',
-      { id },
-    );
-    expect(pet).toEqual({ inventory: { quantity: 2 }, orders: { totalCount: 1 } });
-  });
-});
-
-describe('the id of a pet', () => {
-  const LARGE = '9007199254740993';
-
-  it('is exact beyond 2^53', async () => {
-    const categoryId = BigInt(await makeCategory(gateway));
-    await gateway.db.prisma.pet.create({ data: { id: BigInt(LARGE), name: 'Titan', categoryId } });
-    const { data } = await find(LARGE);
-    expect(data.pet).toMatchObject({ id: LARGE, name: 'Titan' });
-    expect((await find('9007199254740992')).data.pet).toBeNull();
-  });
-
-  it.each(['0', '9223372036854775807', '0000000000000000999'])(
-    'may be %s although no pet has it',
-    async (id) => {
-      expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
-    },
-  );
-
-  it.each(['', 'abc', '-1', '1.5', ' 1', '1 ', '0x1', '１', '9223372036854775808', '1'.repeat(20)])(
-    'cannot be %j in a query or a mutation',
-    async (id) => {
+    it.each([
+      '',
+      'abc',
+      '-1',
+      '1.5',
+      ' 1',
+      '1 ',
+      '0x1',
+      '１',
+      '9223372036854775808',
+      '1'.repeat(20),
+    ])('cannot be %j in a query or a mutation', async (id) => {
       const { data, errors } = await find(id);
       expect(data).toEqual({ pet: null });
       expect(errors).toMatchObject([
@@ -168,6 +182,6 @@ describe('the id of a pet', () => {
         ...refusal,
         issues: [{ path: ['input', 'categoryId'] }],
       });
-    },
-  );
+    });
+  });
 });

@@ -2,12 +2,17 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { openEmbedded } from '../../src/database/embedded.ts';
 import { openPostgres } from '../../src/database/postgres.ts';
 import { copyTemplate } from '../../src/database/template.ts';
-import { copyOnPostgres, openCopy } from '../support/databases.ts';
+import {
+  copyOnPostgres,
+  type DatabaseKind,
+  describeOnBothDatabases,
+  openCopy,
+} from '../support/databases.ts';
 import { type Gateway, type OpenDatabase, startGateway } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
 import { runSql } from '../support/postgres.ts';
@@ -53,9 +58,8 @@ async function createHostileFolder(): Promise<OpenDatabase> {
   };
 }
 
-/** Creates a database whose sessions on PostgreSQL have the hostile settings. */
-async function createHostile(): Promise<OpenDatabase> {
-  if ('dump' in inject('emptyDatabase')) return createHostileFolder();
+/** Creates a database on PostgreSQL whose sessions have the hostile settings. */
+async function createHostileOnPostgres(): Promise<OpenDatabase> {
   const { url, drop } = await copyOnPostgres();
   const settings = Object.entries({ ...HOSTILE, ...HOSTILE_ON_SERVERS });
   const name = new URL(url).pathname.slice(1);
@@ -72,6 +76,9 @@ async function createHostile(): Promise<OpenDatabase> {
     return { ...db, close };
   };
 }
+
+const createHostile = (database: DatabaseKind): Promise<OpenDatabase> =>
+  database === 'PGlite' ? createHostileFolder() : createHostileOnPostgres();
 
 const ORDER = 'id petId quantity shipDate complete';
 const ERROR = '... on Error { code status message }';
@@ -149,10 +156,12 @@ async function responsesOn(open: OpenDatabase): Promise<unknown[]> {
   return responses;
 }
 
-it('a database with hostile settings gives the responses of one without', async () => {
-  const expected = await responsesOn(openCopy);
-  expect(await responsesOn(await createHostile())).toEqual(expected);
-  // The operations succeeded on both.
-  expect(JSON.stringify(expected)).toContain('2026-12-03T09:00:00.000Z');
-  expect(JSON.stringify(expected)).not.toContain('"errors"');
+describeOnBothDatabases((database) => {
+  it('a database with hostile settings gives the responses of one without', async () => {
+    const expected = await responsesOn(openCopy);
+    expect(await responsesOn(await createHostile(database))).toEqual(expected);
+    // The operations succeeded on both.
+    expect(JSON.stringify(expected)).toContain('2026-12-03T09:00:00.000Z');
+    expect(JSON.stringify(expected)).not.toContain('"errors"');
+  });
 });

@@ -14,39 +14,12 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { COSTS } from '../../bench/statements.ts';
+import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 
 const STORE_TYPES = ['Query', 'Mutation', 'Category', 'Pet', 'InventoryItem', 'Order'];
 
 let gateway: Gateway;
-
-/**
- * 31 categories: the first has 5 pets, the last none, the others 4. Each pet has stock, and each of
- * the first 120 has two orders.
- */
-beforeAll(async () => {
-  gateway = await startGateway();
-  const { prisma } = gateway.db;
-  await prisma.category.createMany({
-    data: Array.from({ length: 31 }, (_, index) => ({ name: `Category ${index}` })),
-  });
-  await prisma.pet.createMany({
-    data: Array.from({ length: 121 }, (_, index) => ({
-      name: `Pet ${index}`,
-      categoryId: BigInt(1 + (index % 30)),
-    })),
-  });
-  await prisma.inventoryItem.createMany({
-    data: Array.from({ length: 121 }, (_, index) => ({ petId: BigInt(1 + index), quantity: 9 })),
-  });
-  await prisma.order.createMany({
-    data: Array.from({ length: 240 }, (_, index) => ({
-      petId: BigInt(1 + (index % 120)),
-      quantity: 1,
-    })),
-  });
-});
-afterAll(() => gateway.close());
 
 /** Sends a request and returns the body of the response. */
 async function ask(request: string, first: number): Promise<string> {
@@ -54,41 +27,75 @@ async function ask(request: string, first: number): Promise<string> {
   return JSON.stringify(await gateway.data(request, { first }));
 }
 
-describe('the SQL statements of an operation', () => {
-  it.each(COSTS)('are as many as in the table: $operation', async ({ request, statements }) => {
-    // A page costs the same however many rows it has.
-    for (const first of request.includes('$first') ? [2, 30] : [0]) {
+/** Whether a field needs a statement: root fields, relations and counts. */
+const isLoaded = (type: string, field: GraphQLField<unknown, unknown>): boolean =>
+  field.name === 'totalCount' ||
+  (STORE_TYPES.includes(type) && isCompositeType(getNamedType(field.type)));
+
+describeOnBothDatabases(() => {
+  /**
+   * 31 categories: the first has 5 pets, the last none, the others 4. Each pet has stock, and each of
+   * the first 120 has two orders.
+   */
+  beforeAll(async () => {
+    gateway = await startGateway();
+    const { prisma } = gateway.db;
+    await prisma.category.createMany({
+      data: Array.from({ length: 31 }, (_, index) => ({ name: `Category ${index}` })),
+    });
+    await prisma.pet.createMany({
+      data: Array.from({ length: 121 }, (_, index) => ({
+        name: `Pet ${index}`,
+        categoryId: BigInt(1 + (index % 30)),
+      })),
+    });
+    await prisma.inventoryItem.createMany({
+      data: Array.from({ length: 121 }, (_, index) => ({ petId: BigInt(1 + index), quantity: 9 })),
+    });
+    await prisma.order.createMany({
+      data: Array.from({ length: 240 }, (_, index) => ({
+        petId: BigInt(1 + (index % 120)),
+        quantity: 1,
+      })),
+    });
+  });
+  afterAll(() => gateway.close());
+
+  describe('the SQL statements of an operation', () => {
+    it.each(COSTS)('are as many as in the table: $operation', async ({ request, statements }) => {
+      // A page costs the same however many rows it has.
+      for (const first of request.includes('$first') ? [2, 30] : [0]) {
+        gateway.statements.length = 0;
+        expect(await ask(request, first)).not.toContain('"message"');
+        expect(gateway.statements).toHaveLength(statements);
+      }
+    });
+  });
+
+  describe('a statement', () => {
+    it('is shared by look-ups of one operation', async () => {
       gateway.statements.length = 0;
-      expect(await ask(request, first)).not.toContain('"message"');
-      expect(gateway.statements).toHaveLength(statements);
-    }
-  });
-});
+      const { a, b, none } = await gateway.data(
+        '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
+      );
+      expect([a.id, b.id, none]).toEqual(['1', '2', null]);
+      expect(gateway.statements).toHaveLength(1);
+    });
 
-describe('a statement', () => {
-  it('is shared by look-ups of one operation', async () => {
-    gateway.statements.length = 0;
-    const { a, b, none } = await gateway.data(
-      '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
-    );
-    expect([a.id, b.id, none]).toEqual(['1', '2', null]);
-    expect(gateway.statements).toHaveLength(1);
-  });
-
-  it('for pages is not shared with a request whose cursor is invalid', async () => {
-    const query = `query ($after: String) {
+    it('for pages is not shared with a request whose cursor is invalid', async () => {
+      const query = `query ($after: String) {
       categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
     }`;
-    const [good, bad] = await Promise.all([
-      gateway.graphql(query),
-      gateway.graphql(query, { after: 'nonsense' }),
-    ]);
-    expect(good.errors).toBeUndefined();
-    expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
-  });
+      const [good, bad] = await Promise.all([
+        gateway.graphql(query),
+        gateway.graphql(query, { after: 'nonsense' }),
+      ]);
+      expect(good.errors).toBeUndefined();
+      expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
+    });
 
-  it('for pages with other arguments is another one', async () => {
-    const { category } = await gateway.data(`{
+    it('for pages with other arguments is another one', async () => {
+      const { category } = await gateway.data(`{
       category(id: 2) {
         one: pets(first: 1) { nodes { name } }
         last: pets(last: 1) { nodes { name } }
@@ -96,19 +103,15 @@ describe('a statement', () => {
         all: pets { totalCount }
       }
     }`);
-    expect(category).toEqual({
-      one: { nodes: [{ name: 'Pet 1' }] },
-      last: { nodes: [{ name: 'Pet 91' }] },
-      none: { totalCount: 0 },
-      all: { totalCount: 4 },
+      expect(category).toEqual({
+        one: { nodes: [{ name: 'Pet 1' }] },
+        last: { nodes: [{ name: 'Pet 91' }] },
+        none: { totalCount: 0 },
+        all: { totalCount: 4 },
+      });
     });
   });
 });
-
-/** Whether a field needs a statement: root fields, relations and counts. */
-const isLoaded = (type: string, field: GraphQLField<unknown, unknown>): boolean =>
-  field.name === 'totalCount' ||
-  (STORE_TYPES.includes(type) && isCompositeType(getNamedType(field.type)));
 
 describe('the table of statements', () => {
   const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { PGlite } from '@electric-sql/pglite';
-import { inject } from 'vitest';
+import { beforeAll, describe, inject } from 'vitest';
 
 import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -13,11 +13,33 @@ import { OWN_SESSION } from '../../src/database/session-settings.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { createDatabaseOn, dropDatabaseOn, runSql } from './postgres.ts';
 
+/** The embedded database or a server. */
+export type DatabaseKind = 'PGlite' | 'PostgreSQL';
+
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A migrated, empty database to copy: a file with a dump of PGlite, or a URL of PostgreSQL. */
-    emptyDatabase: { dump: string } | { server: string; url: string };
+    /** The databases of this run: `npm run test:quick` has only PGlite. */
+    databases: DatabaseKind[];
+    /** The file with a dump of a migrated, empty PGlite, to copy. */
+    emptyPglite: string;
+    /** A migrated, empty database on PostgreSQL, to copy, and the URL of its server. */
+    emptyPostgres: { server: string; url: string };
   }
+}
+
+let kind: DatabaseKind = 'PGlite';
+
+/** Declares tests that run twice: with copies of PGlite, and with copies of PostgreSQL. */
+export function describeOnBothDatabases(declareTests: (database: DatabaseKind) => void): void {
+  describe.each(inject('databases'))('on %s', (database) => {
+    beforeAll(() => {
+      kind = database;
+      return () => {
+        kind = 'PGlite';
+      };
+    });
+    declareTests(database);
+  });
 }
 
 // PGlites that are not in use: to create one takes five times as long as to reset one.
@@ -33,9 +55,10 @@ async function reset(pglite: PGlite): Promise<void> {
 }
 
 /** Returns a PGlite with an empty database; close() resets it for the next caller. */
-async function takePglite(dump: string): Promise<PGlite> {
+async function takePglite(): Promise<PGlite> {
   const pglite =
-    idle.pop() ?? (await createPglite({ loadDataDir: new Blob([await readFile(dump)]) }));
+    idle.pop() ??
+    (await createPglite({ loadDataDir: new Blob([await readFile(inject('emptyPglite'))]) }));
   pglite.close = async () => {
     await reset(pglite);
     idle.push(pglite);
@@ -45,10 +68,9 @@ async function takePglite(dump: string): Promise<PGlite> {
 
 /** Creates a copy of the empty database on PostgreSQL; returns its URL and a function to drop it. */
 export async function copyOnPostgres(): Promise<{ url: string; drop: () => Promise<void> }> {
-  const empty = inject('emptyDatabase');
-  if (!('url' in empty)) throw new Error('These tests run on the embedded database.');
-  const url = await createDatabaseOn(empty.server, empty.url);
-  return { url, drop: () => dropDatabaseOn(empty.server, url) };
+  const { server, url: empty } = inject('emptyPostgres');
+  const url = await createDatabaseOn(server, empty);
+  return { url, drop: () => dropDatabaseOn(server, url) };
 }
 
 /** A database, with its URL if it is on PostgreSQL. */
@@ -64,7 +86,8 @@ export interface RawDatabase {
   close(): Promise<void>;
 }
 
-function openEmbedded(pglite: PGlite): RawDatabase {
+async function openRawPglite(): Promise<RawDatabase> {
+  const pglite = await takePglite();
   return {
     run: async (sql) => (await pglite.exec(sql)).at(-1)?.rows ?? [],
     migrate: (log) => migratePglite(pglite, log),
@@ -73,10 +96,7 @@ function openEmbedded(pglite: PGlite): RawDatabase {
   };
 }
 
-/** Creates a copy of the empty database; close() removes it. */
-export async function openRaw(): Promise<RawDatabase> {
-  const empty = inject('emptyDatabase');
-  if ('dump' in empty) return openEmbedded(await takePglite(empty.dump));
+async function openRawPostgres(): Promise<RawDatabase> {
   const { url, drop } = await copyOnPostgres();
   return {
     run: (sql) => runSql(url, sql),
@@ -93,9 +113,20 @@ export async function openRaw(): Promise<RawDatabase> {
   };
 }
 
-/** Opens a copy of the empty database for a gateway; closing it removes it. */
+/** Creates a copy of the empty database; close() removes it. */
+export const openRaw = (): Promise<RawDatabase> =>
+  kind === 'PGlite' ? openRawPglite() : openRawPostgres();
+
+/**
+ * Opens a copy of the empty database for a gateway; closing it removes it. It is on PGlite, unless
+ * `describeOnBothDatabases` runs its tests on PostgreSQL.
+ */
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);
+
+/** Opens a copy of the empty database on PostgreSQL for a gateway; closing it removes it. */
+export const openCopyOnPostgres = async (config: Config, log: Log): Promise<TestDatabase> =>
+  (await openRawPostgres()).open(config, log);
 
 /** A store for a program that a test starts. */
 export interface ProgramStore {
@@ -106,12 +137,14 @@ export interface ProgramStore {
   remove(): Promise<void>;
 }
 
-/** Creates an empty folder for a program, or a copy of the empty database on PostgreSQL. */
+/** Creates a copy of the empty database on PostgreSQL for a program. */
+export async function makeProgramStoreOnPostgres(): Promise<ProgramStore> {
+  const { url, drop } = await copyOnPostgres();
+  return { environment: { DATABASE_URL: url }, run: (sql) => runSql(url, sql), remove: drop };
+}
+
+/** Creates an empty folder for a program. */
 export async function makeProgramStore(): Promise<ProgramStore> {
-  if ('url' in inject('emptyDatabase')) {
-    const { url, drop } = await copyOnPostgres();
-    return { environment: { DATABASE_URL: url }, run: (sql) => runSql(url, sql), remove: drop };
-  }
   const folder = await mkdtemp(join(tmpdir(), 'store-'));
   return {
     environment: { DATA_DIR: folder },

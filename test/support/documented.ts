@@ -66,8 +66,18 @@ export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>
 const GENERAL =
   /^(date|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|vary|x-content-type-options|access-control-.+)$/;
 
+// To compile the schemas takes long, and most gateways have the same document.
+const checks = new Map<string, CheckOf>();
+
 /** Creates the check that responses are among those that a document declares. */
 export function createCheck(document: OpenApi): CheckOf {
+  const key = JSON.stringify(document);
+  const check = checks.get(key) ?? compileCheck(document);
+  checks.set(key, check);
+  return check;
+}
+
+function compileCheck(document: OpenApi): CheckOf {
   const ajv = new Ajv({ strict: false, allErrors: true });
   formats.default(ajv);
   const validators = new Map<string, ValidateFunction>();

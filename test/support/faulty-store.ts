@@ -1,47 +1,10 @@
 import { inspect } from 'node:util';
 
-import { GraphQLError } from 'graphql';
-
 import { StoreError } from '../../src/contract/errors.ts';
 import type { Database, Session } from '../../src/database/database.ts';
 import { openCopy } from './databases.ts';
 
-type Row = Record<string, unknown>;
-
 const SECRET = 'secret: password of the store';
-
-/** Faulty values of fields, in rows with the given value of another field. */
-const FAULTS: [has: [string, unknown], field: string, value: unknown][] = [
-  [['name', 'Returner'], 'status', new Error(SECRET)],
-  [['name', 'Nobody'], 'status', null],
-  [['name', 'Dodo'], 'status', 'extinct'],
-  [['description', 'denies'], 'description', new GraphQLError('Not that.')],
-  [['quantity', 7], 'quantity', 7.5],
-  [['quantity', 9], 'shipDate', new Date(Number.NaN)],
-  [['quantity', 77], 'quantity', undefined],
-];
-
-let areRowsSpoilt = false;
-
-/**
- * Turns the faulty values on or off. If a faulty value and a promise fail in one list, graphql-js
- * 16.15 does not handle the rejection of the promise, which would end the test run.
- */
-export function spoilRows(yes: boolean): void {
-  areRowsSpoilt = yes;
-}
-
-/** Puts the faults into a row. */
-function spoil(row: Row): Row {
-  if (!areRowsSpoilt) return row;
-  for (const [[key, value], field, fault] of FAULTS.filter(([, name]) => name in row)) {
-    if (row[key] === value) return { ...row, [field]: fault };
-  }
-  return row;
-}
-
-/** Whether a row is hidden, as if it were deleted between two statements. */
-const isHidden = (row: Row): boolean => row['description'] === 'hides';
 
 function failFor(parameters: unknown): void {
   const text = inspect(parameters);
@@ -49,15 +12,14 @@ function failFor(parameters: unknown): void {
   if (text.includes('busy')) throw new StoreError('SERVICE_UNAVAILABLE');
 }
 
-const spoilSession = ({ query }: Session): Session => ({
-  query: async <Result>(...statement: Parameters<Session['query']>) => {
+const withFailures = ({ query }: Session): Session => ({
+  query: async (...statement) => {
     failFor(statement[0].values);
-    const rows = await query<Row>(...statement);
-    return rows.filter((row) => !isHidden(row)).map(spoil) as Result[];
+    return query(...statement);
   },
 });
 
-/** Opens a database with faulty rows and failing statements, as if there were bugs. */
+/** Opens a database whose statements fail for the values `fails` and `busy`. */
 export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<Database> {
   const db = await openCopy(...args);
   const prisma = db.prisma.$extends({
@@ -65,36 +27,44 @@ export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<
       $allModels: {
         $allOperations: async ({ args: parameters, query }) => {
           failFor(parameters);
-          const result: unknown = await query(parameters);
-          return Array.isArray(result) ? result : spoil(result as Row);
+          return query(parameters);
         },
       },
     },
   }) as unknown as Database['prisma'];
   return {
     ...db,
-    ...spoilSession(db),
+    ...withFailures(db),
     prisma,
-    transaction: (work) => db.transaction((session) => work(spoilSession(session))),
+    transaction: (work) => db.transaction((session) => work(withFailures(session))),
   };
 }
 
 const TABLES = ['categories', 'pets', 'inventory_items', 'orders'] as const;
 
-/** Fills the store. The function returned resets it to this state and returns its state before. */
-export async function fillStore(db: Database): Promise<() => Promise<unknown>> {
+/** A store that can be put back to its first state. */
+export interface FilledStore {
+  /** Puts the rows back and returns all rows that there were. */
+  readonly putBack: () => Promise<unknown>;
+  /** Gives some rows values that can't be sent, as an operator or a later release may. */
+  readonly spoil: () => Promise<void>;
+}
+
+/** Fills the store. */
+export async function fillStore(db: Database): Promise<FilledStore> {
   const run = (sql: string): Promise<unknown> => db.prisma.$executeRawUnsafe(sql);
   await run(`insert into categories (name, description) values
-    ('Cats', 'Some purr.'), ('Dogs', null), ('Wyrms', 'denies'), ('Birds', 'hides'), ('Fish', null)`);
+    ('Cats', 'Some purr.'), ('Dogs', null), ('Wyrms', 'A "quote", a \\ and a
+    line.'), ('Birds', 'Ω≈ç √'), ('Fish', null)`);
   await run(`insert into pets (name, category_id, status) values
-    ('Cleo', 1, 'available'), ('Bo', 1, 'sold'), ('Rex', 2, 'available'), ('Thrower', 3, 'pending'),
-    ('Rejecter', 2, 'available'), ('Returner', 4, 'available'), ('Nobody', 1, 'sold'),
+    ('Cleo', 1, 'available'), ('Bo', 1, 'sold'), ('Rex', 2, 'available'), ('"a\\b/c"', 3, 'pending'),
+    ('a' || chr(1) || chr(127) || chr(8232), 2, 'available'), ('Ada', 4, 'available'), ('ada', 1, 'sold'),
     ('Dodo', 4, 'available'), ('Ada', 2, 'available')`);
   await run(`insert into inventory_items (pet_id, quantity) values
     (1, 5), (3, 0), (4, 50), (5, 12), (8, 77), (9, 1000)`);
   await run(`insert into orders (pet_id, quantity, ship_date, complete) values
-    (1, 1, '2027-01-02T03:04:05Z', false), (1, 2, null, true), (3, 7, null, false),
-    (4, 3, '2027-01-02T03:04:05Z', false), (2, 8, null, false), (9, 9, '2027-05-01', false)`);
+    (1, 1, '2027-01-02T03:04:05Z', false), (1, 2, null, true), (3, 7, '0001-01-01T00:00:00Z', false),
+    (4, 3, '2027-01-02T03:04:05.006Z', false), (2, 8, null, false), (9, 9, '9999-12-31T23:59:59.999Z', false)`);
   for (const table of TABLES) await run(`create table kept_${table} as table ${table}`);
   const found = TABLES.map(
     (table) => `(select json_agg(${table} order by ${table}) from ${table})`,
@@ -104,9 +74,24 @@ export async function fillStore(db: Database): Promise<() => Promise<unknown>> {
   const number = ['categories', 'pets', 'orders'].map(
     (table) => `perform setval('${table}_id_seq', 100)`,
   );
-  await run(`create function put_back() returns json language plpgsql as $$
+  // Without the checks of foreign keys.
+  await run(`create function put_back() returns json language plpgsql
+    set session_replication_role = replica as $$
     declare found json := json_build_array(${found.join(', ')});
     begin ${[...empty, ...fill, ...number].join('; ')}; return found; end $$`);
-  await run('select put_back()');
-  return () => db.prisma.$queryRawUnsafe('select put_back()');
+  const putBack = (): Promise<unknown> => db.prisma.$queryRawUnsafe('select put_back()');
+  await putBack();
+  return {
+    putBack,
+    spoil: async () => {
+      await run(`alter type pet_status add value 'extinct'`);
+      await run(`update kept_pets set status = 'extinct' where name = 'Dodo'`);
+      await run(`update kept_pets set category_id = 77 where id = 6`);
+      await run(`update kept_orders set ship_date = 'infinity' where id = 3`);
+      await run(`update kept_orders set ship_date = '10000-01-01' where id = 6`);
+      await run(`update kept_orders set ship_date = '0001-01-01 BC' where id = 4`);
+      await run(`update kept_orders set pet_id = 77 where id = 5`);
+      await putBack();
+    },
+  };
 }

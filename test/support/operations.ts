@@ -112,7 +112,7 @@ export const WILD: Ingredients = {
     after: [...CURSORS, 'nonsense'],
     before: [...CURSORS, 'nonsense'],
     idempotencyKey: ['k', 'l', ''],
-    name: ['a', 'a', 'Cleo', 'Rex', '', 'x\0', 'fails', 'busy'],
+    name: ['a', 'a', 'Cleo', 'Rex', '', 'x\0'],
     description: ['some', '', 'x\0', 'fails'],
   },
   scalars: {

@@ -9,13 +9,13 @@ const FLAGS = ['fsync=off', 'full_page_writes=off'].flatMap((setting) => ['-c', 
  * Creates a migrated, empty database, which the tests copy: on the server of TEST_DATABASE_URL, or
  * else on a server that it starts.
  */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function setUpPostgres(project: TestProject): Promise<() => Promise<void>> {
   // oxlint-disable-next-line node/no-process-env -- a variable of the tests, not of the gateway
   const given = process.env['TEST_DATABASE_URL'];
   const started = given ? undefined : await startPostgres({ flags: FLAGS });
   const server = given ?? started?.url ?? '';
   const url = await createStoreOn(server);
-  project.provide('emptyDatabase', { server, url });
+  project.provide('emptyPostgres', { server, url });
   return async () => {
     await dropDatabaseOn(server, url);
     await started?.stop();

@@ -54,13 +54,22 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
 const toEntry = (line: string): LogEntry | undefined =>
   line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
 
+/** A file for the standard output of a program. */
+interface Output {
+  readonly file: number;
+  /** What is written to the file, if that can be read. */
+  readonly text?: Readable;
+}
+
 /** Starts a built program as an operator does, without waiting for it. */
 export function spawnProgram(
   name: 'main' | 'migrate',
   environment: Readonly<Record<string, string | undefined>>,
+  output?: Output,
 ): Program {
   const child = spawn(process.execPath, [...V8_FLAGS, `dist/${name}.js`], {
     env: { PORT: '0', STOP_DELAY_MS: '0', ...environment },
+    stdio: ['ignore', output?.file ?? 'pipe', 'pipe'],
   });
   const messages: string[] = [];
   const entries: LogEntry[] = [];
@@ -72,8 +81,9 @@ export function spawnProgram(
     messages.push(message);
     for (const listener of onMessage) listener(message);
   };
-  readLines(child.stdout, read);
-  readLines(child.stderr, read);
+  for (const stream of [output?.text ?? child.stdout, child.stderr]) {
+    if (stream) readLines(stream, read);
+  }
   const end = new Promise<End>((resolve) => {
     child.once('close', (code, signal) => {
       running.delete(child);
@@ -105,9 +115,12 @@ export function spawnProgram(
   };
 }
 
-/** Starts the gateway and waits until it listens. */
-export async function startProgram(environment: Record<string, string>): Promise<Program> {
-  const program = spawnProgram('main', environment);
+/** Starts the gateway and waits until its log says that it listens. */
+export async function startProgram(
+  environment: Readonly<Record<string, string>>,
+  output?: Output,
+): Promise<Program> {
+  const program = spawnProgram('main', environment, output);
   await program.logged(LISTENING);
   return program;
 }

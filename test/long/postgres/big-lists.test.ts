@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
+import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 
 const ORDERS = 200_000;
@@ -20,7 +21,7 @@ const fill = async (from: number, to: number): Promise<number> =>
 
 beforeAll(async () => {
   // To fill it may take long on a busy machine.
-  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' });
+  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
   await gateway.db.prisma.category.create({ data: { name: 'Cats' } });
   await gateway.db.prisma.pet.create({ data: { name: 'Cleo', categoryId: 1n } });
 });

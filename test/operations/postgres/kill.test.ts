@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, it } from 'vitest';
 
-import { makeProgramStore, type ProgramStore } from '../../support/databases.ts';
+import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
 import { expectOrdersSurvive } from '../../support/kills.ts';
 import { killPrograms } from '../../support/program.ts';
 import { rounds } from '../../support/rounds.ts';
 
 let store: ProgramStore;
 beforeEach(async () => {
-  store = await makeProgramStore();
+  store = await makeProgramStoreOnPostgres();
 });
 afterEach(async () => {
   await killPrograms();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
+import { Prisma } from '../../../src/database/generated/prisma/client.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../../support/make.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../support/postgres.ts';
 import { rounds } from '../../support/rounds.ts';
 
-// The tests stop, suspend and lock this server.
+// The tests stop, suspend and lock this server, and make it read-only.
 let server: TestServer;
 let url: string;
 let gateway: Gateway;
@@ -67,7 +68,7 @@ async function expectAvailable(): Promise<void> {
 describe('while the database is down', { timeout: 180_000 }, () => {
   it('each request gets SERVICE_UNAVAILABLE, until the database is up again', async () => {
     await expectAvailable();
-    for (let outage = 0; outage < 2; outage += 1) {
+    for (let outage = 0; outage < rounds(1, 2); outage += 1) {
       await server.halt();
       await expectUnavailable(4000);
       await expectUnavailable(4000);
@@ -154,5 +155,49 @@ describe('while the database is busy', () => {
     }
     await unlock();
     expect((await gateway.data(update)).updateInventory).toEqual({ quantity: 1 });
+  });
+});
+
+/** Returns what /ready reports, for reads and for writes. */
+async function readiness(): Promise<unknown[]> {
+  const any = await gateway.rest('/ready');
+  const forWrites = await gateway.rest('/ready?for=writes');
+  const { writes } = (await any.json()) as { writes?: boolean };
+  return [any.status, writes, forWrites.status];
+}
+
+/** Returns the process of the next connection, if no statement runs: the last that was released. */
+async function nextBackend(): Promise<unknown> {
+  const [row] = await gateway.db.query<{ pid: number }>(Prisma.sql`select pg_backend_pid() as pid`);
+  return row?.pid;
+}
+
+async function setReadOnly(on: boolean): Promise<void> {
+  await runSql(url, `alter system set default_transaction_read_only = ${on ? 'on' : 'off'}`);
+  await runSql(url, 'select pg_reload_conf()');
+  await expect.poll(readiness, { timeout: 20_000 }).toEqual([200, !on, on ? 503 : 200]);
+}
+
+const NEW_CATEGORY = 'mutation { createCategory(input: { name: "A" }) { __typename } }';
+const NAMED_CATEGORY =
+  'mutation { createCategory(input: { name: "A" }, idempotencyKey: "a") { __typename } }';
+
+describe('a database that becomes read-only', () => {
+  it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are replaced', async () => {
+    await gateway.close();
+    gateway = await start({ POOL_SIZE: '2' });
+    expect(await readiness()).toEqual([200, true, 200]);
+    await setReadOnly(true);
+    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+      const pid = await nextBackend();
+      const answer = await gateway.graphql(query);
+      expect(answer.errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+      expect(await nextBackend()).not.toBe(pid);
+    }
+    expect(await gateway.data('{ categories { totalCount } }')).toHaveProperty('categories');
+    await setReadOnly(false);
+    for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
+      expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
+    }
   });
 });

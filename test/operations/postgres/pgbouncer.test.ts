@@ -345,7 +345,7 @@ describe.skipIf(!hasPgbouncer)(
     });
 
     it('migrates a new database by several gateways at once', async () => {
-      const { server } = inject('emptyDatabase') as { server: string };
+      const { server } = inject('emptyPostgres');
       const url = await createDatabaseOn(server);
       const log = createLog('error');
       await Promise.all(

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { makeProgramStore, type ProgramStore } from '../../support/databases.ts';
+import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
-import { killPrograms, spawnProgram } from '../../support/program.ts';
+import { ask, killPrograms, spawnProgram, startProgram } from '../../support/program.ts';
 
 let store: ProgramStore;
 beforeEach(async () => {
-  store = await makeProgramStore();
+  store = await makeProgramStoreOnPostgres();
 });
 afterEach(async () => {
   await killPrograms();
@@ -30,5 +30,17 @@ describe('a start that loses its connection', () => {
     });
     expect(program.entries.at(-1)).not.toHaveProperty('err');
     await unlock();
+  });
+});
+
+describe('a store that was emptied', () => {
+  it('stays empty after the next start', async () => {
+    await store.run(`insert into categories (name) values ('Cats');
+      truncate orders, inventory_items, pets, categories`);
+    const program = await startProgram({ ...store.environment, SAMPLE_STORE: 'true' });
+    expect(program.messages).not.toContain('Filled the sample store.');
+    expect(await ask(program, '{ categories { totalCount } }')).toEqual({
+      categories: { totalCount: 0 },
+    });
   });
 });

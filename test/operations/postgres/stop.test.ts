@@ -1,56 +1,161 @@
 import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
+import {
+  Agent,
+  type ClientRequest,
+  get,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { connect } from 'node:net';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { connectTo, endOf, REQUEST, requestLater } from '../../support/callers.ts';
-import { makeProgramStore, type ProgramStore } from '../../support/databases.ts';
-import { killPrograms, startProgram } from '../../support/program.ts';
-import { rounds } from '../../support/rounds.ts';
+import { connectTo, endOf, REQUEST } from '../../support/callers.ts';
+import { openCopyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { makePet } from '../../support/make.ts';
+import { expectOrdersAnswered, expectSentToEnd, untilNotListening } from '../../support/stops.ts';
 
-let store: ProgramStore;
+const STOP_TIMEOUT_MS = 30_000;
+// A stop that does not wait for the timeout.
+const SOON_MS = 15_000;
+
+// Its database is the one of every gateway that a test starts and stops.
+let store: Gateway;
+let gateway: Gateway;
 beforeAll(async () => {
-  store = await makeProgramStore();
+  store = await startGateway({}, openCopyOnPostgres);
 });
-afterAll(async () => {
-  await killPrograms();
-  await store.remove();
-});
+afterAll(() => store.close());
+afterEach(() => gateway.close());
 
-const SIGNALS: [NodeJS.Signals, string, NodeJS.Signals[]][] = [
-  // A terminal that closes may send it twice.
-  ['SIGHUP', 'twice', ['SIGHUP', 'SIGHUP']],
-  ['SIGTERM', 'once', ['SIGTERM']],
-];
+async function start(stopDelayMs: number, stopTimeoutMs = STOP_TIMEOUT_MS): Promise<void> {
+  const environment = {
+    STOP_DELAY_MS: String(stopDelayMs),
+    STOP_TIMEOUT_MS: String(stopTimeoutMs),
+  };
+  gateway = await startGateway(environment, openThatOf(store));
+}
 
-describe.each(SIGNALS.slice(0, rounds(1, 2)))('%s, sent %s', (_signal, _times, signals) => {
-  it('stops several processes once each connected caller has its response', async () => {
-    const program = await startProgram({
-      ...store.environment,
-      SAMPLE_STORE: 'true',
-      WORKERS: '2',
-      STOP_TIMEOUT_MS: '60000',
+/** Stops the gateway and returns how long that took, in milliseconds. */
+async function stop(): Promise<number> {
+  const begin = performance.now();
+  await gateway.stop();
+  return performance.now() - begin;
+}
+
+const isListening = (): Promise<boolean> =>
+  gateway.rest('/health').then(
+    () => true,
+    () => false,
+  );
+
+interface SlowRequest {
+  readonly request: ClientRequest;
+  readonly response: Promise<IncomingMessage>;
+}
+
+const FIRST_BYTES = 10;
+
+/** Sends the first bytes of an operation; the caller sends the others. */
+async function beginRequest(body: string): Promise<SlowRequest> {
+  const request = httpRequest(`${gateway.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+  });
+  const response = once(request, 'response').then(([message]) => message as IncomingMessage);
+  await new Promise((resolve) => void request.write(body.slice(0, FIRST_BYTES), resolve));
+  return { request, response };
+}
+
+describe('a gateway that stops', () => {
+  it('is not ready, and answers requests for a while, each as the last of its connection', async () => {
+    await start(2000);
+    const stopped = gateway.stop();
+    const ready = await gateway.rest('/ready');
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toEqual({
+      code: 'SERVICE_UNAVAILABLE',
+      message: 'The gateway is shutting down.',
+      status: 503,
     });
-    const silent = connectTo(program);
-    const answered = connectTo(program);
+    for (const path of ['/health', '/pets/1', '/store/orders', '/graphql?query={__typename}']) {
+      const response = await gateway.rest(path);
+      expect(response.headers.get('connection')).toBe('close');
+      expect(response.status).not.toBe(503);
+      await response.text();
+    }
+    await stopped;
+    expect(await isListening()).toBe(false);
+  });
+
+  it('closes idle connections and does not wait for them', async () => {
+    await start(0);
+    const agent = new Agent({ keepAlive: true });
+    const response = await new Promise<IncomingMessage>(
+      (resolve) => void get(`${gateway.url}/health`, { agent }, resolve),
+    );
+    await once(response.resume(), 'end');
+    expect(await stop()).toBeLessThan(SOON_MS);
+    agent.destroy();
+  });
+
+  it('waits about a second for a connection that sends nothing', async () => {
+    await start(0);
+    const silent = connectTo(gateway);
+    const answered = connectTo(gateway);
     answered.write(REQUEST);
     await once(answered, 'data');
-    const timeOfEnd = async (socket: typeof silent): Promise<number> => {
+    const ends = [silent, answered].map(async (socket) => {
       await endOf(socket.resume());
       return performance.now();
-    };
-    const idleEnds = [silent, answered].map(timeOfEnd);
-
-    const ends = Array.from({ length: 300 }, () => requestLater(program));
-    // By now the system has all connections; the gateway accepts them one by one.
-    await setImmediate();
-    for (const signal of signals) program.process.kill(signal);
-    expect(new Set(await Promise.all(ends))).toEqual(new Set(['HTTP/1.1 200 OK']));
-    expect(await endOf(connectTo(program))).toBe('ECONNREFUSED');
-    expect(await program.end).toBe(0);
-    expect(program.messages.filter((message) => message === 'Stopping.')).toHaveLength(1);
-    // The gateway waits about a second for a connection that sends nothing.
-    const [silentEnd = 0, answeredEnd = 0] = await Promise.all(idleEnds);
+    });
+    expect(await stop()).toBeLessThan(SOON_MS);
+    const [silentEnd = 0, answeredEnd = 0] = await Promise.all(ends);
     expect(silentEnd - answeredEnd).toBeGreaterThan(300);
+  });
+
+  it('sends a response that has begun to its end', async () => {
+    await start(0);
+    await expectSentToEnd(gateway);
+  });
+
+  it('answers a request that was still arriving, and closes its connection', async () => {
+    await start(0);
+    const petId = await makePet(gateway);
+    const body = JSON.stringify({ query: `{ pet(id: "${petId}") { id } }` });
+    const { request, response } = await beginRequest(body);
+    const stopped = stop();
+    await untilNotListening(gateway);
+    request.end(body.slice(FIRST_BYTES));
+    const chunks = await (await response).toArray();
+    expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual({ data: { pet: { id: petId } } });
+    expect(await stopped).toBeLessThan(SOON_MS);
+  });
+
+  it('cuts requests that are still open at the timeout', async () => {
+    await start(0, 1000);
+    const { response } = await beginRequest('{ "query": "{ __typename }" }');
+    const cut = response.catch((error: NodeJS.ErrnoException) => error.code);
+    const ms = await stop();
+    expect(ms).toBeGreaterThanOrEqual(990);
+    expect(ms).toBeLessThan(SOON_MS);
+    expect(await cut).toBe('ECONNRESET');
+  });
+
+  it('places no order without a response, under load', async () => {
+    await start(300);
+    await expectOrdersAnswered(gateway);
+  });
+
+  it('does not wait for a caller that keeps its rejected connection', async () => {
+    await start(0);
+    const { port } = new URL(gateway.url);
+    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 405 /);
+    expect(await stop()).toBeLessThan(SOON_MS);
+    socket.destroy();
   });
 });

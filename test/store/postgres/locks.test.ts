@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Prisma } from '../../../src/database/generated/prisma/client.ts';
 import { deleteOldKeys } from '../../../src/database/idempotency.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
-import { openCopy } from '../../support/databases.ts';
+import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makePet, stockOf } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
@@ -13,7 +13,7 @@ let gateway: Gateway;
 let url = '';
 beforeAll(async () => {
   gateway = await startGateway({}, async (config, log) => {
-    const db = await openCopy(config, log);
+    const db = await openCopyOnPostgres(config, log);
     url = db.url ?? '';
     return db;
   });

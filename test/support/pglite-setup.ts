@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 
 import type { TestProject } from 'vitest/node';
 
@@ -8,9 +9,11 @@ import { createPglite, migratePglite } from '../../src/database/pglite.ts';
 import { copyTemplate } from '../../src/database/template.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
-/** Writes a migrated, empty database to a file, from which the tests create theirs. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(tmpdir(), 'store-embedded-'));
+/** Writes a migrated, empty PGlite to a file, from which the tests create theirs. */
+export async function setUpPglite(project: TestProject): Promise<() => Promise<void>> {
+  // V8 would optimize WebAssembly for longer than this process uses it.
+  setFlagsFromString('--liftoff-only');
+  const folder = await mkdtemp(join(tmpdir(), 'store-pglite-'));
   const dataDir = join(folder, 'store');
   copyTemplate(dataDir);
   const pglite = await createPglite({ dataDir });
@@ -19,6 +22,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await pglite.close();
   const file = join(folder, 'dump.tar');
   await writeFile(file, new Uint8Array(await dump.arrayBuffer()));
-  project.provide('emptyDatabase', { dump: file });
+  project.provide('emptyPglite', file);
   return () => rm(folder, { recursive: true, force: true });
 }

@@ -6,11 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { prepareStore } from '../support/prepared-store.ts';
 import { ask, isReady, killPrograms, startProgram } from '../support/program.ts';
-import { rounds } from '../support/rounds.ts';
 
 const MIB = 2 ** 20;
 // Each adds a megabyte to the tables and four to the write-ahead log.
-const WRITES = rounds(40, 400);
+const WRITES = 400;
 const MAX_LOG_MIB = 100;
 const MAX_GROWTH_MIB = 20;
 

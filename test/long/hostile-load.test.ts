@@ -3,28 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
 import { HOSTILE_DOCUMENTS, WORST_DOCUMENTS } from '../support/hostile-documents.ts';
 import { HOSTILE_VARIABLES } from '../support/hostile-variables.ts';
-import { readMetrics, sumOf } from '../support/metrics.ts';
+import { expectFewKept, LITTLE_MEMORY, usedMb } from '../support/memory.ts';
 import { post } from '../support/post.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
-import { repeat } from '../support/repeat.ts';
-import { rounds } from '../support/rounds.ts';
 
-// A program that needs more ends. It begins with some 40 MB.
-const HEAP_MB = 200;
 const ATTACKERS = 4;
-// hostile-input.test.ts posts the hostile requests too, in its own process.
-const EVERY = rounds(3, 1);
-const LONG_DOCUMENTS = 50;
 const HONEST = '{ pet(id: "1") { name category { name } } }';
-
-const COLLECTED = 'collected';
-// V8 counts garbage as used until it is collected.
-const COLLECT = `
-  import { setFlagsFromString } from 'node:v8';
-  import { runInNewContext } from 'node:vm';
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc');
-  process.on('SIGUSR2', () => { collect(); process.stdout.write('${COLLECTED}\\n'); });`;
 
 let store: ProgramStore;
 let program: Program;
@@ -32,7 +16,7 @@ beforeAll(async () => {
   store = await makeProgramStore();
   program = await startProgram({
     SAMPLE_STORE: 'true',
-    NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import "data:text/javascript,${encodeURIComponent(COLLECT)}"`,
+    ...LITTLE_MEMORY,
     ...store.environment,
   });
 });
@@ -64,16 +48,6 @@ async function times(count: number, send: (index: number) => Promise<number>): P
 const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
 
-/** Returns how much memory the program uses, without garbage, in MB. */
-async function usedMb(): Promise<number> {
-  const collections = (): number =>
-    program.messages.filter((message) => message === COLLECTED).length;
-  const before = collections();
-  program.process.kill('SIGUSR2');
-  await expect.poll(collections, { timeout: 30_000 }).toBe(before + 1);
-  return sumOf(await readMetrics(program), 'nodejs_heap_size_used_bytes') / 1e6;
-}
-
 // The comment makes each document a new one, which no cache has.
 let count = 0;
 const toBody = (query: string): string => JSON.stringify({ query: `${query}#${(count += 1)}` });
@@ -91,23 +65,19 @@ const attack = (index: number): Promise<number> =>
 describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
   it('uses no more memory after many hostile requests than before', async () => {
     await times(100, postHonest);
-    const before = await usedMb();
+    const before = await usedMb(program);
     const bodies = [
       ...HOSTILE_DOCUMENTS.map(([, body]) => JSON.stringify(body)),
       ...HOSTILE_VARIABLES.map(([, body]) => body),
     ];
-    for (const body of bodies.filter((_, index) => index % EVERY === 0)) await time(body);
-    const after = await usedMb();
+    for (const body of bodies) await time(body);
+    const after = await usedMb(program);
     expect(after).toBeLessThan(before + 50);
     await expectWell();
   });
 
   it('keeps few of many long documents in memory', async () => {
-    const long = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;
-    const before = await usedMb();
-    for (let index = 0; index < LONG_DOCUMENTS; index += 1) await time(toBody(long), [200]);
-    // The caches keep a dozen of them, in some 6 MB; all would take 25 MB.
-    expect(await usedMb()).toBeLessThan(before + 15);
+    await expectFewKept(program);
     await expectWell();
   });
 

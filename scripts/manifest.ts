@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import {
+  type DefinitionNode,
+  type DocumentNode,
+  GraphQLError,
+  Kind,
+  LoneAnonymousOperationRule,
+  NoUnusedFragmentsRule,
+  parse,
+  print,
+  separateOperations,
+  Source,
+  specifiedRules,
+  validate,
+} from 'graphql';
+
+import { hashOf } from '../src/graphql/manifest.ts';
+import { schema } from '../src/graphql/schema.ts';
+
+/** The arguments or documents are not valid; the message has a line for each problem. */
+class ManifestError extends Error {}
+
+/** Returns the files and lines of an error. */
+function locationsOf({ nodes, source, locations }: GraphQLError): string {
+  const all = nodes
+    ? nodes.flatMap(({ loc }) => (loc ? `${loc.source.name}:${loc.startToken.line}` : []))
+    : [`${source?.name}:${locations?.[0]?.line}`];
+  return [...new Set(all)].join(', ');
+}
+
+/** @throws ManifestError if there are any errors */
+function throwIfAny(errors: readonly GraphQLError[]): void {
+  if (errors.length === 0) return;
+  throw new ManifestError(
+    errors.map((error) => `${locationsOf(error)}: ${error.message}`).join('\n'),
+  );
+}
+
+/** Returns the definitions of all .graphql files in a folder and its subfolders. */
+function readDefinitions(folder: string): DefinitionNode[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new ManifestError(`${folder} is not a folder.`);
+  }
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.graphql'))
+    .map((file) => join(folder, file));
+  const errors: GraphQLError[] = [];
+  const definitions = files.toSorted().flatMap((file) => {
+    try {
+      return parse(new Source(readFileSync(file, 'utf8'), file)).definitions;
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+      errors.push(error);
+      return [];
+    }
+  });
+  throwIfAny(errors);
+  return definitions;
+}
+
+// Each anonymous operation gets its own error below; a fragment may be unused.
+const RULES = specifiedRules.filter(
+  (rule) => rule !== LoneAnonymousOperationRule && rule !== NoUnusedFragmentsRule,
+);
+
+function validateDocuments(document: DocumentNode): void {
+  const anonymous = document.definitions
+    .filter((node) => node.kind === Kind.OPERATION_DEFINITION)
+    .filter(({ name }) => !name)
+    .map((node) => new GraphQLError('The operation has no name.', { nodes: node }));
+  throwIfAny([...anonymous, ...validate(schema, document, RULES)]);
+}
+
+/** Returns a sort key: operations before fragments, then by name, like Apollo. */
+const sortKeyOf = (node: DefinitionNode): string => {
+  const name = 'name' in node ? node.name?.value : '';
+  return `${node.kind === Kind.OPERATION_DEFINITION ? 0 : 1} ${name}`;
+};
+
+/** Returns the text of each operation with only the fragments that it uses, by its SHA-256. */
+function toManifest(definitions: readonly DefinitionNode[]): Record<string, string> {
+  const document: DocumentNode = {
+    kind: Kind.DOCUMENT,
+    definitions: definitions.toSorted((a, b) => (sortKeyOf(a) < sortKeyOf(b) ? -1 : 1)),
+  };
+  validateDocuments(document);
+  const texts = Object.values(separateOperations(document)).map(print);
+  return Object.fromEntries(texts.map((text) => [hashOf(text), text]));
+}
+
+function writeManifest(folder: string | undefined, file = 'trusted-documents.json'): string {
+  if (!folder) throw new ManifestError('Usage: npm run manifest -- <folder> [file]');
+  const manifest = toManifest(readDefinitions(folder));
+  const count = Object.keys(manifest).length;
+  if (count === 0) throw new ManifestError(`The .graphql files in ${folder} contain no operation.`);
+  writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
+  return `Trusted documents in ${file}: ${count}`;
+}
+
+/** What the program prints, and its exit code. */
+interface End {
+  readonly code: 0 | 1;
+  readonly message: string;
+}
+
+/** Writes the manifest of the .graphql files in a folder, by the arguments of the program. */
+export function makeManifest(folder?: string, file?: string): End {
+  try {
+    return { code: 0, message: writeManifest(folder, file) };
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error;
+    return { code: 1, message: error.message };
+  }
+}

@@ -1,0 +1,62 @@
+import { expect } from 'vitest';
+
+import { post } from './post.ts';
+import type { LogEntry, Program } from './program.ts';
+
+/** A text of callers and of the store that must not be in the log. */
+export const SECRET = 'planted';
+
+/** The message of the line of a request. */
+export const ENDED = 'A request ended.';
+
+/** SQL by which a store does not fit its program: names must not contain SECRET, and there are no orders. */
+export const FAULTS = `
+  alter table categories add constraint not_secret check (name not like '%${SECRET}%');
+  alter table inventory_items rename column quantity to number;
+  alter table orders rename to gone`;
+
+/** Returns the line of a request. */
+export async function findLine({ entries }: Program, response: Response): Promise<LogEntry> {
+  await response.arrayBuffer();
+  const requestId = response.headers.get('x-request-id');
+  const isLine = (entry: LogEntry): boolean =>
+    entry.msg === ENDED && entry['requestId'] === requestId;
+  await expect.poll(() => entries.filter(isLine), { timeout: 20_000 }).toHaveLength(1);
+  return entries.find(isLine) ?? { msg: '' };
+}
+
+/** Expects that the log has no data of callers or of the store, whatever fails. The store has FAULTS. */
+export async function expectNoDataLogged(program: Program): Promise<void> {
+  const Authorization = `Bearer ${SECRET}`;
+  const named = { name: `${SECRET} 1` };
+  const create =
+    'mutation ($name: String!) { createCategory(input: { name: $name }) { __typename } }';
+  const outOfOrder = await post(
+    program,
+    { query: create, variables: named },
+    { headers: { Authorization } },
+  );
+  expect(await findLine(program, outOfOrder)).toMatchObject({ codes: ['INTERNAL_SERVER_ERROR'] });
+  const answers = await Promise.all([
+    post(program, { query: create, variables: named }, { headers: { Cookie: SECRET } }),
+    post(program, { query: create, variables: { name: { [SECRET]: SECRET } } }),
+    post(program, { query: `{ pet(id: "${SECRET}") { name } }` }),
+    post(program, { query: `{ pets(after: "${SECRET}") { nodes { id } } }` }),
+    post(program, {
+      query:
+        'query ($n: String) { inventory { nodes { quantity } } pets(filter: { name: $n }) { totalCount nodes { inventory { quantity } } } }',
+      variables: { n: SECRET },
+    }),
+    post(program, {
+      query: `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "${SECRET}") { __typename } }`,
+    }),
+    fetch(`${program.url}/store/orders?limit=${SECRET}`, { headers: { Authorization } }),
+    fetch(`${program.url}/store/orders`, { headers: { 'User-Agent': SECRET } }),
+  ]);
+  const lines = await Promise.all(answers.map((answer) => findLine(program, answer)));
+  expect(lines.flatMap(({ codes }) => codes)).toContain('INTERNAL_SERVER_ERROR');
+  expect(program.entries.filter(({ level }) => level === 50).length).toBeGreaterThan(3);
+  expect(JSON.stringify(program.entries)).not.toContain(SECRET);
+  const ofRequests = program.entries.filter((entry) => 'requestId' in entry);
+  expect(JSON.stringify(ofRequests)).not.toContain('127.0.0.1');
+}

@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+
+import { readMetrics, sumOf } from './metrics.ts';
+import { post } from './post.ts';
+import type { Program } from './program.ts';
+import { repeat } from './repeat.ts';
+
+const COLLECTED = 'collected';
+// V8 counts garbage as used until it is collected.
+const COLLECT = `
+  import { setFlagsFromString } from 'node:v8';
+  import { runInNewContext } from 'node:vm';
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  process.on('SIGUSR2', () => { collect(); process.stdout.write('${COLLECTED}\\n'); });`;
+
+// A program that needs more ends. It begins with some 40 MB.
+const HEAP_MB = 200;
+
+/** The variable with which a program has little memory, and usedMb() can measure how much it uses. */
+export const LITTLE_MEMORY = {
+  NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import "data:text/javascript,${encodeURIComponent(COLLECT)}"`,
+};
+
+/** Returns how much memory a program uses, without garbage, in MB. */
+export async function usedMb(program: Program): Promise<number> {
+  const collections = (): number =>
+    program.messages.filter((message) => message === COLLECTED).length;
+  const before = collections();
+  program.process.kill('SIGUSR2');
+  await expect.poll(collections, { timeout: 30_000 }).toBe(before + 1);
+  return sumOf(await readMetrics(program), 'nodejs_heap_size_used_bytes') / 1e6;
+}
+
+const LONG = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;
+
+/** Posts long documents, each of them new. */
+async function postLong(program: Program, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const response = await post(program, { query: `${LONG}#${count}.${index}` });
+    await response.arrayBuffer();
+    expect(response.status).toBe(200);
+  }
+}
+
+/** Expects that a program keeps few of many long documents in memory. */
+export async function expectFewKept(program: Program): Promise<void> {
+  // The caches keep a dozen of them, in some 6 MB.
+  await postLong(program, 12);
+  const before = await usedMb(program);
+  await postLong(program, 24);
+  // All would take 12 MB.
+  expect(await usedMb(program)).toBeLessThan(before + 6);
+}
