@@ -69,6 +69,8 @@ describe('/ready', () => {
        where application_name = 'pet-store-gateway' and datname = current_database()`,
     );
     await expect.poll(readiness, { timeout: 20_000 }).toEqual([200, 200]);
+    // A request may have met the lost connection before the gateway did.
+    gateway.loggedErrors.splice(0);
   });
 });
 
