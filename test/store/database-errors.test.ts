@@ -239,7 +239,7 @@ describeOnBothDatabases(() => {
       select 'Luna', ${BigInt(categoryId)} from generate_series(1, 4)`;
       const aliases = repeat(99, (index) => `a${index}: inventory { quantity }`);
       const query = `{ pets(last: 4) { nodes { ${aliases} } } }`;
-      for (let time = 1; time <= 2; time += 1) {
+      for (let time = 1; time <= 3; time += 1) {
         const response = await post(broken, { query });
         const { data, errors, extensions } = (await response.json()) as GraphqlAnswer;
         expect(data.pets.nodes).toHaveLength(4);
@@ -250,10 +250,6 @@ describeOnBothDatabases(() => {
           { path: ['pets', 'nodes', 0, 'a0'], fields: 4 * 99 },
         ]);
       }
-      // The third time, the query is compiled to one statement.
-      const { data, errors } = await broken.graphql(query);
-      expect({ data, errors }).toMatchObject({ data: null, errors: [{ path: ['pets'] }] });
-      expect(broken.loggedErrors.splice(0)).toMatchObject([{ path: ['pets'], fields: 1 }]);
     });
 
     it('does not affect other requests', async () => {

@@ -23,6 +23,8 @@ import { createRunStatement, type RunStatement } from '../statement/run.ts';
 
 // Compiling and planning take as long as some executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
+// After its statement failed, a query is compiled again only when it was executed this many times more.
+const EXECUTIONS_AFTER_FAILURE = 100;
 
 const executeByGraphqlJs = (args: ExecutionArgs): ReturnType<typeof execute> =>
   execute({ ...args, options: { maxCoercionErrors: MAX_VALIDATION_ERRORS } });
@@ -74,6 +76,13 @@ export function useCompiledQueries(store: Store, isOn: boolean): Plugin {
     return compiled.get(operation);
   };
 
+  const forget = ({ document, operationName }: ExecutionArgs): void => {
+    const operation = operationOf(document, operationName);
+    if (!operation) return;
+    compiled.delete(operation);
+    executions.set(operation, COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE);
+  };
+
   const executeStatement = async (
     args: ExecutionArgs,
     prepared: PreparedStatement,
@@ -83,6 +92,7 @@ export function useCompiledQueries(store: Store, isOn: boolean): Plugin {
       json = await run(prepared);
     } catch (error) {
       // The statement is not run again: graphql-js reports its error for each root field.
+      forget(args);
       return executeWithError(args, error);
     }
     if (json.includes(UNSENDABLE)) return executeByGraphqlJs(args);

@@ -61,11 +61,22 @@ interface SlotArguments {
   readonly bounds: readonly Prisma.Sql[];
 }
 
-// Larger queries would take too long to compile and to plan.
+// Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
-// For an operation: combinations of @skip and @include, and texts of a statement.
-const MAX_SELECTIONS = 10;
-const MAX_TEXTS = 30;
+// PostgreSQL plans the joins of a statement together: a hundred relations take it seconds and a gigabyte.
+const MAX_RELATIONS = 20;
+// The caches of all operations: a selection is for one combination of @skip and @include, a text for one
+// combination of page sizes, orders and filters.
+const MAX_SELECTIONS = 300;
+const MAX_TEXTS_LENGTH = 5_000_000;
+
+const texts = new LRUCache<string, StatementText>({
+  max: 2000,
+  maxSize: MAX_TEXTS_LENGTH,
+  sizeCalculation: ({ text }, key) => text.length + key.length,
+});
+const prepares = new LRUCache<string, CompiledQuery['prepare']>({ max: MAX_SELECTIONS });
+let compiled = 0;
 
 function argumentsOf(
   { field, node, sql, reads, counts }: Slot,
@@ -149,9 +160,8 @@ function writeStatement(selection: Selection, args: readonly SlotArguments[]): S
 const jsonOf = (value: RootValue | Constant): string =>
   value.kind === 'constant' ? value.json : 'null';
 
-/** Creates the function that prepares a statement for a selection; it caches their texts. */
-function createPrepare(selection: Selection): CompiledQuery['prepare'] {
-  const texts = new LRUCache<string, StatementText>({ max: MAX_TEXTS });
+/** Creates the function that prepares a statement for a selection. */
+function createPrepare(selection: Selection, id: string): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
     const members = selection.members.map(([key, value]) => `"${key}":${jsonOf(value)}`);
     const constant = { json: `{${members.join()}}` };
@@ -159,7 +169,7 @@ function createPrepare(selection: Selection): CompiledQuery['prepare'] {
   }
   return (variables, maxPage) => {
     const args = selection.slots.map((slot) => argumentsOf(slot, variables, maxPage));
-    const key = args.map(keyOf).join('\n\n');
+    const key = `${id}\n${args.map(keyOf).join('\n\n')}`;
     const statement = texts.get(key) ?? writeStatement(selection, args);
     texts.set(key, statement);
     return { statement, values: args.flatMap(valuesOf) };
@@ -197,13 +207,15 @@ export function compileQuery(
 ): CompiledQuery | undefined {
   if (!isCompilable(operation)) return undefined;
   const conditions = conditionsOf(operation);
-  const prepares = new LRUCache<string, CompiledQuery['prepare']>({ max: MAX_SELECTIONS });
+  compiled += 1;
+  const id = String(compiled);
   const prepareFor = (variables: Record<string, unknown>): CompiledQuery['prepare'] => {
-    const key = conditions.map((name) => String(variables[name])).join();
+    const key = [id, ...conditions.map((name) => String(variables[name]))].join();
     const known = prepares.get(key);
     if (known) return known;
     const selection = readSelection(schema, operation, variables);
-    const prepare = selection ? createPrepare(selection) : none;
+    const isSmall = selection && selection.relations <= MAX_RELATIONS;
+    const prepare = isSmall ? createPrepare(selection, key) : none;
     prepares.set(key, prepare);
     return prepare;
   };

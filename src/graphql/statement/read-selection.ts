@@ -35,6 +35,7 @@ interface Reading {
   readonly fragments: Parameters<typeof collectFields>[1];
   readonly variables: Record<string, unknown>;
   readonly slots: Slot[];
+  relations: number;
   /** Set to false by a field that has no form in SQL. */
   isSupported: boolean;
 }
@@ -116,6 +117,7 @@ function readRelated(
   sql: RelatedRow,
   [field, nodes]: [GraphQLField<unknown, unknown>, Nodes],
 ): Related | Constant {
+  reading.relations += 1;
   const by = columns[sql.by];
   if (by === undefined) return unsupported(reading);
   const value =
@@ -167,6 +169,7 @@ function readPage(
   field: GraphQLField<unknown, unknown>,
   nodes: Nodes,
 ): Page {
+  reading.relations += 1;
   const { source } = sql;
   const members = readInside<PagePart>(reading, field, nodes, (part, partNodes) =>
     readPagePart(reading, source.table, part, partNodes),
@@ -204,10 +207,18 @@ export function readSelection(
   if (!type) return undefined;
   const fragments: Reading['fragments'] = Object.create(null);
   for (const [name, fragment] of fragmentsOf(document)) fragments[name] = fragment;
-  const reading: Reading = { schema, fragments, variables, slots: [], isSupported: true };
+  const reading: Reading = {
+    schema,
+    fragments,
+    variables,
+    slots: [],
+    relations: 0,
+    isSupported: true,
+  };
   const { fields } = collectFields(schema, fragments, variables, type, node.selectionSet);
   const members = readMembers<RootValue>(reading, type, fields, (field, nodes) =>
     readRoot(reading, field, nodes),
   );
-  return reading.isSupported ? { members, slots: reading.slots } : undefined;
+  const { slots, relations, isSupported } = reading;
+  return isSupported ? { members, slots, relations } : undefined;
 }

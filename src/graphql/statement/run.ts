@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import DataLoader from 'dataloader';
 
 import type { Store } from '../../database/loaders.ts';
@@ -15,6 +17,14 @@ const MAX_SHARED = 8;
 /** Runs a statement for one request; returns the data as JSON. */
 export type RunStatement = (prepared: PreparedStatement) => Promise<string>;
 
+const keyOf = (values: readonly unknown[]): string => JSON.stringify(values.map(String));
+
+/** Returns the data in a row of a statement. */
+function jsonOf(row: Row | undefined): string {
+  if (!row?.json) throw new Error('A compiled query returned no data.');
+  return row.json;
+}
+
 /** Runs a statement once for all requests with these values. Equal requests are one for PostgreSQL. */
 async function runShared(
   { db, observeBatch }: Store,
@@ -22,16 +32,16 @@ async function runShared(
   requests: readonly (readonly unknown[])[],
 ): Promise<string[]> {
   observeBatch('statement', requests.length);
-  const keys = requests.map((values) => values.join('\n'));
+  const keys = requests.map(keyOf);
   const distinct = new Map(requests.map((values, index) => [keys[index] ?? '', values]));
   const [first = []] = requests;
   const arrays = first.map((_value, index) =>
     [...distinct.values()].map((values) => values[index]),
   );
   const rows = await db.query<Row>({ text, values: arrays }, planning, load);
-  const jsonOf = new Map(rows.map(({ number, json }) => [number, json]));
+  const rowOf = new Map(rows.map((row) => [row.number, row]));
   const numberOf = new Map([...distinct.keys()].map((key, index) => [key, index + 1]));
-  return keys.map((key) => jsonOf.get(numberOf.get(key) ?? 0) ?? '');
+  return keys.map((key) => jsonOf(rowOf.get(numberOf.get(key) ?? 0)));
 }
 
 /**
@@ -54,10 +64,23 @@ export function createRunStatement(store: Store): RunStatement {
     loaders.set(statement, loader);
     return loader;
   };
-  return async ({ statement, values }) => {
-    if (statement.isShared) return loaderOf(statement).load(values);
-    const { text, planning, load } = statement;
-    const [row] = await store.db.query<Row>({ text, values: [...values] }, planning, load);
-    return row?.json ?? '';
+  // Equal statements of a turn, which can be counts of a whole list, run once too.
+  const pending = new Map<string, Promise<string>>();
+  const runOnce = (
+    { text, planning, load }: StatementText,
+    values: readonly unknown[],
+  ): Promise<string> => {
+    const key = `${keyOf(values)} ${text}`;
+    const runNextTurn = async (): Promise<string> => {
+      await nextTurn();
+      pending.delete(key);
+      const [row] = await store.db.query<Row>({ text, values: [...values] }, planning, load);
+      return jsonOf(row);
+    };
+    const json = pending.get(key) ?? runNextTurn();
+    pending.set(key, json);
+    return json;
   };
+  return ({ statement, values }) =>
+    statement.isShared ? loaderOf(statement).load(values) : runOnce(statement, values);
 }

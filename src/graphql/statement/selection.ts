@@ -74,4 +74,6 @@ export interface Slot {
 export interface Selection {
   readonly members: Members<RootValue>;
   readonly slots: readonly Slot[];
+  /** How many rows and pages of other tables it reads. */
+  readonly relations: number;
 }

@@ -105,13 +105,13 @@ export async function placeOrder(
 ): Promise<OrderAndPet> {
   const data = parse(NewOrder, input, 'input');
   const request = { ...write, operation: 'placeOrder', input: data };
-  let pet: Pet | undefined;
+  let placed: { order: Order; pet: Pet } | undefined;
   const order = await writeOnce(db, request, async (session) => {
-    const placed = await takeUnits(session, data);
-    pet = placed.pet;
+    placed = await takeUnits(session, data);
     return placed.order;
   });
-  return pet ? { ...order, pet } : order;
+  // A stored order is another object, without its pet.
+  return placed?.order === order ? { ...order, pet: placed.pet } : order;
 }
 
 /**
