@@ -21,7 +21,7 @@ const createNames = ({ connection }: PoolClient): LRUCache<string, string> =>
     max: MAX_PREPARED,
     dispose: (name) => {
       delete connection.parsedStatements[name];
-      // Sent together with the next statement.
+      // Needs no response of its own: PostgreSQL handles it together with the next statement.
       connection.close({ type: 'S', name }, true);
     },
   });

@@ -7,7 +7,7 @@ import { StoreError } from '../contract/errors.ts';
 // A client that waits longer than for some hundred documents would give up.
 const MAX_WAITING = 500;
 // After work that took longer, the lane rests four times as long: then other requests have most of the
-// thread, however much work is waiting. A cold gateway takes longer than ever again, so there is a maximum.
+// thread, however much work is waiting. A gateway that has just started is slower, so the rest has a maximum.
 const SHORT_MS = 2;
 const REST_FACTOR = 4;
 const MAX_REST_MS = 100;

@@ -76,15 +76,14 @@ export function useCompiledQueries(store: Store, isOn: boolean): Plugin {
     return compiled.get(operation);
   };
 
-  const forget = ({ document, operationName }: ExecutionArgs): void => {
-    const operation = operationOf(document, operationName);
-    if (!operation) return;
+  const forget = (operation: Operation): void => {
     compiled.delete(operation);
     executions.set(operation, COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE);
   };
 
   const executeStatement = async (
     args: ExecutionArgs,
+    operation: Operation,
     prepared: PreparedStatement,
   ): Promise<ExecutionResult> => {
     let json: string;
@@ -92,7 +91,7 @@ export function useCompiledQueries(store: Store, isOn: boolean): Plugin {
       json = await run(prepared);
     } catch (error) {
       // The statement is not run again: graphql-js reports its error for each root field.
-      forget(args);
+      forget(operation);
       return executeWithError(args, error);
     }
     if (json.includes(UNSENDABLE)) return executeByGraphqlJs(args);
@@ -110,7 +109,7 @@ export function useCompiledQueries(store: Store, isOn: boolean): Plugin {
         const prepared = query && prepare(query, operation, args, store.maxPage);
         if (!prepared) return executeByGraphqlJs(args);
         return prepared.statement
-          ? executeStatement(args, prepared)
+          ? executeStatement(args, operation, prepared)
           : { data: new JsonText(prepared.json) };
       });
     },

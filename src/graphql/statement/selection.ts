@@ -4,7 +4,7 @@ import type { ListPage, RowByArgument } from '../../builder/rows.ts';
 import type { ListSource } from '../../database/loaders.ts';
 import type { Table } from '../../database/table.ts';
 
-/** What a query selects, as a tree of what PostgreSQL has to write. */
+/** The members of a JSON object, in order: response keys and their values. */
 export type Members<Value> = readonly (readonly [key: string, value: Value | Constant])[];
 
 /** A value that does not depend on the store, such as `__typename`. */
