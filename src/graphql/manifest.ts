@@ -104,22 +104,3 @@ export function readManifest(file: string, bounds: Bounds): Manifest {
   manifests.set(bounds, manifest);
   return manifest;
 }
-
-/** A cache of parsed documents by their text. */
-export interface ParsedDocuments {
-  get(text: string): DocumentNode | undefined;
-  set(text: string, parsed: DocumentNode): unknown;
-}
-
-/** Adds the trusted documents to a cache, which never evicts them. */
-export function withTrusted(
-  manifest: Manifest | undefined,
-  others: ParsedDocuments,
-): ParsedDocuments {
-  if (!manifest) return others;
-  const trusted = new Map(Array.from(manifest.values(), ({ text, parsed }) => [text, parsed]));
-  return {
-    get: (text) => trusted.get(text) ?? others.get(text),
-    set: (text, parsed) => others.set(text, parsed),
-  };
-}

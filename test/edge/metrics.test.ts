@@ -255,9 +255,13 @@ describe('batch sizes', () => {
   });
 
   it('are larger for requests at the same time', async () => {
-    const request = 'GET /graphql?query={pet(id:1){id}} HTTP/1.1\r\nHost: localhost\r\n';
-    const last = `${request}Connection: close\r\n\r\n`;
-    await sendRaw(gateway, `${request}\r\n`.repeat(19) + last, { wait: true });
+    const requestFor = (id: number): string => {
+      const query = `query=query($id:ID!){pet(id:$id){id}}&variables={"id":${id}}`;
+      return `GET /graphql?${query} HTTP/1.1\r\nHost: localhost\r\n`;
+    };
+    const others = Array.from({ length: 19 }, (_, id) => `${requestFor(id)}\r\n`);
+    const last = `${requestFor(19)}Connection: close\r\n\r\n`;
+    await sendRaw(gateway, others.join('') + last, { wait: true });
     const samples = await readMetrics(gateway);
     // From the third time, the query is compiled.
     const sum = (part: 'sum' | 'count'): number =>

@@ -1,9 +1,9 @@
 import { parse } from 'graphql';
-import { LRUCache } from 'lru-cache';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { readManifest, withTrusted } from '../../src/graphql/manifest.ts';
+import { createDocuments } from '../../src/graphql/documents.ts';
+import { readManifest } from '../../src/graphql/manifest.ts';
 import { type ClientError, type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { hashOf, toManifest, withFolder, withManifest } from '../support/manifest.ts';
@@ -349,16 +349,15 @@ describe('the manifest', () => {
   });
 
   it('keeps its documents parsed when the cache is full', async () => {
-    const cache = withTrusted(await read({ a: TYPE }), new LRUCache({ max: 1 }));
-    const parsed = cache.get(TYPE);
-    cache.set(PET, parse(PET));
-    cache.set(NAMED, parse(NAMED));
-    expect(parsed).toEqual(parse(TYPE));
-    expect([TYPE, PET, NAMED].map((text) => cache.get(text))).toEqual([
-      parsed,
-      undefined,
-      parse(NAMED),
-    ]);
+    const { parsed, findValid } = createDocuments(await read({ a: TYPE }));
+    const before = parsed.get(TYPE);
+    const others = Array.from({ length: 201 }, (_, index) => `{ a${index}: __typename }`);
+    for (const text of others) parsed.set(text, parse(text));
+    expect(before).toEqual(parse(TYPE));
+    expect(findValid(TYPE)).toBe(before);
+    expect(parsed.get(TYPE)).toBe(before);
+    expect(parsed.get('{ a0: __typename }')).toBeUndefined();
+    expect(parsed.get('{ a200: __typename }')).toBeDefined();
   });
 
   it('is required to exist when the gateway starts', () =>

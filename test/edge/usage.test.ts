@@ -1,10 +1,10 @@
 import { type DocumentNode, buildSchema, parse } from 'graphql';
-import { createYoga } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 
-import { operationOf } from '../../src/graphql/analysis/operation.ts';
+import { type Operation, operationOf } from '../../src/graphql/analysis/operation.ts';
 import { type Usage, usageOf } from '../../src/graphql/analysis/usage.ts';
-import { useMetrics } from '../../src/graphql/plugins/use-metrics.ts';
+import type { Call } from '../../src/graphql/execution/call.ts';
+import { countCalls } from '../../src/graphql/execution/count-calls.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { parseMetrics } from '../support/metrics.ts';
 
@@ -16,12 +16,16 @@ const schema = buildSchema(`
   input Filter { status: [Status]  tag: String @deprecated  or: [Filter] }
 `);
 
-/** Returns what an operation of a document uses. */
-function usageIn(document: DocumentNode, operationName?: string): Usage {
+/** Returns an operation of a document. */
+function operationIn(document: DocumentNode, operationName?: string): Operation {
   const operation = operationOf(document, operationName);
   if (!operation) throw new Error('The document has no such operation.');
-  return usageOf(schema, operation);
+  return operation;
 }
+
+/** Returns what an operation of a document uses. */
+const usageIn = (document: DocumentNode, operationName?: string): Usage =>
+  usageOf(schema, operationIn(document, operationName));
 
 describe('the usage of a document', () => {
   it.each([
@@ -80,17 +84,11 @@ describe('the usage of a document', () => {
 
   it('is counted by caller, once a request, with deprecated members', async () => {
     const metrics = createMetrics();
-    const yoga = createYoga({ schema, plugins: [useMetrics(metrics)], logging: false });
+    const execute = countCalls(() => ({ data: {} }), metrics);
+    const context = { req: { headers: { 'user-agent': 'shop/1' } } } as Call['context'];
     for (const query of ['{ pet { nick b: nick } }', 'mutation { sell { nick } }']) {
-      await yoga.fetch(
-        'http://localhost/graphql',
-        {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ query }),
-        },
-        { req: { headers: { 'user-agent': 'shop/1' } } },
-      );
+      const operation = operationIn(parse(query));
+      await execute({ schema, operation, variables: {}, context });
     }
     const texts = await Promise.all(metrics.registries.map((registry) => registry.metrics()));
     const calls = parseMetrics(texts.join('\n')).filter(

@@ -2,18 +2,19 @@ import { mapSchema, MapperKind } from '@graphql-tools/utils';
 import { assert, asyncProperty, sample } from 'fast-check';
 import {
   defaultFieldResolver,
-  execute,
   getNullableType,
   type GraphQLSchema,
   isNonNullType,
   OperationTypeNode,
 } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import { createYoga } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { toClientResult } from '../../src/graphql/errors.ts';
-import { useDeprecations } from '../../src/graphql/plugins/use-deprecations.ts';
+import { executeByGraphqlJs } from '../../src/graphql/execution/graphql-js.ts';
+import { reportDeprecations } from '../../src/graphql/execution/report-deprecations.ts';
+import { useExecute } from '../../src/graphql/plugins/use-execute.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -65,10 +66,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       store: { db, maxPage: 100, observeBatch: createMetrics().observeBatch },
       caller: await createAuthenticate(undefined)({}),
     }),
-    plugins: [
-      { onExecute: (event) => event.setExecuteFn(execute) } satisfies Plugin,
-      useDeprecations(),
-    ],
+    plugins: [useExecute(reportDeprecations(executeByGraphqlJs))],
     logging: false,
     maskedErrors: false,
   });
@@ -245,7 +243,7 @@ const cursor = (...position: string[]): string =>
   Buffer.from(JSON.stringify(['NAME', ...position])).toString('base64url');
 
 /** Whether a statement is a compiled query. */
-const isCompiled = (sql: string): boolean => / as json( from unnest|$)/.test(sql);
+const isCompiled = (sql: string): boolean => / as json(, .+ as ms from unnest|$)/.test(sql);
 
 /** With names for which a statement fails. */
 const FAILING = {

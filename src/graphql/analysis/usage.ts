@@ -22,6 +22,8 @@ export interface Usage {
   readonly roots: readonly string[];
   /** Every deprecated field, argument, input field and enum value. */
   readonly deprecated: readonly string[];
+  /** The root fields and the deprecated elements. */
+  readonly counted: ReadonlySet<string>;
   /** Whether it reads the store: by Query, or by selecting other rows of a mutation's payload. */
   readonly reads: boolean;
 }
@@ -110,7 +112,12 @@ function findUsage(schema: GraphQLSchema, { document, node: operation }: Operati
     },
   });
   for (const definition of definitions) visit(definition, visitor);
-  return { roots: [...used.roots], deprecated: [...used.deprecated], reads: used.reads };
+  return {
+    roots: [...used.roots],
+    deprecated: [...used.deprecated],
+    counted: new Set([...used.roots, ...used.deprecated]),
+    reads: used.reads,
+  };
 }
 
 /**

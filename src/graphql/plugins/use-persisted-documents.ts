@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { Config } from '../../config/config.ts';
 import { StoreError } from '../../contract/errors.ts';
+import type { Documents } from '../documents.ts';
 import { hashOf, type Manifest, withoutPrefix } from '../manifest.ts';
 import type { DocumentParams } from '../params.ts';
 
@@ -19,6 +20,7 @@ const MAX_CACHED_LENGTH = 10_000_000;
 export function usePersistedDocuments(
   mode: Config['documents'],
   manifest: Manifest | undefined,
+  { findValid }: Documents,
 ): Plugin {
   const cache =
     mode === 'automatic'
@@ -36,7 +38,8 @@ export function usePersistedDocuments(
     if (hashOf(text) !== hash) {
       throw new StoreError('BAD_REQUEST', 'The hash is not the SHA-256 of the document.');
     }
-    if (cache) toCache.set(context, { hash, text });
+    if (findValid(text)) cache?.set(hash, text);
+    else if (cache) toCache.set(context, { hash, text });
   };
 
   const findById = (documentId: string, text: string | undefined, context: object): string => {

@@ -1,7 +1,13 @@
 import type { Plugin } from 'graphql-yoga';
 
 import type { RequestLog } from '../../telemetry/request-log.ts';
-import { operationOf } from '../analysis/operation.ts';
+import { type Operation, operationOf } from '../analysis/operation.ts';
+
+/** Adds an operation to the log of its request. */
+export function addOperation(requestLog: RequestLog, { node, name }: Operation): void {
+  requestLog.operationType = node.operation;
+  if (name !== undefined) requestLog.operationName = name;
+}
 
 /** Adds the operation of each request to its log, also if the operation is rejected. */
 export function useRequestLog(): Plugin<{ requestLog: RequestLog }> {
@@ -11,9 +17,7 @@ export function useRequestLog(): Plugin<{ requestLog: RequestLog }> {
       ({ context: { requestLog, params }, result }) => {
         if (result === null || result instanceof Error) return;
         const operation = operationOf(result, params.operationName);
-        if (!operation) return;
-        requestLog.operationType = operation.node.operation;
-        if (operation.name !== undefined) requestLog.operationName = operation.name;
+        if (operation) addOperation(requestLog, operation);
       },
   };
 }

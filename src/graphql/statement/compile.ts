@@ -1,21 +1,13 @@
-import {
-  type DirectiveNode,
-  getArgumentValues,
-  type GraphQLSchema,
-  Kind,
-  OperationTypeNode,
-  visit,
-} from 'graphql';
+import { type DirectiveNode, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import { parseId } from '../../contract/values.ts';
 import type { Load, Planning } from '../../database/database.ts';
-import { Prisma } from '../../database/generated/prisma/client.ts';
-import type { Window } from '../../database/window.ts';
+import type { Prisma } from '../../database/generated/prisma/client.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { readSelection } from './read-selection.ts';
-import type { Constant, RootValue, Selection, Slot } from './selection.ts';
+import type { Constant, RootValue, Selection } from './selection.ts';
+import { createPrepareSlot, type PreparedSlot, type SlotArguments } from './slots.ts';
 import { type SlotSql, writeData } from './write.ts';
 
 /** A statement without values. Its rows have the column `json`: the data of a query. */
@@ -48,17 +40,7 @@ export interface CompiledQuery {
    * has no form in SQL.
    * @throws the error of an argument that graphql-js or the store rejects
    */
-  readonly prepare: (
-    variables: Record<string, unknown>,
-    maxPage: number,
-  ) => PreparedQuery | undefined;
-}
-
-/** The arguments of a field. */
-interface SlotArguments {
-  readonly window: Window | undefined;
-  readonly filters: readonly Prisma.Sql[];
-  readonly bounds: readonly Prisma.Sql[];
+  readonly prepare: (variables: Record<string, unknown>) => PreparedQuery | undefined;
 }
 
 // Larger queries would take too long to compile.
@@ -79,42 +61,6 @@ const texts = new LRUCache<string, StatementText>({
 const prepares = new LRUCache<string, CompiledQuery['prepare']>({ max: MAX_SELECTIONS });
 let compiled = 0;
 
-function argumentsOf(
-  { field, node, sql, reads, counts }: Slot,
-  variables: Record<string, unknown>,
-  maxPage: number,
-): SlotArguments {
-  const args = getArgumentValues(field, node, variables);
-  if (sql.kind === 'row') {
-    const id = parseId(String(args[sql.argument]), sql.argument);
-    return { window: undefined, filters: [Prisma.sql`${id}`], bounds: [] };
-  }
-  const window = sql.source.toWindow(args, maxPage);
-  // PostgreSQL can't tell the type of a parameter that the text does not use.
-  return {
-    window,
-    filters: reads || counts ? window.filters : [],
-    bounds: reads ? window.bounds : [],
-  };
-}
-
-/** Returns everything in the arguments that changes the text of a statement. */
-const keyOf = ({ window, filters, bounds }: SlotArguments): string =>
-  [
-    window?.size,
-    window?.backwards,
-    window?.hasAfter,
-    window?.hasBefore,
-    window?.order.sql,
-    window?.planning,
-    window?.load,
-    ...filters.map(({ sql }) => sql),
-    ...bounds.map(({ sql }) => sql),
-  ].join('\n');
-
-const valuesOf = ({ filters, bounds }: SlotArguments): unknown[] =>
-  [...filters, ...bounds].flatMap(({ values }) => values);
-
 const ARRAY_TYPES: Readonly<Record<string, string>> = {
   bigint: 'bigint[]',
   string: 'text[]',
@@ -131,15 +77,19 @@ function writeArguments(
   return { window, filters: filters.map(write), bounds: bounds.map(write) };
 }
 
+// The time of PostgreSQL alone, without that in which the statement waits for a connection.
+const ELAPSED_MS = `extract(milliseconds from clock_timestamp() - statement_timestamp())::real`;
+
 /** Writes the statement for some arguments. */
-function writeStatement(selection: Selection, args: readonly SlotArguments[]): StatementText {
-  const values = args.flatMap(valuesOf);
-  const types = values.map((value) => ARRAY_TYPES[typeof value]);
+function writeStatement(selection: Selection, prepared: readonly PreparedSlot[]): StatementText {
+  const args = prepared.map((slot) => slot.args);
+  const types = prepared.flatMap(({ values }) => values.map((value) => ARRAY_TYPES[typeof value]));
   const isHeavy =
     selection.slots.some(({ counts }) => counts) ||
     args.some(({ window }) => window?.load === 'heavy');
   const planning = args.some(({ window }) => window?.planning === 'each') ? 'each' : 'once';
-  const isShared = planning === 'once' && !isHeavy && types.every((type) => type !== undefined);
+  const hasTypes = types.length > 0 && types.every((type) => type !== undefined);
+  const isShared = hasTypes && planning === 'once';
   let used = 0;
   const nextName = (): string => {
     used += 1;
@@ -148,13 +98,13 @@ function writeStatement(selection: Selection, args: readonly SlotArguments[]): S
   const slots = args.map((each) => writeArguments(each, nextName));
   const data = writeData(selection, slots);
   const load = isHeavy ? 'heavy' : 'light';
-  if (!isShared || values.length === 0) {
+  if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
   }
   const arrays = types.map((type, index) => `$${index + 1}::${type}`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
   const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;
-  const text = `select request.number::integer as number, ${data} as json from ${requests}`;
+  const text = `select request.number::integer as number, ${data} as json, ${ELAPSED_MS} as ms from ${requests}`;
   return { text, planning, load, isShared };
 }
 
@@ -162,18 +112,24 @@ const jsonOf = (value: RootValue | Constant): string =>
   value.kind === 'constant' ? value.json : 'null';
 
 /** Creates the function that prepares a statement for a selection. */
-function createPrepare(selection: Selection, id: string): CompiledQuery['prepare'] {
+function createPrepare(
+  selection: Selection,
+  id: string,
+  maxPage: number,
+): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
     const members = selection.members.map(([key, value]) => `"${key}":${jsonOf(value)}`);
     const constant = { json: `{${members.join()}}` };
     return () => constant;
   }
-  return (variables, maxPage) => {
-    const args = selection.slots.map((slot) => argumentsOf(slot, variables, maxPage));
-    const key = `${id}\n${args.map(keyOf).join('\n\n')}`;
-    const statement = texts.get(key) ?? writeStatement(selection, args);
-    texts.set(key, statement);
-    return { statement, values: args.flatMap(valuesOf) };
+  const prepareSlots = selection.slots.map((slot) => createPrepareSlot(slot, maxPage));
+  return (variables) => {
+    const slots = prepareSlots.map((prepareSlot) => prepareSlot(variables));
+    const key = `${id}\n${slots.map((slot) => slot.key).join('\n\n')}`;
+    const known = texts.get(key);
+    const statement = known ?? writeStatement(selection, slots);
+    if (!known) texts.set(key, statement);
+    return { statement, values: slots.flatMap(({ values }) => values) };
   };
 }
 
@@ -205,6 +161,7 @@ const none: CompiledQuery['prepare'] = () => undefined;
 export function compileQuery(
   schema: GraphQLSchema,
   operation: Operation,
+  maxPage: number,
 ): CompiledQuery | undefined {
   if (!isCompilable(operation)) return undefined;
   const conditions = conditionsOf(operation);
@@ -216,9 +173,9 @@ export function compileQuery(
     if (known) return known;
     const selection = readSelection(schema, operation, variables);
     const isSmall = selection && selection.relations <= MAX_RELATIONS;
-    const prepare = isSmall ? createPrepare(selection, key) : none;
+    const prepare = isSmall ? createPrepare(selection, key, maxPage) : none;
     prepares.set(key, prepare);
     return prepare;
   };
-  return { prepare: (variables, maxPage) => prepareFor(variables)(variables, maxPage) };
+  return { prepare: (variables) => prepareFor(variables)(variables) };
 }

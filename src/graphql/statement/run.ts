@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import DataLoader from 'dataloader';
 
 import type { Store } from '../../database/loaders.ts';
@@ -9,15 +7,20 @@ import type { PreparedStatement, StatementText } from './compile.ts';
 interface Row {
   readonly number: number;
   readonly json: string;
+  /** How long PostgreSQL took until this row, in milliseconds; only of statements that can be shared. */
+  readonly ms?: number;
 }
+
+type Values = readonly unknown[];
 
 // Requests that share a statement wait for each other, and PostgreSQL executes it in one process.
 const MAX_SHARED = 8;
+const MAX_SHARED_MS = 20;
 
 /** Runs a statement for one request; returns the data as JSON. */
 export type RunStatement = (prepared: PreparedStatement) => Promise<string>;
 
-const keyOf = (values: readonly unknown[]): string => JSON.stringify(values.map(String));
+const keyOf = (values: Values): string => JSON.stringify(values.map(String));
 
 /** Returns the data in a row of a statement. */
 function jsonOf(row: Row | undefined): string {
@@ -25,62 +28,58 @@ function jsonOf(row: Row | undefined): string {
   return row.json;
 }
 
-/** Runs a statement once for all requests with these values. Equal requests are one for PostgreSQL. */
-async function runShared(
-  { db, observeBatch }: Store,
-  { text, planning, load }: StatementText,
-  requests: readonly (readonly unknown[])[],
-): Promise<string[]> {
-  observeBatch('statement', requests.length);
-  const keys = requests.map(keyOf);
-  const distinct = new Map(requests.map((values, index) => [keys[index] ?? '', values]));
-  const [first = []] = requests;
-  const arrays = first.map((_value, index) =>
-    [...distinct.values()].map((values) => values[index]),
-  );
-  const rows = await db.query<Row>({ text, values: arrays }, planning, load);
-  const rowOf = new Map(rows.map((row) => [row.number, row]));
-  const numberOf = new Map([...distinct.keys()].map((key, index) => [key, index + 1]));
-  return keys.map((key) => jsonOf(rowOf.get(numberOf.get(key) ?? 0)));
-}
-
 /**
  * Creates the function that runs statements. Requests of one turn of the event loop whose statements
- * differ only in ids and texts share one, which saves PostgreSQL and the gateway a round trip each.
+ * differ only in ids and texts share one, which saves PostgreSQL and the gateway a round trip each; equal
+ * requests are one for PostgreSQL.
  */
-export function createRunStatement(store: Store): RunStatement {
-  const loaders = new WeakMap<StatementText, DataLoader<readonly unknown[], string>>();
-  const loaderOf = (statement: StatementText): DataLoader<readonly unknown[], string> => {
-    const known = loaders.get(statement);
-    if (known) return known;
-    const loader = new DataLoader<readonly unknown[], string>(
-      (requests) => runShared(store, statement, requests),
+export function createRunStatement({ db, observeBatch }: Store): RunStatement {
+  const batches = new Map<StatementText, DataLoader<Values, string, string>>();
+  // How long the last execution took for each of its requests.
+  const msPerRequest = new WeakMap<StatementText, number>();
+
+  /** Returns how many requests can share a statement, so that none waits long for the others. */
+  const maxSharedOf = (statement: StatementText): number => {
+    if (!statement.isShared) return 1;
+    // How long a count or a search takes is not known before.
+    const ms = msPerRequest.get(statement) ?? (statement.load === 'heavy' ? MAX_SHARED_MS : 0);
+    return Math.max(1, Math.min(MAX_SHARED, Math.floor(MAX_SHARED_MS / ms)));
+  };
+
+  const runFor = async (
+    statement: StatementText,
+    requests: readonly Values[],
+  ): Promise<string[]> => {
+    const { text, planning, load, isShared } = statement;
+    const [first = []] = requests;
+    if (!isShared) {
+      const [row] = await db.query<Row>({ text, values: [...first] }, planning, load);
+      return [jsonOf(row)];
+    }
+    observeBatch('statement', requests.length);
+    const values = first.map((_value, index) => requests.map((request) => request[index]));
+    const rows = await db.query<Row>({ text, values }, planning, load);
+    const ms = Math.max(...rows.map((row) => row.ms ?? 0));
+    msPerRequest.set(statement, ms / requests.length);
+    const rowOf = new Map(rows.map((row) => [row.number, row]));
+    return requests.map((_request, index) => jsonOf(rowOf.get(index + 1)));
+  };
+
+  const startBatch = (statement: StatementText): DataLoader<Values, string, string> => {
+    const batch = new DataLoader<Values, string, string>(
+      (requests) => {
+        batches.delete(statement);
+        return runFor(statement, requests);
+      },
       {
-        cache: false,
-        maxBatchSize: MAX_SHARED,
+        cacheKeyFn: keyOf,
+        maxBatchSize: maxSharedOf(statement),
         batchScheduleFn: (dispatch) => void setImmediate(dispatch),
       },
     );
-    loaders.set(statement, loader);
-    return loader;
+    batches.set(statement, batch);
+    return batch;
   };
-  // Equal statements of a turn, which can be counts of a whole list, run once too.
-  const pending = new Map<string, Promise<string>>();
-  const runOnce = (
-    { text, planning, load }: StatementText,
-    values: readonly unknown[],
-  ): Promise<string> => {
-    const key = `${keyOf(values)} ${text}`;
-    const runNextTurn = async (): Promise<string> => {
-      await nextTurn();
-      pending.delete(key);
-      const [row] = await store.db.query<Row>({ text, values: [...values] }, planning, load);
-      return jsonOf(row);
-    };
-    const json = pending.get(key) ?? runNextTurn();
-    pending.set(key, json);
-    return json;
-  };
-  return ({ statement, values }) =>
-    statement.isShared ? loaderOf(statement).load(values) : runOnce(statement, values);
+
+  return ({ statement, values }) => (batches.get(statement) ?? startBatch(statement)).load(values);
 }

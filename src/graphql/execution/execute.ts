@@ -1,0 +1,30 @@
+import type { Config } from '../../config/config.ts';
+import type { Store } from '../../database/loaders.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Execute } from './call.ts';
+import { compileQueries } from './compile-queries.ts';
+import { countCalls } from './count-calls.ts';
+import { executeByGraphqlJs } from './graphql-js.ts';
+import { limitCost } from './limit-cost.ts';
+import { limitTime } from './limit-time.ts';
+import { limitVariables } from './limit-variables.ts';
+import { reportDeprecations } from './report-deprecations.ts';
+import { requireReadScope } from './require-read-scope.ts';
+import { traceOperations } from './trace-operations.ts';
+
+/** Creates the function that executes operations, from its last step to its first. */
+export function createExecute(
+  store: Store,
+  { limits, compileQueries: isCompiling, answerTimeoutMs }: Config,
+  metrics: Metrics,
+): Execute {
+  let execute = executeByGraphqlJs;
+  if (isCompiling) execute = compileQueries(execute, store);
+  execute = limitTime(execute, answerTimeoutMs);
+  execute = traceOperations(execute);
+  execute = countCalls(execute, metrics);
+  execute = limitCost(execute, limits);
+  execute = reportDeprecations(execute);
+  execute = limitVariables(execute, limits);
+  return requireReadScope(execute);
+}

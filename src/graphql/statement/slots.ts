@@ -1,0 +1,73 @@
+import { getArgumentValues, visit } from 'graphql';
+
+import { parseId } from '../../contract/values.ts';
+import { Prisma } from '../../database/generated/prisma/client.ts';
+import type { Window } from '../../database/window.ts';
+import type { Slot } from './selection.ts';
+
+/** The arguments of a field. */
+export interface SlotArguments {
+  readonly window: Window | undefined;
+  readonly filters: readonly Prisma.Sql[];
+  readonly bounds: readonly Prisma.Sql[];
+}
+
+/** The arguments of a field for one request. */
+export interface PreparedSlot {
+  readonly args: SlotArguments;
+  /** Everything in the arguments that changes the text of a statement. */
+  readonly key: string;
+  readonly values: readonly unknown[];
+}
+
+function argumentsOf(
+  { field, node, sql, reads, counts }: Slot,
+  variables: Record<string, unknown>,
+  maxPage: number,
+): SlotArguments {
+  const args = getArgumentValues(field, node, variables);
+  if (sql.kind === 'row') {
+    const id = parseId(String(args[sql.argument]), sql.argument);
+    return { window: undefined, filters: [Prisma.sql`${id}`], bounds: [] };
+  }
+  const window = sql.source.toWindow(args, maxPage);
+  // PostgreSQL can't tell the type of a parameter that the text does not use.
+  return {
+    window,
+    filters: reads || counts ? window.filters : [],
+    bounds: reads ? window.bounds : [],
+  };
+}
+
+const keyOf = ({ window, filters, bounds }: SlotArguments): string =>
+  [
+    window?.size,
+    window?.backwards,
+    window?.hasAfter,
+    window?.hasBefore,
+    window?.order.sql,
+    window?.planning,
+    window?.load,
+    ...filters.map(({ sql }) => sql),
+    ...bounds.map(({ sql }) => sql),
+  ].join('\n');
+
+/** Returns a function that prepares a slot. Without variables it is prepared once. */
+export function createPrepareSlot(
+  slot: Slot,
+  maxPage: number,
+): (variables: Record<string, unknown>) => PreparedSlot {
+  const prepare = (variables: Record<string, unknown>): PreparedSlot => {
+    const args = argumentsOf(slot, variables, maxPage);
+    const values = [...args.filters, ...args.bounds].flatMap((sql) => sql.values);
+    return { args, key: keyOf(args), values };
+  };
+  let usesVariables = false;
+  visit(slot.node, {
+    SelectionSet: () => false,
+    Variable: () => void (usesVariables = true),
+  });
+  if (usesVariables) return prepare;
+  let constant: PreparedSlot | undefined;
+  return () => (constant ??= prepare({}));
+}
