@@ -10,13 +10,15 @@ export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 /** A header of every response: browsers must not guess another Content-Type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
-/** What is larger is sent as a buffer, as Node.js counts unsent strings in characters, not in bytes. */
+/** Of a larger response, the unsent part is counted at once. */
 export const LARGE_BYTES = 65_536;
 
 function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
   const bytes = Buffer.byteLength(body);
   if (hasLength) response.setHeader('Content-Length', bytes);
-  response.end(bytes > LARGE_BYTES && typeof body === 'string' ? Buffer.from(body) : body);
+  if (bytes === body.length) response.end(body, 'latin1');
+  // Node.js counts unsent strings in characters, not in bytes.
+  else response.end(Buffer.from(body as string));
 }
 
 /** Writes a response. For HEAD, node:http omits the body, and a stream is not read. */

@@ -275,7 +275,7 @@ describe.skipIf(!hasPgbouncer)(
         (config, log) => openPostgres(pooler.through(database.url), config, log),
       );
       await expect(gateway.db.prisma.$queryRaw`select pg_sleep(3)::text`).rejects.toThrow(
-        'Query read timeout',
+        'PostgreSQL did not respond in time',
       );
       expect(await gateway.data('{ __typename pets { totalCount } }')).toHaveProperty('pets');
       await gateway.close();
