@@ -45,11 +45,15 @@ interface RequestTarget {
   readonly search: string;
 }
 
+const GRAPHQL_PATH = '/graphql';
+
 /** Parses the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. */
 function parseTarget({ findRoute }: Handlers, { url = '/' }: IncomingMessage): RequestTarget {
-  const [pathname] = /^[^?]*/.exec(url.replace(/^https?:\/\/[^/?]*/i, '')) ?? [];
-  const path = pathname || '/';
-  return { path, match: findRoute(path), search: /\?.*/.exec(url)?.[0] ?? '' };
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
+  const queryAt = target.indexOf('?');
+  const path = (queryAt < 0 ? target : target.slice(0, queryAt)) || '/';
+  const search = queryAt < 0 ? '' : target.slice(queryAt);
+  return { path, match: path === GRAPHQL_PATH ? undefined : findRoute(path), search };
 }
 
 const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
@@ -105,7 +109,7 @@ async function respond(
 ): Promise<void> {
   const { req: request, res: response, requestLog } = exchange;
   const rejection = findRejection(config, request);
-  if (rejection || target.path !== '/graphql') {
+  if (rejection || target.path !== GRAPHQL_PATH) {
     const routeResponse = rejection
       ? withHead(errorResponse(rejection), target.match?.route.head)
       : await callRoute(exchange, target, log);
@@ -120,7 +124,7 @@ async function respond(
 
 /** Returns the path template of a request, as callers must not create new label values. */
 const routeOf = ({ path, match }: RequestTarget): string =>
-  path === '/graphql' ? path : (match?.route.path ?? 'other');
+  path === GRAPHQL_PATH ? path : (match?.route.path ?? 'other');
 
 /** Counts a request and writes its log line when it has ended. */
 function watchEnd(
