@@ -105,7 +105,7 @@ export async function loadPages<Row, Filter, Field extends string>(
   const conditions = [sql`${raw(parent.column)} = parent.id`, ...filters, ...bounds];
   const rows = await db.query<Row>(
     sql`
-    select page.* from unnest(${ids}::bigint[]) as parent (id) cross join lateral (
+    select page.* from unnest((select ${ids}::bigint[])) as parent (id) cross join lateral (
       select ${reader.columns} from ${reader.from} ${whereAll(conditions)}
       order by ${readingOrder} ${limitOf(window)}) as page`,
     planning,

@@ -25,5 +25,7 @@ export function rowsByIds<Row>(
   const from = Prisma.raw(table.name);
   const id = Prisma.raw(table.id.column);
   return (db, ids) =>
-    db.query(Prisma.sql`select ${columns} from ${from} where ${id} = any(${ids}::bigint[])`);
+    db.query(
+      Prisma.sql`select ${columns} from ${from} where ${id} = any((select ${ids}::bigint[])::bigint[])`,
+    );
 }

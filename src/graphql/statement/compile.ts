@@ -101,7 +101,8 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
   }
-  const arrays = types.map((type, index) => `$${index + 1}::${type}`).join(', ');
+  // In a subquery, or PostgreSQL would plan each time for the lengths of the arrays.
+  const arrays = types.map((type, index) => `(select $${index + 1}::${type})`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
   const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;
   const text = `select request.number::integer as number, ${data} as json, ${ELAPSED_MS} as ms from ${requests}`;

@@ -91,7 +91,7 @@ async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCa
     from pets left join lateral (
       select name, description from categories where categories.id = pets.category_id offset 0
     ) as category on true
-    where pets.id = any(${ids}::bigint[])`);
+    where pets.id = any((select ${ids}::bigint[])::bigint[])`);
   return rows.map(({ id, name, categoryId, status, categoryName, categoryDescription }) => ({
     id,
     name,
