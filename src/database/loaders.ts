@@ -41,6 +41,22 @@ export interface RowLoader<Value> {
   readonly load: (store: Store, id: bigint) => Promise<Value>;
 }
 
+/**
+ * Creates a function that returns the batches of this turn of the event loop, by their signatures. Each
+ * turn has a Map of its own: V8 keeps what was deleted from a Map for long if so much is added and deleted.
+ */
+function createTurns<Batch>(): () => Map<string, Batch> {
+  let batches: Map<string, Batch> | undefined;
+  return () => {
+    if (batches) return batches;
+    setImmediate(() => {
+      batches = undefined;
+    });
+    batches = new Map();
+    return batches;
+  };
+}
+
 /** Returns a function that creates a value once for each store. */
 function perStore<Value>(create: (store: Store) => Value): (store: Store) => Value {
   const values = new WeakMap<Store, Value>();
@@ -100,29 +116,27 @@ function byParent<Args, Value>(
   name: string,
   read: (store: Store, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<OfParent<Args>, Value> {
-  const batchesOf = perStore(() => new Map<string, DataLoader<bigint, Value>>());
+  const turnsOf = perStore(() => createTurns<DataLoader<bigint, Value>>());
   const startBatch = (
     store: Store,
     signature: string,
     args: Args,
     limit: LimitFunction,
   ): DataLoader<bigint, Value> => {
-    const batches = batchesOf(store);
     const batch = new DataLoader<bigint, Value>(async (ids) => {
-      batches.delete(signature);
       store.observeBatch(name, ids.length);
       const valueOf = await limit(read, store, [...new Set(ids)], args);
       return ids.map(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
     }, SHARED);
-    batches.set(signature, batch);
+    turnsOf(store)().set(signature, batch);
     return batch;
   };
   return {
     load: (store, { parent, args }, limit) => {
       const signature = JSON.stringify([args]);
-      const batch = batchesOf(store).get(signature) ?? startBatch(store, signature, args, limit);
+      const batch = turnsOf(store)().get(signature) ?? startBatch(store, signature, args, limit);
       return batch.load(parent);
     },
   };
@@ -132,14 +146,13 @@ function byParent<Args, Value>(
 function byArguments<Args, Value>(
   read: (store: Store, args: Args) => Promise<Value>,
 ): ListLoader<Args, Value> {
-  const pendingOf = perStore(() => new Map<string, Promise<Value>>());
+  const turnsOf = perStore(() => createTurns<Promise<Value>>());
   return {
     load: (store, args, limit) => {
-      const pending = pendingOf(store);
+      const pending = turnsOf(store)();
       const signature = JSON.stringify([args]);
       const readNextTurn = async (): Promise<Value> => {
         await nextTurn();
-        pending.delete(signature);
         return limit(read, store, args);
       };
       const value = pending.get(signature) ?? readNextTurn();

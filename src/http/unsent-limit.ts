@@ -19,22 +19,17 @@ export interface UnsentLimit {
  * is called for the connections with the most unsent data first, until the rest is within the limit.
  */
 export function createUnsentLimit(
+  sockets: ReadonlySet<Socket>,
   maxBytes: number,
   closeConnection: (socket: Socket) => void,
 ): UnsentLimit {
-  const open = new Set<ServerResponse>();
-  const measureUnsent = (): Map<Socket, number> => {
-    const bytesOf = new Map<Socket, number>();
-    for (const response of open) {
-      const { socket } = response.req;
-      // A pipelined response that waits for another one gets no event if its connection breaks.
-      if (socket.destroyed) open.delete(response);
-      else bytesOf.set(socket, (bytesOf.get(socket) ?? 0) + response.writableLength);
-    }
-    return bytesOf;
-  };
+  // Pipelined requests have several responses. Not one Set of all responses: V8 keeps what was deleted
+  // from a Set for long if so much is added and deleted.
+  const openOf = new WeakMap<Socket, ServerResponse[]>();
+  const unsentBytes = (socket: Socket): number =>
+    (openOf.get(socket) ?? []).reduce((sum, { writableLength }) => sum + writableLength, 0);
   const enforceLimit = (): void => {
-    const bytesOf = measureUnsent();
+    const bytesOf = new Map(Array.from(sockets, (socket) => [socket, unsentBytes(socket)]));
     let total = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0);
     if (total <= maxBytes) return;
     for (const [socket, bytes] of [...bytesOf].toSorted(([, a], [, b]) => b - a)) {
@@ -46,8 +41,11 @@ export function createUnsentLimit(
   const timer = setInterval(enforceLimit, CHECK_INTERVAL_MS).unref();
   return {
     watch: (response) => {
-      open.add(response);
-      response.once('close', () => open.delete(response));
+      const { socket } = response.req;
+      const open = openOf.get(socket) ?? [];
+      openOf.set(socket, open);
+      open.push(response);
+      response.once('close', () => open.splice(open.indexOf(response), 1));
     },
     check: (response) => {
       // Smaller responses, and streams, are checked once a second only.

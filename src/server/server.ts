@@ -76,10 +76,6 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
   };
   const dispatch = createDispatch(handlers, { config, log, metrics });
   const clientErrors = createClientErrorHandler(log);
-  const unsent = createUnsentLimit(config.limits.maxUnsentBytes, (socket) => {
-    log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
-    socket.destroy();
-  });
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     if (shutdown.hasStarted) response.shouldKeepAlive = false;
     response.setHeader(...NO_SNIFFING);
@@ -97,8 +93,13 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     };
     dispatch(exchange).then(() => unsent.check(response), abort);
   };
-  const server = createHttpServer(config, listener, clientErrors).once('close', unsent.stop);
+  const server = createHttpServer(config, listener, clientErrors);
   const sockets = watchConnections(server);
+  const unsent = createUnsentLimit(sockets, config.limits.maxUnsentBytes, (socket) => {
+    log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
+    socket.destroy();
+  });
+  server.once('close', unsent.stop);
   return {
     server,
     stop: (stopAccepting = () => stopListening(server)) =>

@@ -34,7 +34,8 @@ function jsonOf(row: Row | undefined): string {
  * requests are one for PostgreSQL.
  */
 export function createRunStatement({ db, observeBatch }: Store): RunStatement {
-  const batches = new Map<StatementText, DataLoader<Values, string, string>>();
+  // Not a Map: V8 keeps what was deleted from it for long if so much is added and deleted.
+  const batches = new WeakMap<StatementText, DataLoader<Values, string, string> | undefined>();
   // How long the last execution took for each of its requests.
   const msPerRequest = new WeakMap<StatementText, number>();
 
@@ -68,7 +69,7 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
   const startBatch = (statement: StatementText): DataLoader<Values, string, string> => {
     const batch = new DataLoader<Values, string, string>(
       (requests) => {
-        batches.delete(statement);
+        batches.set(statement, undefined);
         return runFor(statement, requests);
       },
       {
