@@ -16,9 +16,10 @@ export const LARGE_BYTES = 65_536;
 function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
   const bytes = Buffer.byteLength(body);
   if (hasLength) response.setHeader('Content-Length', bytes);
-  if (bytes === body.length) response.end(body, 'latin1');
-  // Node.js counts unsent strings in characters, not in bytes.
-  else response.end(Buffer.from(body as string));
+  // ASCII as Latin-1, which takes half the time of UTF-8. Else as a buffer, as Node.js counts unsent
+  // strings in characters, not in bytes.
+  if (typeof body === 'string' && bytes === body.length) response.end(body, 'latin1');
+  else response.end(Buffer.from(body));
 }
 
 /** Writes a response. For HEAD, node:http omits the body, and a stream is not read. */
