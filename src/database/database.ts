@@ -38,6 +38,8 @@ export interface Database extends Session {
   readonly description: string;
   /** Runs `work` in one transaction, and retries it after a conflict; `work` must use only its session. */
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
+  /** Whether PostgreSQL keeps the plan of a statement that is planned once. */
+  readonly keepsPlans: boolean;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: () => PoolUse;
   /** Rejects unless the database responds within two seconds; independent of the connection pool. */
@@ -55,6 +57,7 @@ interface Driver {
   /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
   readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
   readonly description: string;
+  readonly keepsPlans: boolean;
   /** How many heavy statements may run at the same time, and how long one may wait. */
   readonly heavyLimits: HeavyLimits;
   readonly poolUse?: () => PoolUse;
@@ -76,7 +79,7 @@ const withLog =
 
 /** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, heavyLimits, poolUse, probe, disconnect } = driver;
+  const { adapter, description, keepsPlans, heavyLimits, poolUse, probe, disconnect } = driver;
   const prisma = new PrismaClient({
     adapter,
     log: [{ emit: 'event', level: 'query' }],
@@ -105,6 +108,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
     ...toSession(driver.run),
     prisma,
     description,
+    keepsPlans,
     ...(poolUse && { poolUse }),
     transaction: (work) =>
       retryConflicts(() => driver.transaction((run) => work(toSession(run))), isConflict),

@@ -68,6 +68,7 @@ export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
       run: runOn(pglite),
       transaction: (work) => pglite.transaction((transaction) => work(runOn(transaction))),
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
+      keepsPlans: false,
       heavyLimits: HEAVY_LIMITS,
       probe: {
         readReadiness: async () => ({

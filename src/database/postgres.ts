@@ -215,6 +215,8 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
         retryConflicts(() => run(text, values, planning), isConflict),
       transaction: (work) => runTransaction(pool, (client) => work(runOn(client))),
       description: `PostgreSQL at ${host}${pathname}`,
+      // A pooler may give the next statement another connection.
+      keepsPlans: !config.pgbouncer,
       heavyLimits: {
         concurrency: Math.ceil(config.poolSize / 2),
         maxWaitMs: config.connectTimeoutMs,

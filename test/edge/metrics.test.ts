@@ -231,6 +231,12 @@ describe('the duration of requests', () => {
 const batchesOf = (samples: Sample[], loader: string, part: 'sum' | 'count') =>
   sumOf(samples, `dataloader_batch_size_${part}`, { loader });
 
+/** Returns the head of a request for a pet. */
+const requestFor = (id: number): string => {
+  const query = `query=query($id:ID!){pet(id:$id){id}}&variables={"id":${id}}`;
+  return `GET /graphql?${query} HTTP/1.1\r\nHost: localhost\r\n`;
+};
+
 describe('batch sizes', () => {
   it('are reported by loader; fields of a request share a batch', async () => {
     const categoryId = await makeCategory(gateway);
@@ -255,10 +261,6 @@ describe('batch sizes', () => {
   });
 
   it('are larger for requests at the same time', async () => {
-    const requestFor = (id: number): string => {
-      const query = `query=query($id:ID!){pet(id:$id){id}}&variables={"id":${id}}`;
-      return `GET /graphql?${query} HTTP/1.1\r\nHost: localhost\r\n`;
-    };
     const others = Array.from({ length: 19 }, (_, id) => `${requestFor(id)}\r\n`);
     const last = `${requestFor(19)}Connection: close\r\n\r\n`;
     await sendRaw(gateway, others.join('') + last, { wait: true });

@@ -349,7 +349,11 @@ describeOnBothDatabases(() => {
 
   describe('a compiled statement that fails', () => {
     const FIELDS: readonly string[] = ['a', 'b', 'c'];
-    const QUERY = '{ a: pet(id: 1) { id name } b: pet(id: 2) { name } c: category(id: 1) { id } }';
+    const QUERY = `{
+      a: pet(id: 1) { id name }
+      b: pet(id: 2) { name }
+      c: category(id: 1) { pets(first: 1) { nodes { id } } }
+    }`;
 
     it('is not repeated, and its error is in each of the root fields', async () => {
       for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);

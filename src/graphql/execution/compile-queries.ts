@@ -61,7 +61,7 @@ export function compileQueries(next: Execute, store: Store): Execute {
     states.set(operation, state);
     state.executions += 1;
     if (state.executions === COMPILE_AT_EXECUTION)
-      state.compiled = compileQuery(schema, operation, store.maxPage);
+      state.compiled = compileQuery(schema, operation, store);
     return state;
   };
 

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { Load, Planning } from '../../database/database.ts';
 import type { Prisma } from '../../database/generated/prisma/client.ts';
+import type { Store } from '../../database/loaders.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { readSelection } from './read-selection.ts';
@@ -156,13 +157,17 @@ function isCompilable({ document, node }: Operation): boolean {
   return countFields(node.selectionSet) <= MAX_FIELDS;
 }
 
+// Planning the statement for a single row takes longer than a look-up by a loader.
+const isRowsOnly = ({ slots }: Selection): boolean =>
+  slots.length > 0 && slots.every(({ sql }) => sql.kind === 'row');
+
 const none: CompiledQuery['prepare'] = () => undefined;
 
 /** Compiles a query of a valid document; undefined if graphql-js has to execute it. */
 export function compileQuery(
   schema: GraphQLSchema,
   operation: Operation,
-  maxPage: number,
+  { db, maxPage }: Store,
 ): CompiledQuery | undefined {
   if (!isCompilable(operation)) return undefined;
   const conditions = conditionsOf(operation);
@@ -173,8 +178,11 @@ export function compileQuery(
     const known = prepares.get(key);
     if (known) return known;
     const selection = readSelection(schema, operation, variables);
-    const isSmall = selection && selection.relations <= MAX_RELATIONS;
-    const prepare = isSmall ? createPrepare(selection, key, maxPage) : none;
+    const isWorthwhile =
+      selection &&
+      selection.relations <= MAX_RELATIONS &&
+      (db.keepsPlans || !isRowsOnly(selection));
+    const prepare = isWorthwhile ? createPrepare(selection, key, maxPage) : none;
     prepares.set(key, prepare);
     return prepare;
   };
