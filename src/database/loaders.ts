@@ -43,7 +43,7 @@ export interface RowLoader<Value> {
 
 /**
  * Creates a function that returns the batches of this turn of the event loop, by their signatures. Each
- * turn has a Map of its own: V8 keeps what was deleted from a Map for long if so much is added and deleted.
+ * turn has its own Map: one that is always changing would keep deleted batches in memory.
  */
 function createTurns<Batch>(): () => Map<string, Batch> {
   let batches: Map<string, Batch> | undefined;

@@ -23,8 +23,8 @@ export function createUnsentLimit(
   maxBytes: number,
   closeConnection: (socket: Socket) => void,
 ): UnsentLimit {
-  // Pipelined requests have several responses. Not one Set of all responses: V8 keeps what was deleted
-  // from a Set for long if so much is added and deleted.
+  // Pipelined requests have several responses. Not a Set of all responses: a Set that is always changing is
+  // rebuilt often, and each old table, which refers to the next one, keeps its elements in memory.
   const openOf = new WeakMap<Socket, ServerResponse[]>();
   const unsentBytes = (socket: Socket): number =>
     (openOf.get(socket) ?? []).reduce((sum, { writableLength }) => sum + writableLength, 0);

@@ -149,14 +149,5 @@ it('no document takes much longer to validate than the slowest known one', () =>
   const slower = found
     .map(({ genome, text }) => ({ genome, ms: timeOf(text) }))
     .filter(({ ms }) => ms > 2 * knownMs);
-  console.log(
-    knownMs,
-    found
-      .map(({ text }) => timeOf(text))
-      .toSorted((a, b) => b - a)
-      .slice(0, 5),
-    found.length,
-    slowest.length,
-  );
   expect(slower).toEqual([]);
 });

@@ -32,7 +32,7 @@ import { rounds } from '../support/rounds.ts';
 
 // The gateway compiles a query when it executes it for the third time.
 const REPETITIONS = rounds(3, 4);
-const QUERIES = rounds(50, 1000);
+const QUERIES = rounds(50, 2000);
 const MUTATIONS = rounds(10, 200);
 
 /** Executes an operation over HTTP. */

@@ -34,7 +34,7 @@ function jsonOf(row: Row | undefined): string {
  * requests are one for PostgreSQL.
  */
 export function createRunStatement({ db, observeBatch }: Store): RunStatement {
-  // Not a Map: V8 keeps what was deleted from it for long if so much is added and deleted.
+  // Not a Map, which would keep deleted batches in memory (see http/unsent-limit.ts).
   const batches = new WeakMap<StatementText, DataLoader<Values, string, string> | undefined>();
   // How long the last execution took for each of its requests.
   const msPerRequest = new WeakMap<StatementText, number>();

@@ -5,6 +5,7 @@ import type { Database, Planning } from '../../../src/database/database.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
 // Pets are in the first 500 of 50,000 categories. One in 25 is sold, one in 500 pending; one order
 // in 50 is open, without a date or with one that comes last, as in a real store. Every name has its
@@ -368,68 +369,100 @@ describe('reading by id', () => {
   });
 });
 
+const RELATIONS = [
+  ['category', 'pets { nodes { category { name } } }', 'categories_pkey'],
+  ['inventory', 'pets { nodes { inventory { quantity } } }', 'inventory_items_pkey'],
+  ['pet of an order', 'orders { nodes { pet { name } } }', 'pets_pkey'],
+  ['pet of an entry', 'inventory { nodes { status pet { name } } }', 'pets_pkey'],
+  ['pets', 'categories { nodes { pets { nodes { id } } } }', 'pets_category_id_id_idx'],
+  [
+    'last pets',
+    'categories { nodes { pets(last: 2) { nodes { id } } } }',
+    'pets_category_id_id_idx',
+  ],
+  [
+    'pets by name',
+    'categories { nodes { pets(orderBy: { field: NAME }) { nodes { id } } } }',
+    'pets_category_id_name_id_idx',
+  ],
+  [
+    'pets by name, descending',
+    'categories { nodes { pets(orderBy: { field: NAME, direction: DESC }) { nodes { id } } } }',
+    'pets_category_id_name_id_idx',
+  ],
+  [
+    'sold pets',
+    'categories { nodes { pets(filter: { status: [SOLD] }) { nodes { id } } } }',
+    'pets_category_id_status_id_idx',
+  ],
+  ['orders', 'pets { nodes { orders { nodes { id } } } }', 'orders_pet_id_id_idx'],
+  ['last orders', 'pets { nodes { orders(last: 2) { nodes { id } } } }', 'orders_pet_id_id_idx'],
+  [
+    'orders by ship date',
+    'pets { nodes { orders(orderBy: { field: SHIP_DATE }) { nodes { id } } } }',
+    'orders_pet_id_id_idx',
+  ],
+  [
+    'open orders',
+    'pets { nodes { orders(filter: { complete: false }) { nodes { id } } } }',
+    'orders_pet_id_id_idx',
+  ],
+] as const;
+
 describe('a relation', () => {
-  it.each([
-    ['category', 'pets { nodes { category { name } } }', 'categories_pkey'],
-    ['inventory', 'pets { nodes { inventory { quantity } } }', 'inventory_items_pkey'],
-    ['pet of an order', 'orders { nodes { pet { name } } }', 'pets_pkey'],
-    ['pet of an entry', 'inventory { nodes { status pet { name } } }', 'pets_pkey'],
-    ['pets', 'categories { nodes { pets { nodes { id } } } }', 'pets_category_id_id_idx'],
-    [
-      'last pets',
-      'categories { nodes { pets(last: 2) { nodes { id } } } }',
-      'pets_category_id_id_idx',
-    ],
-    [
-      'pets by name',
-      'categories { nodes { pets(orderBy: { field: NAME }) { nodes { id } } } }',
-      'pets_category_id_name_id_idx',
-    ],
-    [
-      'pets by name, descending',
-      'categories { nodes { pets(orderBy: { field: NAME, direction: DESC }) { nodes { id } } } }',
-      'pets_category_id_name_id_idx',
-    ],
-    [
-      'sold pets',
-      'categories { nodes { pets(filter: { status: [SOLD] }) { nodes { id } } } }',
-      'pets_category_id_status_id_idx',
-    ],
-    ['orders', 'pets { nodes { orders { nodes { id } } } }', 'orders_pet_id_id_idx'],
-    ['last orders', 'pets { nodes { orders(last: 2) { nodes { id } } } }', 'orders_pet_id_id_idx'],
-    [
-      'orders by ship date',
-      'pets { nodes { orders(orderBy: { field: SHIP_DATE }) { nodes { id } } } }',
-      'orders_pet_id_id_idx',
-    ],
-    [
-      'open orders',
-      'pets { nodes { orders(filter: { complete: false }) { nodes { id } } } }',
-      'orders_pet_id_id_idx',
-    ],
-  ])('uses its index: %s', async (_what, fields, index) => {
+  it.each(RELATIONS)('uses its index: %s', async (_what, fields, index) => {
     const [, ...statements] = await statementsOf(`{ ${fields} }`);
     await expectIndexes(statements, [index]);
   });
 });
 
+const COUNTS = [
+  ['categories(filter: { name: "D 12345" })', 'categories_name_trgm_idx'],
+  ['pets(filter: { status: [SOLD] })', 'pets_status_id_idx'],
+  ['pets(filter: { status: [SOLD, PENDING] })', 'pets_status_id_idx'],
+  ['pets(filter: { categoryId: "77" })', 'pets_category_id_(name|status)_id_idx'],
+  ['pets(filter: { name: "O 1234" })', 'pets_name_trgm_idx'],
+  ['inventory(filter: { maxQuantity: 3 })', 'inventory_items_quantity_pet_id_idx'],
+  ['inventory(filter: { status: [PENDING] })', 'pets_status_id_idx'],
+  ['orders(filter: { petId: "78" })', 'orders_pet_id_id_idx'],
+  ['orders(filter: { complete: false })', 'orders_complete_id_idx'],
+  ['categories { nodes { pets', 'pets_category_id_(name|status)_id_idx'],
+  ['pets { nodes { orders', 'orders_pet_id_id_idx'],
+] as const;
+
+/** Returns the query for the count of a list. */
+function countOf(list: string): string {
+  const end = list.includes('nodes') ? '} }' : '';
+  return `{ ${list} { totalCount } ${end} }`;
+}
+
 describe('a count', () => {
-  it.each([
-    ['categories(filter: { name: "D 12345" })', 'categories_name_trgm_idx'],
-    ['pets(filter: { status: [SOLD] })', 'pets_status_id_idx'],
-    ['pets(filter: { status: [SOLD, PENDING] })', 'pets_status_id_idx'],
-    ['pets(filter: { categoryId: "77" })', 'pets_category_id_(name|status)_id_idx'],
-    ['pets(filter: { name: "O 1234" })', 'pets_name_trgm_idx'],
-    ['inventory(filter: { maxQuantity: 3 })', 'inventory_items_quantity_pet_id_idx'],
-    ['inventory(filter: { status: [PENDING] })', 'pets_status_id_idx'],
-    ['orders(filter: { petId: "78" })', 'orders_pet_id_id_idx'],
-    ['orders(filter: { complete: false })', 'orders_complete_id_idx'],
-    ['categories { nodes { pets', 'pets_category_id_(name|status)_id_idx'],
-    ['pets { nodes { orders', 'orders_pet_id_id_idx'],
-  ])('uses its index: %s', async (list, index) => {
-    const end = list.includes('nodes') ? '} }' : '';
-    const statements = await statementsOf(`{ ${list} { totalCount } ${end} }`);
+  it.each(COUNTS)('uses its index: %s', async (list, index) => {
+    const statements = await statementsOf(countOf(list));
     await expectIndexes(statements.slice(-1), [index]);
+  });
+});
+
+describe('a compiled query', () => {
+  /** Expects one statement that uses an index; also if it is shared by several requests. */
+  async function expectIndex(query: string, index: string): Promise<void> {
+    for (let time = 1; time < TIMES_UNTIL_COMPILED; time += 1) await gateway.data(query);
+    await expectIndexes(await statementsOf(query), [index]);
+  }
+
+  it.each(LISTS)('for a page of %s uses its index', async (_what, list, args, index) => {
+    const middle = await cursorOf(list, `${args}, first: 50`, 'end');
+    for (const page of ['first: 20', 'last: 20', `first: 20, after: ${middle}`]) {
+      await expectIndex(`{ ${list}(${args}, ${page}) { nodes { __typename } } }`, index);
+    }
+  });
+
+  it.each(RELATIONS)('with a relation uses its index: %s', async (_what, fields, index) => {
+    await expectIndex(`{ ${fields} }`, index);
+  });
+
+  it.each(COUNTS)('for a count uses its index: %s', async (list, index) => {
+    await expectIndex(countOf(list), index);
   });
 });
 
