@@ -62,7 +62,8 @@ function limitSilence(pool: Pool, limitMs: number): void {
   pool.on('connect', (client) => {
     const { stream } = client.connection;
     if (!(stream instanceof Socket)) return;
-    stream.setTimeout(limitMs, () => {
+    // Not the callback of setTimeout, which is called only once.
+    stream.setTimeout(limitMs).on('timeout', () => {
       if (idle.has(client)) return;
       stream.destroy(new Error('Connection terminated: PostgreSQL did not respond in time.'));
     });

@@ -19,7 +19,7 @@ export interface Documents {
   };
   /** The errors of texts that can't be parsed. */
   readonly parseErrors: LRUCache<string, Error>;
-  /** The errors of a parsed document, by which it is valid if there are none. */
+  /** The errors of each parsed document that was validated; none of a valid one. */
   readonly validationErrors: WeakMap<DocumentNode, readonly GraphQLError[]>;
   /** Returns the document of this text if it is known to be valid. */
   readonly findValid: (text: string) => DocumentNode | undefined;

@@ -19,7 +19,7 @@ function writeBody(response: ServerResponse, body: string | Buffer, hasLength: b
   // ASCII as Latin-1, which takes half the time of UTF-8. Else as a buffer, as Node.js counts unsent
   // strings in characters, not in bytes.
   if (typeof body === 'string' && bytes === body.length) response.end(body, 'latin1');
-  else response.end(Buffer.from(body));
+  else response.end(typeof body === 'string' ? Buffer.from(body) : body);
 }
 
 /** Writes a response. For HEAD, node:http omits the body, and a stream is not read. */

@@ -11,7 +11,7 @@ export interface Call {
   readonly context: CallContext & Exchange;
 }
 
-/** Executes an operation. Only an execution that waits for something returns a promise. */
+/** Executes an operation. It returns a promise only if it has to wait, or if it is traced. */
 export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
 
 /** Converts the result of an execution. */

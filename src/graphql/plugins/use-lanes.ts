@@ -39,7 +39,9 @@ export function useLanes(
   };
   return {
     onParams: ({ params: { query: text } }) => {
-      if (!text || parsed.get(text) || parseErrors.get(text)) return undefined;
+      const document = text && parsed.get(text);
+      if (!text || parseErrors.get(text)) return undefined;
+      if (document && validationErrors.has(document)) return undefined;
       const turn = waiting.get(text) ?? takeTurn(text);
       waiting.set(text, turn);
       return turn;

@@ -79,7 +79,7 @@ function writeArguments(
 }
 
 // The time of PostgreSQL alone, without that in which the statement waits for a connection.
-const ELAPSED_MS = `extract(milliseconds from clock_timestamp() - statement_timestamp())::real`;
+const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real`;
 
 /** Writes the statement for some arguments. */
 function writeStatement(selection: Selection, prepared: readonly PreparedSlot[]): StatementText {

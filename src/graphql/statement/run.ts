@@ -14,8 +14,10 @@ interface Row {
 type Values = readonly unknown[];
 
 // Requests that share a statement wait for each other, and PostgreSQL executes it in one process.
-const MAX_SHARED = 8;
+const MAX_SHARED = { light: 8, heavy: 4 };
 const MAX_SHARED_MS = 20;
+// A statement can take longer for other values, so its longest time counts, with each execution less.
+const REMEMBERED = 0.95;
 
 /** Runs a statement for one request; returns the data as JSON. */
 export type RunStatement = (prepared: PreparedStatement) => Promise<string>;
@@ -36,7 +38,7 @@ function jsonOf(row: Row | undefined): string {
 export function createRunStatement({ db, observeBatch }: Store): RunStatement {
   // Not a Map, which would keep deleted batches in memory (see http/unsent-limit.ts).
   const batches = new WeakMap<StatementText, DataLoader<Values, string, string> | undefined>();
-  // How long the last execution took for each of its requests.
+  // How long a statement takes for each of its requests: the longest time, falling slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
   /** Returns how many requests can share a statement, so that none waits long for the others. */
@@ -44,7 +46,7 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
     if (!statement.isShared) return 1;
     // How long a count or a search takes is not known before.
     const ms = msPerRequest.get(statement) ?? (statement.load === 'heavy' ? MAX_SHARED_MS : 0);
-    return Math.max(1, Math.min(MAX_SHARED, Math.floor(MAX_SHARED_MS / ms)));
+    return Math.max(1, Math.min(MAX_SHARED[statement.load], Math.floor(MAX_SHARED_MS / ms)));
   };
 
   const runFor = async (
@@ -60,8 +62,8 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
     observeBatch('statement', requests.length);
     const values = first.map((_value, index) => requests.map((request) => request[index]));
     const rows = await db.query<Row>({ text, values }, planning, load);
-    const ms = Math.max(...rows.map((row) => row.ms ?? 0));
-    msPerRequest.set(statement, ms / requests.length);
+    const ms = Math.max(...rows.map((row) => row.ms ?? 0)) / requests.length;
+    msPerRequest.set(statement, Math.max(ms, REMEMBERED * (msPerRequest.get(statement) ?? 0)));
     const rowOf = new Map(rows.map((row) => [row.number, row]));
     return requests.map((_request, index) => jsonOf(rowOf.get(index + 1)));
   };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -95,4 +96,19 @@ describe('a transaction whose statement gets no response in time', () => {
     const query = `{ category(id: "${createCategory.id}") { id } }`;
     expect(await gateway.data(query)).toEqual({ category: createCategory });
   });
+});
+
+// The statement timeout, and the second for which the gateway waits in addition.
+const LIMIT_MS = 1100;
+
+it('a statement without a response is given up, also if its connection was idle for as long', async () => {
+  await gateway.data('{ categories { nodes { id } } }');
+  await sleep(LIMIT_MS + 100);
+  const send = proxy.hold('orders');
+  const { errors } = await gateway.graphql('{ orders { nodes { id } } }');
+  expect(errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
+  expect(gateway.loggedErrors.splice(0)).toMatchObject([
+    { err: { message: 'Connection terminated: PostgreSQL did not respond in time.' } },
+  ]);
+  send();
 });
