@@ -6,8 +6,9 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;
-// Browsers open connections that they may never use.
-const MAX_UNUSED_MS = 1000;
+// Browsers open connections that they may never use: they have a second. It is counted in checks, as a busy
+// process may not have read for a second what has arrived.
+const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
 // A turn of the event loop that is shorter had nothing else to do.
@@ -85,6 +86,7 @@ export async function shutDown(
   await sleep(stopDelayMs);
   await stopAccepting();
   const start = performance.now();
+  const unusedChecks = new Map<Socket, number>();
   while (sockets.size > 0) {
     server.closeIdleConnections();
     const ms = performance.now() - start;
@@ -93,8 +95,12 @@ export async function shutDown(
         `Some requests did not end within ${stopTimeoutMs} ms: their connections are closed.`,
       );
       closeAll(sockets);
-    } else if (ms >= MAX_UNUSED_MS) {
-      closeAll([...sockets].filter(({ bytesRead }) => bytesRead === 0));
+    }
+    for (const socket of sockets) {
+      if (socket.bytesRead > 0) continue;
+      const checks = (unusedChecks.get(socket) ?? 0) + 1;
+      unusedChecks.set(socket, checks);
+      if (checks > MAX_UNUSED_CHECKS) socket.destroy();
     }
     await sleep(CHECK_INTERVAL_MS);
   }
