@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { connectTo, endOf, requestLater } from '../support/callers.ts';
 import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
-import { killPrograms, startProgram } from '../support/program.ts';
+import { killPrograms, startProgram, STOP_SIGNALS } from '../support/program.ts';
 
 let store: ProgramStore;
 beforeAll(async () => {
@@ -17,14 +17,8 @@ afterAll(async () => {
 
 const CALLERS = 300;
 
-const SIGNALS: [NodeJS.Signals, string, NodeJS.Signals[]][] = [
-  // A terminal that closes may send it twice.
-  ['SIGHUP', 'twice', ['SIGHUP', 'SIGHUP']],
-  ['SIGTERM', 'once', ['SIGTERM']],
-];
-
 // `npm test` checks this on PostgreSQL.
-describe.each(SIGNALS)('%s, sent %s', (_signal, _times, signals) => {
+describe.each(STOP_SIGNALS)('%s, sent %s', (_signal, _times, signals) => {
   it('stops the program once each connected caller has its response, and its line is in the log', async () => {
     const program = await startProgram({ ...store.environment, STOP_TIMEOUT_MS: '60000' });
     const ends = Array.from({ length: CALLERS }, () => requestLater(program));

@@ -168,6 +168,16 @@ export async function countLockWaits(url: string): Promise<number> {
   return waiting.length;
 }
 
+/** Returns how many connections gateways have to a database. */
+export async function countConnections(url: string): Promise<number> {
+  const rows = await runSql(
+    url,
+    `select from pg_stat_activity
+     where application_name = 'pet-store-gateway' and datname = current_database()`,
+  );
+  return rows.length;
+}
+
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
 /** Creates a database, as a copy of `template` if it is given, and returns its URL. */

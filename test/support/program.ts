@@ -3,6 +3,13 @@ import type { Readable } from 'node:stream';
 
 import { post } from './post.ts';
 
+/** What stops a program: a signal, how often it is sent, and all that is sent. */
+export const STOP_SIGNALS = [
+  // A terminal that closes may send it twice.
+  ['SIGHUP', 'twice', ['SIGHUP', 'SIGHUP']],
+  ['SIGTERM', 'once', ['SIGTERM']],
+] as const;
+
 /** A line of the log. */
 export type LogEntry = Record<string, unknown> & { readonly msg: string };
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { copyOnPostgres } from '../../support/databases.ts';
-import { runSql } from '../../support/postgres.ts';
+import { countConnections, runSql } from '../../support/postgres.ts';
 import {
   killPrograms,
   type LogEntry,
@@ -58,16 +58,6 @@ const WAIT = { timeout: 60_000, interval: 50 };
 
 const metricsStatus = async (): Promise<number> => (await fetch(`${program.url}/metrics`)).status;
 
-/** Counts the connections of gateways to the database. */
-async function countConnections(): Promise<number> {
-  const rows = await runSql(
-    url,
-    `select from pg_stat_activity
-     where application_name = 'pet-store-gateway' and datname = current_database()`,
-  );
-  return rows.length;
-}
-
 describe('workers that cannot start any more', { timeout: 300_000 }, () => {
   it('end the gateway with a sentence, after later and later restarts', async () => {
     await killWorkers();
@@ -121,7 +111,7 @@ describe('a gateway with WORKERS=2', () => {
 
   it('closes its connections to the database when it stops', async () => {
     expect(await program.stop('SIGINT')).toBe(0);
-    await expect.poll(countConnections, WAIT).toBe(0);
+    await expect.poll(() => countConnections(url), WAIT).toBe(0);
   });
 
   it('stops at once on a second signal', async () => {

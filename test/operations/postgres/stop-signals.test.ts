@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { connectTo, endOf, REQUEST, requestLater } from '../../support/callers.ts';
 import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
-import { runSql } from '../../support/postgres.ts';
-import { killPrograms, startProgram } from '../../support/program.ts';
+import { countConnections } from '../../support/postgres.ts';
+import { killPrograms, startProgram, STOP_SIGNALS } from '../../support/program.ts';
 import { rounds } from '../../support/rounds.ts';
 
 let store: ProgramStore;
@@ -18,25 +18,9 @@ afterAll(async () => {
   await store.remove();
 });
 
-const SIGNALS: [NodeJS.Signals, string, NodeJS.Signals[]][] = [
-  // A terminal that closes may send it twice.
-  ['SIGHUP', 'twice', ['SIGHUP', 'SIGHUP']],
-  ['SIGTERM', 'once', ['SIGTERM']],
-];
-
-/** Counts the connections of gateways to the database. */
-async function countConnections(): Promise<number> {
-  const rows = await runSql(
-    store.environment['DATABASE_URL'] ?? '',
-    `select from pg_stat_activity
-     where application_name = 'pet-store-gateway' and datname = current_database()`,
-  );
-  return rows.length;
-}
-
 const CALLERS = 300;
 
-describe.each(SIGNALS.slice(0, rounds(1, 2)))('%s, sent %s', (_signal, _times, signals) => {
+describe.each(STOP_SIGNALS.slice(0, rounds(1, 2)))('%s, sent %s', (_signal, _times, signals) => {
   it.each([
     ['one process', '1'],
     ['several processes', '2'],
@@ -72,6 +56,7 @@ describe.each(SIGNALS.slice(0, rounds(1, 2)))('%s, sent %s', (_signal, _times, s
     // The gateway waits about a second for a connection that sends nothing.
     const [silentEnd = 0, answeredEnd = 0] = await Promise.all(idleEnds);
     expect(silentEnd - answeredEnd).toBeGreaterThan(300);
-    await expect.poll(countConnections, { timeout: 30_000 }).toBe(0);
+    const url = store.environment['DATABASE_URL'] ?? '';
+    await expect.poll(() => countConnections(url), { timeout: 30_000 }).toBe(0);
   });
 });

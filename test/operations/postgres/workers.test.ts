@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
 import {
+  countConnections,
   countLockWaits,
   createDatabaseOn,
   dropDatabaseOn,
@@ -32,16 +33,6 @@ afterAll(async () => {
   await killPrograms();
   await drop();
 });
-
-/** Counts the connections of gateways to the database. */
-async function countConnections(): Promise<number> {
-  const rows = await runSql(
-    url,
-    `select from pg_stat_activity
-     where application_name = 'pet-store-gateway' and datname = current_database()`,
-  );
-  return rows.length;
-}
 
 function isAlive(pid: number): boolean {
   try {
@@ -121,7 +112,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     await unlock();
     expect(await open).toEqual({ category: { name: 'Cats' } });
     await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]), WAIT);
-    expect(await countConnections()).toBe(0);
+    expect(await countConnections(url)).toBe(0);
   });
 });
 
