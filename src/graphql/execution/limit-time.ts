@@ -10,20 +10,13 @@ export function limitTime(next: Execute, timeoutMs: number): Execute {
     'SERVICE_UNAVAILABLE',
     `The operation took longer than ${timeoutMs} ms. Its changes may still be made.`,
   );
-  // Not Promise.race, which takes longer than a small operation's other checks together.
   const withTimeout = (execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => resolve({ errors: [toExecutionError(timeoutError)] }),
         timeoutMs,
       );
-      const settle =
-        <Value>(end: (value: Value) => void) =>
-        (value: Value) => {
-          clearTimeout(timer);
-          end(value);
-        };
-      execution.then(settle(resolve), settle(reject));
+      execution.finally(() => clearTimeout(timer)).then(resolve, reject);
     });
   return (call) => {
     const execution = next(call);

@@ -20,6 +20,10 @@ export function useLanes(
   const long = createLane();
   // Requests for a document that is waiting wait for the same turn.
   const waiting = new Map<string, Promise<void>>();
+  const isExamined = (text: string): boolean => {
+    const document = parsed.get(text);
+    return document ? validationErrors.has(document) : parseErrors.get(text) !== undefined;
+  };
   const examine = (text: string): void => {
     try {
       const document = parseWithin(bounds.limits, text);
@@ -39,9 +43,7 @@ export function useLanes(
   };
   return {
     onParams: ({ params: { query: text } }) => {
-      const document = text && parsed.get(text);
-      if (!text || parseErrors.get(text)) return undefined;
-      if (document && validationErrors.has(document)) return undefined;
+      if (!text || isExamined(text)) return undefined;
       const turn = waiting.get(text) ?? takeTurn(text);
       waiting.set(text, turn);
       return turn;
