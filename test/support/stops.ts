@@ -15,14 +15,19 @@ export async function untilNotListening(gateway: Gateway): Promise<void> {
   await expect.poll(() => isListening(gateway), { timeout: 20_000 }).toBe(false);
 }
 
-/** Creates more orders than fit into the buffers between the gateway and its caller, and counts all. */
+/**
+ * Creates orders and counts all. Their list has 17 MB; the buffers between a gateway and its caller have held
+ * more than 4 MB.
+ */
 async function fillOrders(gateway: Gateway): Promise<number> {
   const petId = BigInt(await makePet(gateway));
   await gateway.db.transaction(async ({ query }) => {
     // Without looking for the pet of each order, which takes half of the time.
     await query(Prisma.sql`set local session_replication_role = replica`);
-    await query(Prisma.sql`
-      insert into orders (pet_id, quantity) select ${petId}::bigint, 1 from generate_series(1, 50000)`);
+    for (let statement = 0; statement < 4; statement += 1) {
+      await query(Prisma.sql`
+        insert into orders (pet_id, quantity) select ${petId}::bigint, 1 from generate_series(1, 50000)`);
+    }
   });
   return gateway.db.prisma.order.count();
 }
