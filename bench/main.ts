@@ -1,18 +1,22 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
+import { schema } from '../src/graphql/schema.ts';
 import {
   createDatabaseOn,
   runSql,
   startPostgres,
   type TestServer,
 } from '../test/support/postgres.ts';
-import { CONTENDERS, GATEWAY, obstacleTo } from './contenders.ts';
-import { type Entry, type Plan, type Results, runRounds } from './rounds.ts';
+import { drawChart } from './chart.ts';
+import { CONTENDERS, GATEWAY, obstacleTo, start } from './contenders.ts';
+import { searchCosts } from './cost-search.ts';
+import { type Entry, type Plan, runRounds } from './rounds.ts';
 import { COSTS } from './statements.ts';
 import { Store } from './store.ts';
-import { compareTables, costTable, growthTables, memoryTable } from './tables.ts';
+import { compareTables, costSearchList, costTable, growthTables, memoryTable } from './tables.ts';
 import { WORKLOADS } from './workloads.ts';
 
 const SETTINGS = [
@@ -40,6 +44,10 @@ const { values, positionals } = parseArgs({
     only: { type: 'string', default: '' },
     /** The Node.js program that runs the contenders. */
     node: { type: 'string', default: process.execPath },
+    /** The file for a chart (SVG) of the results; none by default. */
+    chart: { type: 'string', default: '' },
+    /** How long to search for queries that cost more than they declare. */
+    minutes: { type: 'string', default: '5' },
   },
 });
 const print = (text: string): void => void process.stdout.write(text);
@@ -57,7 +65,9 @@ function choose<Thing extends { readonly name: string }>(
   return chosen.length > 0 ? chosen : things;
 }
 
-const grows = positionals[0] === 'growth';
+const [mode = 'compare'] = positionals;
+if (!['compare', 'growth', 'cost'].includes(mode)) throw new Error(`Not a benchmark: ${mode}`);
+const grows = mode === 'growth';
 const { node } = values;
 const plan: Plan = {
   rounds: Number(values.rounds),
@@ -68,7 +78,7 @@ const plan: Plan = {
 if (!(plan.rounds >= 1 && plan.seconds > 0)) {
   throw new Error('--rounds and --seconds must be numbers above 0.');
 }
-const contenders = (grows ? [GATEWAY] : choose(CONTENDERS)).filter((contender) => {
+const contenders = (mode === 'compare' ? choose(CONTENDERS) : [GATEWAY]).filter((contender) => {
   const obstacle = obstacleTo(contender, node);
   if (obstacle) print(`${obstacle}\n`);
   return !obstacle;
@@ -87,21 +97,43 @@ async function prepare(server: TestServer, pets: number): Promise<Entry[]> {
   });
 }
 
-/** Writes the results, with the versions and the machine that they were measured on. */
-async function report(server: TestServer, results: Results): Promise<string> {
-  const [database] = await runSql(server.url, 'show server_version');
-  const version = execFileSync(node, ['--version']).toString().trim();
-  const where = `Node.js ${version}, PostgreSQL ${String(database?.['server_version'])}, ${availableParallelism()} cores`;
+/** Measures the contenders side by side, or the gateway with stores of several sizes. */
+async function measureRounds(server: TestServer, where: string): Promise<string> {
+  const entries: Entry[] = [];
+  for (const pets of grows ? GROWTH : [PETS]) entries.push(...(await prepare(server, pets)));
+  const results = await runRounds(entries, plan);
   const head = `\n${where}; medians of ${plan.rounds} × ${plan.seconds} s\n`;
   if (grows) return head + growthTables(results, plan.workloads);
+  if (values.chart) writeFileSync(values.chart, drawChart(results, plan.workloads, where));
   return head + compareTables(results, plan.workloads) + memoryTable(results) + costTable(COSTS);
+}
+
+/** Searches for queries that cost the gateway more than they declare. */
+async function searchQueries(server: TestServer): Promise<string> {
+  const [entry] = await prepare(server, PETS);
+  if (!entry) throw new Error('No gateway.');
+  const running = await start(entry.contender, node, entry.databaseUrl);
+  try {
+    const minutes = Number(values.minutes);
+    return costSearchList(await searchCosts(schema, running, entry.databaseUrl, minutes));
+  } finally {
+    await running.stop();
+  }
+}
+
+async function run(server: TestServer): Promise<string> {
+  if (mode === 'cost') return searchQueries(server);
+  const [database] = await runSql(server.url, 'show server_version');
+  const version = execFileSync(node, ['--version']).toString().trim();
+  return measureRounds(
+    server,
+    `Node.js ${version}, PostgreSQL ${String(database?.['server_version'])}, ${availableParallelism()} cores`,
+  );
 }
 
 const server = await startPostgres({ flags: SETTINGS.flatMap((setting) => ['-c', setting]) });
 try {
-  const entries: Entry[] = [];
-  for (const pets of grows ? GROWTH : [PETS]) entries.push(...(await prepare(server, pets)));
-  print(await report(server, await runRounds(entries, plan)));
+  print(await run(server));
 } catch (error) {
   process.stderr.write(`${String(error)}\n`);
   process.exitCode = 1;

@@ -1,4 +1,5 @@
 import { FLOOR } from './contenders.ts';
+import { type CostSearch, perUnit } from './cost-search.ts';
 import type { Sample } from './measure.ts';
 import type { Results } from './rounds.ts';
 import type { Cost } from './statements.ts';
@@ -94,4 +95,13 @@ export function growthTables(results: Results, workloads: readonly Workload[]): 
 export function costTable(costs: readonly Cost[]): string {
   const rows = costs.map(({ operation, statements }) => [operation, String(statements)]);
   return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;
+}
+
+/** The list of the queries that cost the most for what the schema declares. */
+export function costSearchList({ median, worst }: CostSearch): string {
+  const lines = worst.map((query) => {
+    const { declared, microseconds, text } = query;
+    return `${times(perUnit(query), median)}: ${microseconds.toFixed(0)} µs, declared ${declared}: ${text}\n`;
+  });
+  return `\n### Queries with the most CPU time per declared cost; the median is ${median.toFixed(2)} µs\n\n${lines.join('')}`;
 }

@@ -14,7 +14,7 @@ import { mutationsPlugin } from './mutations.ts';
 import { DateTime } from './scalars.ts';
 
 /** The cost of an input field that may search many rows to find a few. */
-export const SEARCH_COST = { directives: { cost: { weight: '50' } } };
+export const SEARCH_COST = { directives: { cost: { weight: '300' } } };
 
 /**
  * Pothos, configured once for all types of the schema. Of its Prisma plugin only the types are used:

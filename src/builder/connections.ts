@@ -13,7 +13,7 @@ builder.globalConnectionField('totalCount', (t) =>
   t.int({
     description:
       'The number of rows in the whole list. They are counted only if this field is selected.',
-    extensions: { directives: { cost: { weight: '50' } }, readsEveryRow: true },
+    extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
     resolve: ({ totalCount }) => totalCount(),
   }),
 );

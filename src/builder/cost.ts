@@ -16,10 +16,11 @@ export const cost = new GraphQLDirective({
   description:
     'The cost of a field; without this directive it is 1, whatever the type of the field. The cost ' +
     'of an operation is the sum of its fields. A field inside a list counts once for each row that ' +
-    'the list may have. An input field with a cost adds it to the field that has the argument: 5 ' +
-    'times as much for a text without three letters or digits in a row, which no index can find. ' +
-    'In a list of Query, input fields and totalCount cost 20 times as much, because they search ' +
-    'the whole store.',
+    'the list may have, and each row costs 1. A field that reads rows costs 100 more, but only once ' +
+    'for all rows of a list, as one SQL statement reads them. An input field with a cost adds it to ' +
+    'the field that has the argument: 5 times as much for a text without three letters or digits in ' +
+    'a row, which no index can find. In a list of Query, input fields and totalCount cost 10 times ' +
+    'as much, because they search the whole store.',
   locations: [DirectiveLocation.FIELD_DEFINITION, DirectiveLocation.INPUT_FIELD_DEFINITION],
   args: { weight: { type: new GraphQLNonNull(GraphQLString), description: 'The cost, a number.' } },
 });

@@ -146,7 +146,7 @@ export const Variables = z.object({
   MAX_TEXT_LENGTH: whole(2000, 10_000_000)
     .default(10_000)
     .describe('The maximum number of characters (UTF-16 code units) of a string in the input.'),
-  MAX_COST: whole(1, 100_000_000).default(50_000).describe('The maximum cost of an operation.'),
+  MAX_COST: whole(1, 100_000_000).default(100_000).describe('The maximum cost of an operation.'),
   MAX_ANSWER_BYTES: whole(10_000, 500_000_000)
     .default(10_000_000)
     .describe('The maximum size of the data of a GraphQL response.'),

@@ -34,7 +34,7 @@ const DEFAULTS = {
     maxRootFields: 50,
     maxListSize: 100,
     maxTextLength: 10_000,
-    maxCost: 50_000,
+    maxCost: 100_000,
   },
   documents: 'any',
   manifest: undefined,

@@ -199,7 +199,7 @@ describe('limits from the configuration', () => {
         MAX_ROOT_FIELDS: '2',
         MAX_LIST_SIZE: '20',
         MAX_TEXT_LENGTH: '2000',
-        MAX_COST: '100',
+        MAX_COST: '180',
       },
       openThatOf(gateway),
     );
@@ -247,7 +247,7 @@ describe('limits from the configuration', () => {
     const { status, cost } = await askCost(strict, {
       query: '{ pets(first: 2) { nodes { id } } }',
     });
-    expect({ status, cost }).toEqual({ status: 200, cost: { requested: 9, allowed: 100 } });
+    expect({ status, cost }).toEqual({ status: 200, cost: { requested: 111, allowed: 180 } });
   });
 });
 

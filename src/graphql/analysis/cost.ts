@@ -65,7 +65,7 @@ export function estimate(
     variables,
     maxPage,
   );
-  const result = { cost: Math.ceil(total.cost), bytes: total.bytes };
+  const result = { ...total, cost: Math.ceil(total.cost) };
   const estimates: Estimates = {
     ...(sizeVariables.size + factors.size === 0 && { constant: result }),
     sizeVariables: [...sizeVariables],

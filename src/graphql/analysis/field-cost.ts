@@ -19,14 +19,17 @@ export interface Estimate {
   readonly cost: number;
   /** The length of its data as JSON in UTF-8. */
   readonly bytes: number;
+  /** How many of its fields need a statement. */
+  readonly statements: number;
 }
 
-export const ZERO: Estimate = { cost: 0, bytes: 0 };
+export const ZERO: Estimate = { cost: 0, bytes: 0, statements: 0 };
 
 /** Adds estimates. Nested fragments could add up to Infinity, and Infinity times 0 rows is NaN. */
 export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   cost: Math.min(a.cost + b.cost, Number.MAX_SAFE_INTEGER),
   bytes: Math.min(a.bytes + b.bytes, Number.MAX_SAFE_INTEGER),
+  statements: Math.min(a.statements + b.statements, Number.MAX_SAFE_INTEGER),
 });
 
 // The longest text of weight 1 is the cursor of a name: 255 control characters, as JSON in base64.

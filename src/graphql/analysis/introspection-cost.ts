@@ -17,7 +17,14 @@ import { addEstimates, bytesOf, type Estimate, fieldOf, ZERO } from './field-cos
 
 // An operation with more steps is too costly in any case. A step takes about a microsecond.
 const MAX_STEPS = 100_000;
-const TOO_COSTLY: Estimate = { cost: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
+const TOO_COSTLY: Estimate = {
+  cost: Number.MAX_SAFE_INTEGER,
+  bytes: Number.MAX_SAFE_INTEGER,
+  statements: 0,
+};
+
+// A field of introspection takes longer than one of a row: graphql-js executes it, and nothing else can run meanwhile.
+const FIELD_COST = 2;
 
 const isList = ({ type }: GraphQLField<unknown, unknown>): boolean =>
   isListType(isNonNullType(type) ? type.ofType : type);
@@ -45,7 +52,7 @@ export function createIntrospectionCost(
   const ofField: IntrospectionCost = (node, field, source, args = { includeDeprecated: true }) => {
     steps += 1;
     if (steps > MAX_STEPS) return TOO_COSTLY;
-    const own = { cost: 1, bytes: bytesOf(field, node) };
+    const own = { cost: FIELD_COST, bytes: bytesOf(field, node), statements: 0 };
     const type = getNamedType(field.type);
     const { selectionSet } = node;
     if (!selectionSet || !isObjectType(type)) return own;

@@ -37,8 +37,7 @@ export type PreparedQuery =
 /** A query that is compiled to SQL. */
 export interface CompiledQuery {
   /**
-   * Returns what to run for coerced variables; undefined if their @skip and @include select a field that
-   * has no form in SQL.
+   * Returns what to run for coerced variables; undefined if graphql-js has to execute the query with them.
    * @throws the error of an argument that graphql-js or the store rejects
    */
   readonly prepare: (variables: Record<string, unknown>) => PreparedQuery | undefined;
@@ -49,6 +48,9 @@ const MAX_FIELDS = 500;
 // PostgreSQL plans the joins of a statement together. A hundred relations took it seconds and 775 MB; PGlite,
 // which keeps no plans, took up to 230 ms for eighteen.
 const MAX_RELATIONS = 10;
+// Of a statement that is planned for each execution. Longer ones take more time to parse and plan than the
+// statements of the loaders: with 2,000 characters about a millisecond.
+const MAX_PLANNED_LENGTH = 2000;
 // The caches of all operations: a selection is for one combination of @skip and @include, a text for one
 // combination of page sizes, orders and filters.
 const MAX_SELECTIONS = 300;
@@ -131,6 +133,8 @@ function createPrepare(
     const known = texts.get(key);
     const statement = known ?? writeStatement(selection, slots);
     if (!known) texts.set(key, statement);
+    const { text, planning } = statement;
+    if (planning === 'each' && text.length > MAX_PLANNED_LENGTH) return undefined;
     return { statement, values: slots.flatMap(({ values }) => values) };
   };
 }

@@ -41,7 +41,10 @@ const InventoryFilter = builder.inputType('InventoryFilter', {
         'Only entries of pets with one of these statuses. An empty list matches no entry.',
       extensions: SEARCH_COST,
     }),
-    maxQuantity: t.int({ description: 'Only entries with at most this number of units.' }),
+    maxQuantity: t.int({
+      description: 'Only entries with at most this number of units.',
+      extensions: SEARCH_COST,
+    }),
   }),
 });
 

@@ -1,0 +1,139 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+import type { GraphQLSchema } from 'graphql';
+
+import { runSql } from '../test/support/postgres.ts';
+import type { Running } from './contenders.ts';
+import { mutate, type Query, randomQuery, writeQuery } from './random-query.ts';
+
+/** A query with what it costs by the schema, and what it was measured to cost. */
+export interface MeasuredQuery {
+  readonly text: string;
+  readonly declared: number;
+  /** CPU time of the gateway and PostgreSQL beyond that of `{ __typename }`, in microseconds. */
+  readonly microseconds: number;
+}
+
+/** The result of a search. */
+export interface CostSearch {
+  /** The median of `microseconds` per declared unit for random queries. */
+  readonly median: number;
+  /** The queries with the largest time per declared unit that were found, measured again. */
+  readonly worst: readonly MeasuredQuery[];
+}
+
+// What a request costs in any case says nothing about fields.
+const MIN_DECLARED = 200;
+const SAMPLE = 250;
+const KEPT = 25;
+const ROUND_MS = 40;
+const MAX_REPEATS = 60;
+const MIN_REPEATS = 6;
+const WARM_UP = 12;
+const FIRST_WARM_UP = 3000;
+
+interface Answer {
+  readonly data?: unknown;
+  readonly errors?: unknown;
+  readonly extensions?: { readonly cost: { readonly requested: number } };
+}
+
+/** Returns the CPU time of all threads of a process, in microseconds; 0 if the process has ended. */
+function cpuOf(pid: number): number {
+  try {
+    const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const text = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
+      return Number(text.split(' ')[0]);
+    });
+    return nanoseconds.reduce((sum, one) => sum + one, 0) / 1000;
+  } catch {
+    return 0;
+  }
+}
+
+async function backendsOf(databaseUrl: string): Promise<number[]> {
+  const rows = await runSql(
+    databaseUrl,
+    `select pid from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'`,
+  );
+  return rows.map(({ pid }) => Number(pid));
+}
+
+/** Measures a query twice and takes the lower time; undefined if it fails or costs too little. */
+type Measure = (text: string) => Promise<MeasuredQuery | undefined>;
+
+/** Creates the function that measures queries on a warm gateway, one after the other. */
+async function createMeasure({ url, pid }: Running, databaseUrl: string): Promise<Measure> {
+  const ask = async (text: string): Promise<Answer> => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'graphql-cost': 'report' },
+      body: JSON.stringify({ query: text }),
+    });
+    const answer: Answer = JSON.parse(await response.text());
+    return answer;
+  };
+  const processes = async () => [pid, ...(await backendsOf(databaseUrl))];
+  const time = async (text: string): Promise<number> => {
+    const before = new Map((await processes()).map((one) => [one, cpuOf(one)]));
+    const end = performance.now() + ROUND_MS;
+    let repeats = 0;
+    while (repeats < MIN_REPEATS || (repeats < MAX_REPEATS && performance.now() < end)) {
+      await ask(text);
+      repeats += 1;
+    }
+    const used = (await processes()).map((one) => cpuOf(one) - (before.get(one) ?? 0));
+    return used.reduce((sum, one) => sum + one, 0) / repeats;
+  };
+  for (let count = 0; count < FIRST_WARM_UP; count += 1) await ask('{ __typename }');
+  const base = await time('{ __typename }');
+  return async (text) => {
+    const { data, errors, extensions } = await ask(text);
+    const declared = extensions?.cost.requested ?? 0;
+    if (!data || errors || declared < MIN_DECLARED) return undefined;
+    for (let count = 0; count < WARM_UP; count += 1) await ask(text);
+    return { text, declared, microseconds: Math.min(await time(text), await time(text)) - base };
+  };
+}
+
+/** Returns the time of a query per declared unit. */
+export const perUnit = ({ microseconds, declared }: MeasuredQuery): number =>
+  microseconds / declared;
+
+/**
+ * Searches for the queries that cost the most for what the schema declares: random ones first, then
+ * changes of the worst so far.
+ */
+export async function searchCosts(
+  schema: GraphQLSchema,
+  gateway: Running,
+  databaseUrl: string,
+  minutes: number,
+): Promise<CostSearch> {
+  const measure = await createMeasure(gateway, databaseUrl);
+  let found: { query: Query; measured: MeasuredQuery }[] = [];
+  const consider = async (query: Query): Promise<void> => {
+    const measured = await measure(writeQuery(query));
+    if (!measured) return;
+    found.push({ query, measured });
+    found = found.toSorted((a, b) => perUnit(b.measured) - perUnit(a.measured));
+  };
+  while (found.length < SAMPLE) await consider(randomQuery(schema));
+  const middle = found[SAMPLE / 2];
+  const end = Date.now() + minutes * 60_000;
+  while (Date.now() < end) {
+    found.splice(KEPT);
+    const chosen = found[Math.floor(Math.random() ** 1.5 * found.length)];
+    if (chosen) await consider(mutate(schema, chosen.query));
+  }
+  const worst: MeasuredQuery[] = [];
+  for (const { measured } of found.slice(0, KEPT)) {
+    // Again, as one of many measurements may have been disturbed.
+    const again = await measure(measured.text);
+    if (again) worst.push(again);
+  }
+  return {
+    median: middle ? perUnit(middle.measured) : Number.NaN,
+    worst: worst.toSorted((a, b) => perUnit(b) - perUnit(a)),
+  };
+}
