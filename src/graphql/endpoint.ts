@@ -30,10 +30,10 @@ async function executeRequest(
   executor: Executor,
   { req, res, requestLog }: Exchange,
   search: string,
-  { limits }: Config,
+  config: Config,
 ): Promise<ExecutionResult> {
   try {
-    const params = await readParams(req, search, limits);
+    const params = await readParams(req, search, config);
     const request = req.method === 'POST' ? REQUESTS.POST : REQUESTS.GET;
     // A new object, as Yoga adds to it; V8 is slower with one created by spread.
     const context = { req, res, requestLog };

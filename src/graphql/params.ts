@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http';
 
 import type { GraphQLParams } from 'graphql-yoga';
 
-import type { Limits } from '../config/config.ts';
+import type { Config, Limits } from '../config/config.ts';
 import { StoreError } from '../contract/errors.ts';
+import { isFromAllowedOrigin } from '../http/cors.ts';
 import { ALLOWED_METHODS } from '../http/route.ts';
 import { HASH_PREFIX } from './manifest.ts';
 
@@ -126,29 +127,32 @@ async function readPost(request: IncomingMessage, limits: Limits): Promise<Docum
 
 const PREFLIGHTED = 'apollo-require-preflight';
 
+type ParamsConfig = Pick<Config, 'limits' | 'corsOrigins'>;
+
 /**
  * Rejects a GET that a page of another site sends without a preflight. The page could not read the
  * response, but could make the browsers of its visitors send costly queries
- * (https://www.w3.org/TR/fetch-metadata/).
+ * (https://www.w3.org/TR/fetch-metadata/). Pages of an allowed origin could send them by POST.
  */
-function rejectOtherSites({ headers }: IncomingMessage): void {
-  const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = headers;
+function rejectOtherSites(request: IncomingMessage, config: ParamsConfig): void {
+  const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = request.headers;
   if (site === 'none' || site === 'same-origin' || preflighted) return;
+  if (isFromAllowedOrigin(request, config)) return;
   throw new StoreError(
     'FORBIDDEN',
-    'A GET from a page of another site needs the header Apollo-Require-Preflight, with any value.',
+    'A GET from a page of another site needs an Origin of CORS_ORIGINS or the header Apollo-Require-Preflight, with any value.',
   );
 }
 
-function readGet(request: IncomingMessage, search: string, limits: Limits): DocumentParams {
-  rejectOtherSites(request);
+function readGet(request: IncomingMessage, search: string, config: ParamsConfig): DocumentParams {
+  rejectOtherSites(request, config);
   const params = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(
     ([name, text]) =>
       name === 'variables' || name === 'extensions'
         ? [name, text === '' ? null : parseJson(text, name)]
         : [name, text === '' ? null : text],
   );
-  return toDocumentParams(Object.fromEntries(params), limits);
+  return toDocumentParams(Object.fromEntries(params), config.limits);
 }
 
 /** The error for a method that GraphQL over HTTP does not use. */
@@ -169,11 +173,11 @@ class MethodNotAllowed extends StoreError {
 export async function readParams(
   request: IncomingMessage,
   search: string,
-  limits: Limits,
+  config: ParamsConfig,
 ): Promise<DocumentParams> {
-  if (request.method === 'POST') return readPost(request, limits);
+  if (request.method === 'POST') return readPost(request, config.limits);
   if (request.method === 'GET' || request.method === 'HEAD') {
-    return readGet(request, search, limits);
+    return readGet(request, search, config);
   }
   throw new MethodNotAllowed();
 }

@@ -8,14 +8,32 @@ import type { Config } from '../config/config.ts';
 const EXPOSED = ['Deprecation', 'Sunset', 'Link', 'ETag', 'WWW-Authenticate', 'X-Request-Id'];
 const MAX_AGE_SECONDS = 600;
 
+type Origins = Pick<Config, 'corsOrigins'>;
+
+/** Whether pages of an origin may call the gateway. */
+const isConfigured = (origin: string, { corsOrigins }: Origins): boolean =>
+  corsOrigins.includes('*') || corsOrigins.includes(origin);
+
+/**
+ * Whether a page of a configured origin, or of the gateway's own, sent a request. Browsers do not let pages
+ * set Origin, and send none with a request whose response the page may not read, except with a POST
+ * (https://fetch.spec.whatwg.org/#origin-header).
+ */
+export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origins): boolean {
+  const { origin, host = '' } = headers;
+  if (origin === undefined) return false;
+  return [`http://${host}`, `https://${host}`].includes(origin) || isConfigured(origin, config);
+}
+
 /**
  * Creates a function that lets pages of the configured origins send requests, always without credentials
  * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the headers to a response; if the request
  * is a preflight, it also sends the response and returns true.
  */
-export function createCors({
-  corsOrigins,
-}: Config): (request: IncomingMessage, response: ServerResponse) => boolean {
+export function createCors(
+  config: Origins,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const { corsOrigins } = config;
   if (corsOrigins.length === 0) return () => false;
   const isOpen = corsOrigins.includes('*');
   const addHeaders = cors({
@@ -28,7 +46,7 @@ export function createCors({
     const { origin = '', 'access-control-request-method': requested } = request.headers;
     // A cache must not send the response for one origin to another origin.
     if (!isOpen) response.setHeader('Vary', 'Origin');
-    const isAllowed = isOpen || corsOrigins.includes(origin);
+    const isAllowed = isConfigured(origin, config);
     // The package cors handles every OPTIONS as a preflight, and sends some of the headers to any origin.
     const isPlainOptions = request.method === 'OPTIONS' && requested === undefined;
     if (!isAllowed || isPlainOptions) return false;

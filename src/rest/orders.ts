@@ -40,15 +40,23 @@ async function* writeOrders(db: Database, first: OrdersAsJson): AsyncGenerator<s
   yield ']';
 }
 
-async function respondWithOrders(
-  { store: { db } }: Context,
-  { query }: RouteRequest,
-): Promise<RouteResponse> {
-  for (const name of Object.keys(Query.shape)) {
+/** @throws InvalidInput about the first parameter that is unknown or set twice */
+function checkNames(query: URLSearchParams): void {
+  for (const name of query.keys()) {
+    if (!Object.hasOwn(Query.shape, name)) {
+      throw new InvalidInput([{ path: [name], message: 'is not a parameter of this operation.' }]);
+    }
     if (query.getAll(name).length > 1) {
       throw new InvalidInput([{ path: [name], message: 'must be set only once.' }]);
     }
   }
+}
+
+async function respondWithOrders(
+  { store: { db } }: Context,
+  { query }: RouteRequest,
+): Promise<RouteResponse> {
+  checkNames(query);
   if (!query.has('limit') && !query.has('after')) {
     return { status: 200, body: writeOrders(db, await ordersAsJson(db, -1n, MAX_PAGE)) };
   }
@@ -65,7 +73,8 @@ export const listOrders: RestOperation = {
   tag: 'Store',
   summary: 'List orders',
   description:
-    'Returns all orders as a stream or, with `limit` or `after`, one page with a `Link` to the next.',
+    'Returns all orders as a stream or, with `limit` or `after`, one page with a `Link` to the next. ' +
+    'Any other query parameter is `INVALID_INPUT`.',
   parameters: { path: z.object({}), query: Query },
   result: { schema: 'Orders', description: 'The orders, by id.', headers: {} },
   errors: ['INVALID_ID', 'INVALID_INPUT'],

@@ -11,14 +11,33 @@ import { NewPet, PetUpdate, Status } from '../store/pet/pets.ts';
 
 type Io = 'input' | 'output';
 
+const isWrapper = (rule: z.core.$ZodType): rule is z.ZodDefault | z.ZodExactOptional =>
+  rule instanceof z.ZodDefault || rule instanceof z.ZodExactOptional;
+
+/** Replaces the schema of a status inside another schema by a reference. */
+const override: z.core.ToJSONSchemaParams['override'] = ({ zodSchema, jsonSchema, path }) => {
+  // Code generators declare fields with a default as required. The descriptions name the defaults.
+  delete jsonSchema.default;
+  const rule = isWrapper(zodSchema) ? zodSchema.unwrap() : zodSchema;
+  if (rule !== Status || path.length === 0) return;
+  // OpenAPI 3.0 allows nothing beside a reference.
+  for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+  jsonSchema.$ref = '#/components/schemas/PetStatus';
+};
+
 /** Converts a rule to JSON Schema for OpenAPI; ids and dates define theirs with `meta`. */
 export const toJsonSchema = (
   schema: z.ZodType,
   io: Io,
   about: z.core.JSONSchemaMeta = {},
 ): Record<string, unknown> => ({
-  ...z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any' }),
+  ...z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any', override }),
   ...about,
+});
+
+const PetStatus = toJsonSchema(Status, 'output', {
+  description: 'The status of a pet. Only available pets can be ordered.',
+  example: 'available',
 });
 
 const Pet = toJsonSchema(
@@ -53,6 +72,7 @@ const Order = toJsonSchema(
 
 /** The resources of REST, and those of the specification that only GraphQL has. */
 export const SCHEMAS = {
+  PetStatus,
   Pet,
   Pets: {
     type: 'array',
@@ -61,7 +81,7 @@ export const SCHEMAS = {
     example: [Pet['example']],
   },
   NewPet: toJsonSchema(NewPet, 'input', {
-    description: 'Input for a new pet.',
+    description: 'Input for a new pet. It is available if no status is set.',
     example: { name: 'Biscuit', categoryId: 1 },
   }),
   PetUpdate: toJsonSchema(PetUpdate, 'input', {
@@ -125,5 +145,8 @@ export const SCHEMAS = {
   },
 };
 
+// References are resolved from the root of a schema.
+const petDocument: Record<string, unknown> = { ...Pet, components: { schemas: { PetStatus } } };
+
 /** Writes a pet as JSON for REST. Ids are exact, which JSON.stringify cannot do with int64. */
-export const petToJson: (pet: PetRow) => string = fastJson(Pet);
+export const petToJson: (pet: PetRow) => string = fastJson(petDocument);

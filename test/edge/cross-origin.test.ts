@@ -1,3 +1,4 @@
+import { Client, fetchExchange } from '@urql/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { BROWSER, GRAPHIQL_FILES, QUERY } from '../support/browsing.ts';
@@ -326,5 +327,86 @@ describe('CORS_ORIGINS', () => {
     for (const answer of await askAll(open, SITE)) {
       expect(corsHeadersOf(answer)).not.toContain('access-control-allow-credentials');
     }
+  });
+});
+
+const CROSS_SITE = { 'Sec-Fetch-Site': 'cross-site', Host: 'localhost:4000' };
+
+/** Sends a query by GET as a page of an origin does, or without an Origin. */
+const askFrom = (to: Gateway, origin?: string, target = QUERY): Promise<RawAnswer> =>
+  requestRaw(to, 'GET', target, { ...CROSS_SITE, ...(origin && { Origin: origin }) });
+
+describe('a query by GET from another site', () => {
+  it.each([SITE, 'http://localhost:3000'])('runs if its Origin is allowed: %s', async (site) => {
+    const answer = await askFrom(shared, site);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body)).toEqual({ data: { __typename: 'Query' } });
+    expect(allowed(answer)).toBe(site);
+    const headers = { 'Sec-Fetch-Site': 'same-site', Origin: site };
+    expect((await requestRaw(shared, 'HEAD', QUERY, headers)).status).toBe(200);
+  });
+
+  it.each(ORIGINS)('is rejected if its Origin is another one: %s', async (origin) => {
+    const answer = await askFrom(shared, origin);
+    expect(answer.status).toBe(403);
+    expect(JSON.parse(answer.body)).toMatchObject({
+      errors: [{ extensions: { code: 'FORBIDDEN' } }],
+    });
+    expect(corsHeadersOf(answer)).toEqual([]);
+  });
+
+  it('is rejected from every Origin without CORS_ORIGINS', async () => {
+    for (const origin of [SITE, 'null', '*', '']) {
+      expect((await askFrom(gateway, origin)).status).toBe(403);
+    }
+  });
+
+  it('runs from every Origin if CORS_ORIGINS is a star, but not without one', async () => {
+    for (const origin of [SITE, 'null']) {
+      const answer = await askFrom(open, origin);
+      expect(answer.status).toBe(200);
+      expect(allowed(answer)).toBe('*');
+    }
+    expect((await askFrom(open)).status).toBe(403);
+  });
+
+  it('runs if its Origin is that of the gateway', async () => {
+    for (const [Origin, status] of [
+      ['http://localhost:4000', 200],
+      ['https://localhost:4000', 200],
+      ['http://localhost', 403],
+      ['http://localhost:4000/', 403],
+      ['localhost:4000', 403],
+    ] as const) {
+      const answer = await askFrom(gateway, Origin);
+      expect([Origin, answer.status]).toEqual([Origin, status]);
+    }
+  });
+
+  it('is never a mutation', async () => {
+    const mutation = 'mutation { deletePet(id: "1") { __typename } }';
+    const target = `/graphql?query=${encodeURIComponent(mutation)}`;
+    const answer = await askFrom(shared, SITE, target);
+    expect(answer.status).toBe(405);
+    expect(JSON.parse(answer.body)).not.toHaveProperty('data');
+  });
+
+  it('can come from urql, which sends queries by GET without a preflight', async () => {
+    const sent: unknown[] = [];
+    const client = new Client({
+      url: `${shared.url}/graphql`,
+      exchanges: [fetchExchange],
+      fetch: async (url, options) => {
+        const request = new Request(url, options);
+        sent.push([request.method, [...request.headers.keys()]]);
+        request.headers.set('Sec-Fetch-Site', 'cross-site');
+        request.headers.set('Origin', SITE);
+        return fetch(request);
+      },
+    });
+    const { data, error } = await client.query('{ __typename }', {}).toPromise();
+    expect(error).toBeUndefined();
+    expect(data).toEqual({ __typename: 'Query' });
+    expect(sent).toEqual([['GET', ['accept']]]);
   });
 });

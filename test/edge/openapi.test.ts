@@ -89,8 +89,37 @@ describe('the document', () => {
     const names = Object.keys(components['schemas'] ?? {}).toSorted();
     expect(names.join(' ')).toBe(
       'Category CategoryUpdate Error InventoryItem InventoryUpdate NewCategory NewOrder NewPet ' +
-        'Order Orders Pet PetUpdate Pets',
+        'Order Orders Pet PetStatus PetUpdate Pets',
     );
+  });
+});
+
+describe('the schemas', () => {
+  it('refer to one PetStatus', async () => {
+    const { components } = await readDocument();
+    expect(components['schemas']).toMatchObject({
+      PetStatus: { type: 'string', enum: ['available', 'pending', 'sold'] },
+    });
+    for (const name of ['Pet', 'NewPet', 'PetUpdate', 'InventoryItem']) {
+      expect(components['schemas']?.[name]).toHaveProperty('properties.status', {
+        $ref: '#/components/schemas/PetStatus',
+      });
+    }
+  });
+
+  it('have no default, which generators of code take for a required field', async () => {
+    const { components } = await readDocument();
+    expect(JSON.stringify(components['schemas'])).not.toContain('"default"');
+  });
+});
+
+describe('the description of GET /store/orders', () => {
+  it('says that other parameters are rejected, and how', async () => {
+    const { paths } = await readDocument();
+    const { description, responses } = paths[ORDERS]?.get ?? {};
+    expect(description).toContain('Any other query parameter is `INVALID_INPUT`.');
+    const examples = ['content', 'application/json', 'examples'];
+    expect(responses?.['400']).toHaveProperty([...examples, 'INVALID_INPUT']);
   });
 });
 
