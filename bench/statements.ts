@@ -24,6 +24,12 @@ export const COSTS: readonly Cost[] = [
     request: '{ inventoryItem(petId: 1) { quantity status pet { name } } }',
     statements: 2,
   },
+  { operation: 'node', request: '{ node(nodeId: "Pet_1") { nodeId } }', statements: 1 },
+  {
+    operation: 'nodes of two types',
+    request: '{ nodes(nodeIds: ["Pet_1", "Pet_2", "Order_1"]) { nodeId } }',
+    statements: 2,
+  },
   { operation: 'order', request: '{ order(id: 1) { quantity } }', statements: 1 },
   {
     operation: 'categories',

@@ -25,7 +25,7 @@ export const builder = new SchemaBuilder<{
   AuthScopes: { scope: Scope };
   PrismaTypes: PrismaTypes;
   Scalars: {
-    ID: { Input: string; Output: bigint };
+    ID: { Input: string; Output: bigint | string };
     DateTime: { Input: Date; Output: Date };
   };
   Connection: { totalCount: () => Promise<number> };
@@ -71,7 +71,10 @@ export const builder = new SchemaBuilder<{
     cursorFieldOptions: {
       description: 'The position of the row in this order, for `after` and `before`.',
     },
-    pageInfoFieldOptions: { description: 'The position of this page in the list.' },
+    pageInfoFieldOptions: {
+      description: 'The position of this page in the list.',
+      extensions: { directives: { cost: { weight: '20' } } },
+    },
     pageInfoTypeOptions: { description: 'The position of a page in its list.' },
     hasNextPageFieldOptions: { description: 'Whether the list has rows after this page.' },
     hasPreviousPageFieldOptions: { description: 'Whether the list has rows before this page.' },

@@ -25,15 +25,26 @@ export interface ListPage {
   readonly source: ListSource;
 }
 
+/** The global id of the row (builder/nodes.ts). */
+export interface NodeId {
+  readonly kind: 'nodeId';
+  readonly typeName: string;
+}
+
 /**
  * What a field is in SQL, so that a query can be compiled to one statement (graphql/statement/). A field
  * that Pothos exposes is the column of its table; any other field without this is left to its resolver.
  */
-export type FieldSql = RowByArgument | RelatedRow | ListPage;
+export type FieldSql = RowByArgument | RelatedRow | ListPage | NodeId;
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
     readonly sql?: FieldSql;
+    /**
+     * Checks arguments before anything of an operation runs; pages have at most `maxPage` rows.
+     * @throws InvalidInput, InvalidId, InvalidCursor
+     */
+    checkArguments?(args: object, maxPage: number): void;
     /** Set by Pothos: the property that the field exposes. */
     readonly pothosExposedField?: string;
   }
@@ -45,10 +56,11 @@ export function rowByArgument<Row, const Argument extends string>(
   argument: Argument,
 ) {
   const sql: FieldSql = { kind: 'row', table, argument };
+  const idOf = (args: Record<Argument, string>): bigint => parseId(args[argument], argument);
   return {
-    extensions: { sql },
+    extensions: { sql, checkArguments: (args: Record<Argument, string>) => void idOf(args) },
     resolve: (_root: object, args: Record<Argument, string>, { store }: CallContext) =>
-      load(store, parseId(args[argument], argument)),
+      load(store, idOf(args)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError } from 'graphql';
+import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
 import { type ErrorCode, ERRORS, InputError, type StoreError } from '../contract/errors.ts';
 import { toStoreError } from '../database/errors.ts';
@@ -72,8 +72,8 @@ function toRequestError(error: GraphQLError, introspection: boolean): GraphQLErr
 }
 
 /** Wraps an error as an error of an execution, until toClientResult converts it to a client's error. */
-export const toExecutionError = (originalError: Error): GraphQLError =>
-  new GraphQLError(originalError.message, { originalError });
+export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLError =>
+  new GraphQLError(originalError.message, { originalError, nodes: node ?? null });
 
 /** Creates the client's error for an error of the store. */
 function toGraphqlError(error: StoreError, { nodes, path }: GraphQLError): GraphQLError {

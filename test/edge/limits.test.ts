@@ -247,7 +247,7 @@ describe('limits from the configuration', () => {
     const { status, cost } = await askCost(strict, {
       query: '{ pets(first: 2) { nodes { id } } }',
     });
-    expect({ status, cost }).toEqual({ status: 200, cost: { requested: 111, allowed: 180 } });
+    expect({ status, cost }).toEqual({ status: 200, cost: { requested: 126, allowed: 180 } });
   });
 });
 

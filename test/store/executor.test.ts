@@ -12,7 +12,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { toClientResult } from '../../src/graphql/errors.ts';
-import { executeByGraphqlJs } from '../../src/graphql/execution/graphql-js.ts';
+import { checkArguments } from '../../src/graphql/execution/check-arguments.ts';
+import { createExecuteByGraphqlJs } from '../../src/graphql/execution/graphql-js.ts';
 import { reportDeprecations } from '../../src/graphql/execution/report-deprecations.ts';
 import { useExecute } from '../../src/graphql/plugins/use-execute.ts';
 import { schema } from '../../src/graphql/schema.ts';
@@ -57,16 +58,18 @@ const toAsk =
     return { status: response.status, data, errors, extensions };
   };
 
+const MAX_PAGE = 100;
+
 /** A second way to execute operations on the same store: by the executor of graphql-js. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
   const yoga = createYoga<{ requestLog: RequestLog }>({
     schema: executed,
     context: async () => ({
-      store: { db, maxPage: 100, observeBatch: createMetrics().observeBatch },
+      store: { db, maxPage: MAX_PAGE, observeBatch: createMetrics().observeBatch },
       caller: await createAuthenticate(undefined)({}),
     }),
-    plugins: [useExecute(reportDeprecations(executeByGraphqlJs))],
+    plugins: [useExecute(reportDeprecations(checkArguments(createExecuteByGraphqlJs(), MAX_PAGE)))],
     logging: false,
     maskedErrors: false,
   });

@@ -38,6 +38,7 @@ const cacheKeyOf = ({ sizeVariables, factors }: Estimates, variables: Variables)
   JSON.stringify([
     ...sizeVariables.map((name) => {
       const value = variables[name];
+      if (Array.isArray(value)) return String(value.length);
       return value == null || typeof value === 'number' ? String(value) : 'other';
     }),
     ...factors.map((factorOf) => factorOf(variables)),

@@ -30,6 +30,9 @@ import { fragmentsOf } from './fragments.ts';
 import { createIntrospectionCost } from './introspection-cost.ts';
 import type { Operation } from './operation.ts';
 
+// Fields that read rows by a statement.
+const READING_KINDS = new Set<string | undefined>(['row', 'related', 'page']);
+
 /** The page around a selection. */
 interface PageBounds {
   /** The fields of the connection that have one value for each row. */
@@ -112,6 +115,27 @@ function estimateFragment(estimation: Estimation, name: string, page: PageBounds
   return result;
 }
 
+// One statement reads the rows of all parents.
+const multiplyEstimate = ({ cost, bytes, statements }: Estimate, count: number): Estimate => ({
+  cost: count * cost,
+  bytes: count * bytes,
+  statements,
+});
+
+/** Estimates what is selected inside a field. */
+function estimateInside(
+  estimation: Estimation,
+  { type }: GraphQLField<unknown, unknown>,
+  { selectionSet }: FieldNode,
+  page: PageBounds,
+): Estimate {
+  const named = getNamedType(type);
+  if (!selectionSet || !isCompositeType(named)) return ZERO;
+  const inside = estimateSelections(estimation, named, selectionSet, page);
+  // Without fields for its rows, the list is the value itself.
+  return page.rowFields.length === 0 ? multiplyEstimate(inside, page.size) : inside;
+}
+
 function estimateField(
   estimation: Estimation,
   parent: GraphQLCompositeType,
@@ -125,23 +149,17 @@ function estimateField(
     const args = { name: typeArgumentOf(estimation, node) };
     return estimation.introspectionCostOf(node, field, undefined, args);
   }
-  const type = getNamedType(field.type);
-  const page = pageBoundsOf(estimation, parent, node, field.extensions.directives?.listSize);
-  const children =
-    node.selectionSet && isCompositeType(type)
-      ? estimateSelections(estimation, type, node.selectionSet, page)
-      : ZERO;
-  const weight = weightOf(field) * (field.extensions.readsEveryRow ? outer.scanFactor : 1);
+  const { directives, readsEveryRow, sql } = field.extensions;
+  const page = pageBoundsOf(estimation, parent, node, directives?.listSize);
+  const weight = weightOf(field) * (readsEveryRow ? outer.scanFactor : 1);
   const rows = page === NO_PAGE ? 0 : page.size;
   const own = {
     cost: weight + rows + page.scanFactor * argumentCost(estimation, node, field),
     bytes: bytesOf(field, node),
-    statements: field.extensions.sql ? 1 : 0,
+    statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
   };
-  const { cost, bytes, statements } = addEstimates(own, children);
-  const count = outer.rowFields.includes(name) ? outer.size : 1;
-  // One statement reads the rows of all parents.
-  return { cost: count * cost, bytes: count * bytes, statements };
+  const estimate = addEstimates(own, estimateInside(estimation, field, node, page));
+  return multiplyEstimate(estimate, outer.rowFields.includes(name) ? outer.size : 1);
 }
 
 /** Returns the argument `name` of `__type`. */
@@ -189,11 +207,13 @@ function pageSizeOf(
   node: ValueNode,
 ): number | undefined {
   if (node.kind === Kind.INT) return Number(node.value);
+  if (node.kind === Kind.LIST) return node.values.length;
   if (node.kind !== Kind.VARIABLE) return undefined;
   const name = node.name.value;
   sizeVariables.add(name);
   const value = variables[name];
   if (typeof value === 'number') return value;
+  if (Array.isArray(value)) return value.length;
   return value == null ? undefined : maxPage;
 }
 

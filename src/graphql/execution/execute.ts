@@ -2,9 +2,10 @@ import type { Config } from '../../config/config.ts';
 import type { Store } from '../../database/loaders.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Execute } from './call.ts';
+import { checkArguments } from './check-arguments.ts';
 import { compileQueries } from './compile-queries.ts';
 import { countCalls } from './count-calls.ts';
-import { executeByGraphqlJs } from './graphql-js.ts';
+import { createExecuteByGraphqlJs } from './graphql-js.ts';
 import { limitCost } from './limit-cost.ts';
 import { limitTime } from './limit-time.ts';
 import { limitVariables } from './limit-variables.ts';
@@ -18,7 +19,7 @@ export function createExecute(
   { limits, compileQueries: isCompiling, answerTimeoutMs }: Config,
   metrics: Metrics,
 ): Execute {
-  let execute = executeByGraphqlJs;
+  let execute = checkArguments(createExecuteByGraphqlJs(), limits.maxListSize);
   if (isCompiling) execute = compileQueries(execute, store);
   execute = limitTime(execute, answerTimeoutMs);
   execute = traceOperations(execute);

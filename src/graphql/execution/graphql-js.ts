@@ -1,15 +1,38 @@
-import { execute } from 'graphql';
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
+import { execute, getNullableType, type GraphQLSchema, OperationTypeNode } from 'graphql';
 
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import type { Call, Execute } from './call.ts';
 
-/** Executes an operation by graphql-js. */
-export const executeByGraphqlJs: Execute = ({ schema, operation, variables, context }: Call) =>
-  execute({
-    schema,
-    document: operation.document,
-    operationName: operation.node.name?.value,
-    variableValues: variables,
-    contextValue: context,
-    options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
+/**
+ * Returns a copy of the schema in which every field that reads other rows may be null. Mutations are
+ * executed with it: if such a read fails after the write, only that field is null, with its error, and
+ * the caller still has what was written. In the schema itself the error would make the payload null.
+ */
+const withNullableReads = (schema: GraphQLSchema): GraphQLSchema =>
+  mapSchema(schema, {
+    [MapperKind.OBJECT_FIELD]: (config) =>
+      config.extensions?.sql ? { ...config, type: getNullableType(config.type) } : config,
   });
+
+/** Creates the function that executes operations by graphql-js. */
+export function createExecuteByGraphqlJs(): Execute {
+  const copies = new WeakMap<GraphQLSchema, GraphQLSchema>();
+  const schemaFor = ({ schema, operation }: Call): GraphQLSchema => {
+    if (operation.node.operation !== OperationTypeNode.MUTATION) return schema;
+    const copy = copies.get(schema) ?? withNullableReads(schema);
+    copies.set(schema, copy);
+    return copy;
+  };
+  return (call) => {
+    const { operation, variables, context } = call;
+    return execute({
+      schema: schemaFor(call),
+      document: operation.document,
+      operationName: operation.node.name?.value,
+      variableValues: variables,
+      contextValue: context,
+      options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
+    });
+  };
+}

@@ -107,6 +107,7 @@ function readRow(
     const { sql, pothosExposedField } = inner.extensions;
     if (sql?.kind === 'related') return readRelated(reading, table, sql, [inner, innerNodes]);
     if (sql?.kind === 'page') return readPage(reading, sql, inner, innerNodes);
+    if (sql?.kind === 'nodeId') return sql;
     return sql ? unsupported(reading) : readColumn(reading, table, inner, pothosExposedField);
   });
 }

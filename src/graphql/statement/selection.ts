@@ -20,6 +20,12 @@ export interface Column {
   readonly isNullable: boolean;
 }
 
+/** The global id of the row. */
+export interface NodeId {
+  readonly kind: 'nodeId';
+  readonly typeName: string;
+}
+
 /** A row by the id in a column of the row around it. */
 export interface Related {
   readonly kind: 'related';
@@ -57,7 +63,7 @@ export interface PageInfoPart {
   readonly kind: 'hasNextPage' | 'hasPreviousPage' | 'startCursor' | 'endCursor';
 }
 
-export type RowValue = Column | Related | Page;
+export type RowValue = Column | NodeId | Related | Page;
 export type RootValue = Row | Page;
 
 /** A field whose arguments decide about the statement. */

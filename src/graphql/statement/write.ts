@@ -60,6 +60,9 @@ const writeColumnOf = ({ alias }: Scope, { type, name, isNullable }: Column): st
 const writeRow = (writing: Writing, scope: Scope, members: Members<RowValue>): string =>
   writeObject(members, (value) => {
     if (value.kind === 'column') return writeColumnOf(scope, value);
+    if (value.kind === 'nodeId') {
+      return `'"${value.typeName}_' || ${scope.alias}.${scope.table.id.column} || '"'`;
+    }
     return value.kind === 'related'
       ? writeRelated(writing, scope, value)
       : writePage(writing, value, scope);

@@ -1,6 +1,7 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { Node, nodeId } from '../../builder/nodes.ts';
 import { rowByArgument } from '../../builder/rows.ts';
 import {
   CategoryInUse,
@@ -19,8 +20,10 @@ import {
 
 export const Category = builder.prismaObject('Category', {
   description: 'A kind of pet.',
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id of the category.' }),
+    nodeId: t.id(nodeId('Category', categoryById, ({ id }) => id)),
     name: t.exposeString('name', { description: 'The name, 1 to 255 characters.' }),
     description: t.exposeString('description', {
       nullable: true,

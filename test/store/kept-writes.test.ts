@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { StoreError } from '../../src/contract/errors.ts';
+import type { Database } from '../../src/database/database.ts';
+import { describeOnBothDatabases, openCopy } from '../support/databases.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { makeOrder, makePet } from '../support/make.ts';
+
+let gateway: Gateway;
+// Whether reads outside of writes fail, as in an outage that begins after the write.
+let failsReads = false;
+
+const openWithOutage = async (...args: Parameters<typeof openCopy>): Promise<Database> => {
+  const db = await openCopy(...args);
+  return {
+    ...db,
+    query: async (statement, ...how) => {
+      const isRead = !/\b(insert|update|delete)\b/i.test(statement.text);
+      if (failsReads && isRead) throw new StoreError('SERVICE_UNAVAILABLE');
+      return db.query(statement, ...how);
+    },
+  };
+};
+
+/** Sends a mutation while all reads fail. */
+async function writeInOutage(mutation: string, variables: Record<string, unknown>) {
+  failsReads = true;
+  try {
+    return await gateway.graphql(mutation, variables);
+  } finally {
+    failsReads = false;
+  }
+}
+
+describeOnBothDatabases(() => {
+  let petId: string;
+  beforeAll(async () => {
+    gateway = await startGateway({}, openWithOutage);
+    petId = await makePet(gateway, { stock: 1000 });
+  });
+  afterAll(() => gateway.close());
+
+  describe('what was written stays in the result if other rows cannot be read', () => {
+    it.each([
+      [
+        'placeOrder',
+        'mutation ($petId: ID!) { placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id pet { id inventory { quantity } } } } }',
+        { id: expect.any(String), pet: { id: expect.any(String), inventory: null } },
+        ['placeOrder', 'pet', 'inventory'],
+      ],
+      [
+        'placeOrder, lists',
+        'mutation ($petId: ID!) { placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id pet { orders { nodes { id } } } } } }',
+        { id: expect.any(String), pet: { orders: null } },
+        ['placeOrder', 'pet', 'orders'],
+      ],
+      [
+        'updatePet',
+        'mutation ($petId: ID!) { updatePet(id: $petId, input: { name: "Cleo" }) { ... on Pet { id name category { name } } } }',
+        { id: expect.any(String), name: 'Cleo', category: null },
+        ['updatePet', 'category'],
+      ],
+      [
+        'updateInventory',
+        'mutation ($petId: ID!) { updateInventory(petId: $petId, input: { quantity: 900 }) { ... on InventoryItem { petId quantity status pet { name } } } }',
+        { petId: expect.any(String), quantity: 900, status: null, pet: null },
+        ['updateInventory', 'status'],
+      ],
+    ])('%s', async (_what, mutation, expected, path) => {
+      const { data, errors, status } = await writeInOutage(mutation, { petId });
+      expect(status).toBe(200);
+      expect(Object.values(data as object)).toEqual([expected]);
+      expect(errors).toContainEqual(
+        expect.objectContaining({ path, extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 } }),
+      );
+      gateway.loggedErrors.length = 0;
+    });
+
+    it('also of the other mutations of the request', async () => {
+      const orderId = await makeOrder(gateway, petId);
+      const { data } = await writeInOutage(
+        `mutation ($petId: ID!, $orderId: ID!) {
+          a: placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id pet { category { pets { totalCount } } } } }
+          b: completeOrder(id: $orderId) { ... on Order { id complete pet { name } } }
+        }`,
+        { petId, orderId },
+      );
+      expect(data).toEqual({
+        a: { id: expect.any(String), pet: { category: null } },
+        b: { id: orderId, complete: true, pet: null },
+      });
+      gateway.loggedErrors.length = 0;
+    });
+  });
+
+  describe('a mistake that is known before', () => {
+    const TYPES: Record<string, string> = { after: 'String', n: 'Int', yes: 'Boolean = false' };
+    const placeWith = (inside: string): string => {
+      const used = Object.entries(TYPES).filter(([name]) => inside.includes(`$${name}`));
+      const declared = used.map(([name, type]) => `, $${name}: ${type}`).join('');
+      return `mutation ($petId: ID!${declared}) {
+        placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id pet { ...F } } }
+      } fragment F on Pet { id ${inside} }`;
+    };
+
+    it.each([
+      ['a page that is too large', 'orders(first: 1000) { nodes { id } }', 'INVALID_INPUT'],
+      [
+        'a page that is too large, in a variable',
+        'orders(first: $n) { nodes { id } }',
+        'INVALID_INPUT',
+        { n: 1000 },
+      ],
+      ['first with last', 'orders(first: 1, last: 1) { nodes { id } }', 'INVALID_INPUT'],
+      ['an unreadable cursor', 'orders(after: "x") { nodes { id } }', 'INVALID_CURSOR'],
+      [
+        'an unreadable cursor in a variable',
+        'orders(after: $after) { nodes { id } }',
+        'INVALID_CURSOR',
+        { after: 'x' },
+      ],
+      [
+        'a cursor of another order',
+        'orders(after: "WyJJRCIsIjEiXQ", orderBy: { field: SHIP_DATE }) { nodes { id } }',
+        'INVALID_CURSOR',
+      ],
+      ['an id in a filter', 'orders(filter: { petId: "x" }) { nodes { id } }', 'INVALID_ID'],
+      [
+        'a page in a page',
+        'category { pets(first: 1) { nodes { orders(last: -1) { nodes { id } } } } }',
+        'INVALID_INPUT',
+      ],
+    ])(
+      'rejects a mutation before it writes: %s',
+      async (_what, inside, code, variables?: object) => {
+        const before = await gateway.db.prisma.order.count();
+        const { data, errors, status } = await gateway.graphql(placeWith(inside), {
+          petId,
+          ...variables,
+        });
+        expect({ status, data }).toEqual({ status: 400, data: undefined });
+        expect(errors).toMatchObject([{ extensions: { code }, locations: [expect.anything()] }]);
+        expect(await gateway.db.prisma.order.count()).toBe(before);
+      },
+    );
+
+    it('rejects nothing in selections that are left out', async () => {
+      const { data } = await gateway.graphql(
+        placeWith(
+          'orders(first: 1000) @include(if: $yes) { nodes { id } } ... @skip(if: true) { inventory { pet { orders(after: "x") { nodes { id } } } } }',
+        ),
+        { petId },
+      );
+      expect(data.placeOrder).toMatchObject({ id: expect.any(String) });
+    });
+
+    it('rejects a query before it reads, with all of its mistakes', async () => {
+      const query = `query ($id: ID!) {
+        good: pet(id: "1") { id } bad: pet(id: $id) { id } pets(first: 101) { nodes { id } } ...F ...F
+      } fragment F on Query { orders(after: "x") { nodes { id } } }`;
+      for (let time = 1; time <= 4; time += 1) {
+        gateway.statements.length = 0;
+        const { data, errors } = await gateway.graphql(query, { id: '1'.repeat(20) });
+        expect(data).toBeUndefined();
+        expect(errors?.map(({ extensions: { code } }) => code)).toEqual([
+          'INVALID_ID',
+          'INVALID_INPUT',
+          'INVALID_CURSOR',
+        ]);
+        expect(errors?.every(({ path, locations }) => !path && locations?.length === 1)).toBe(true);
+        expect(gateway.statements).toEqual([]);
+      }
+    });
+  });
+});

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { askCost } from '../support/cost.ts';
+import { describeOnBothDatabases } from '../support/databases.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { makeOrder, makePet } from '../support/make.ts';
+import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
+
+let gateway: Gateway;
+
+const NODES = `query ($nodeIds: [ID!]!) {
+  nodes(nodeIds: $nodeIds) {
+    __typename nodeId
+    ... on Pet { name } ... on Category { name } ... on Order { quantity } ... on InventoryItem { id stock: quantity }
+  }
+}`;
+
+describeOnBothDatabases(() => {
+  let petId: string;
+  let orderId: string;
+  let categoryId: string;
+  beforeAll(async () => {
+    gateway = await startGateway();
+    petId = await makePet(gateway, { name: 'Cleo', stock: 5 });
+    orderId = await makeOrder(gateway, petId);
+    ({ categoryId } = (
+      await gateway.data('query ($id: ID!) { pet(id: $id) { categoryId } }', { id: petId })
+    ).pet);
+  });
+  afterAll(() => gateway.close());
+
+  describe('a nodeId', () => {
+    it('is in each row of the four types, the same by a statement and by loaders, and finds the row', async () => {
+      const query = `query ($petId: ID!, $orderId: ID!) {
+        pet(id: $petId) { nodeId category { nodeId pets(first: 1) { nodes { nodeId } } } inventory { id nodeId } }
+        order(id: $orderId) { nodeId }
+      }`;
+      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+        const { pet, order } = await gateway.data(query, { petId, orderId });
+        expect(pet.inventory.id).toBe(petId);
+        const nodeIds = [
+          pet.nodeId,
+          pet.category.nodeId,
+          pet.inventory.nodeId,
+          order.nodeId,
+        ] as string[];
+        expect(new Set(nodeIds).size).toBe(4);
+        const { nodes } = await gateway.data(NODES, { nodeIds });
+        expect(nodes).toMatchObject([
+          { __typename: 'Pet', nodeId: nodeIds[0], name: 'Cleo' },
+          { __typename: 'Category', nodeId: nodeIds[1] },
+          { __typename: 'InventoryItem', nodeId: nodeIds[2], id: petId },
+          { __typename: 'Order', nodeId: nodeIds[3] },
+        ]);
+      }
+    });
+
+    it('is in the result of a mutation', async () => {
+      const { updateInventory } = await gateway.data(
+        'mutation ($id: ID!) { updateInventory(petId: $id, input: { quantity: 7 }) { ... on InventoryItem { id nodeId } } }',
+        { id: petId },
+      );
+      expect(updateInventory).toEqual({ id: petId, nodeId: `InventoryItem_${petId}` });
+    });
+  });
+
+  describe('node', () => {
+    const NODE = 'query ($nodeId: ID!) { node(nodeId: $nodeId) { nodeId ... on Pet { name } } }';
+
+    it('returns the row, or null if it does not exist', async () => {
+      const found = await gateway.data(NODE, { nodeId: `Pet_${petId}` });
+      expect(found.node).toEqual({ nodeId: `Pet_${petId}`, name: 'Cleo' });
+      expect((await gateway.data(NODE, { nodeId: 'Pet_999999999' })).node).toBeNull();
+    });
+
+    it.each([
+      '',
+      'Pet',
+      'Pet_',
+      'Pet_x',
+      'Pet_1_2',
+      'pet_1',
+      'Error_1',
+      '1',
+      'Pet_99999999999999999999',
+    ])('rejects %j', async (nodeId) => {
+      const { data, errors } = await gateway.graphql(NODE, { nodeId });
+      expect(data).toBeUndefined();
+      expect(errors).toMatchObject([
+        { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['nodeId'] }] } },
+      ]);
+    });
+  });
+
+  describe('nodes', () => {
+    it('returns the rows in the order of their ids, repeated ones too, null for each that does not exist', async () => {
+      const nodeIds = [`Category_${categoryId}`, 'Pet_999999999', `Pet_${petId}`, `Pet_${petId}`];
+      const { nodes } = await gateway.data(NODES, { nodeIds });
+      expect(nodes.map((node: { nodeId: string } | null) => node?.nodeId ?? null)).toEqual([
+        nodeIds[0],
+        null,
+        nodeIds[2],
+        nodeIds[3],
+      ]);
+    });
+
+    it('reads the rows of a type by one statement', async () => {
+      const others = await Promise.all([makePet(gateway), makePet(gateway)]);
+      gateway.statements.length = 0;
+      await gateway.data(NODES, { nodeIds: [petId, ...others].map((id) => `Pet_${id}`) });
+      expect(gateway.statements).toHaveLength(1);
+    });
+
+    it('costs more for each row, and rejects more than a page', async () => {
+      const of = (count: number) => Array.from({ length: count }, (_, id) => `Pet_${id}`);
+      const costOf = async (count: number) =>
+        (await askCost(gateway, { query: NODES, variables: { nodeIds: of(count) } })).cost
+          .requested;
+      expect((await costOf(30)) - (await costOf(20))).toBe(10 * (1 + 7));
+      const { errors } = await gateway.graphql(NODES, { nodeIds: of(101) });
+      expect(errors?.[0]?.extensions.code).toBe('INVALID_INPUT');
+    });
+
+    it('rejects the whole list if one of its ids is invalid, and names it', async () => {
+      const { data, errors } = await gateway.graphql(NODES, { nodeIds: [`Pet_${petId}`, 'x'] });
+      expect(data).toBeUndefined();
+      expect(errors?.[0]?.extensions.issues?.[0]?.path).toEqual(['nodeIds', '1']);
+    });
+  });
+});
