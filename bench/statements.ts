@@ -134,6 +134,11 @@ export const COSTS: readonly Cost[] = [
     statements: 1,
   },
   {
+    operation: 'createPet with its stock',
+    request: change('createPet(input: { name: "Cleo", categoryId: 1, quantity: 3 })'),
+    statements: 1,
+  },
+  {
     operation: 'updatePet',
     request: change('updatePet(id: 1, input: { name: "Cleo" })'),
     statements: 1,
@@ -150,6 +155,21 @@ export const COSTS: readonly Cost[] = [
     statements: 1,
   },
   {
+    operation: 'adjustInventory, a delivery',
+    request: change('adjustInventory(petId: 2, by: 3)'),
+    statements: 1,
+  },
+  {
+    operation: 'adjustInventory, a loss',
+    request: change('adjustInventory(petId: 2, by: -3)'),
+    statements: 1,
+  },
+  {
+    operation: 'adjustInventory with an idempotency key',
+    request: change('adjustInventory(petId: 2, by: 3, idempotencyKey: "delivery-1")'),
+    statements: 3,
+  },
+  {
     operation: 'placeOrder',
     request: change('placeOrder(input: { petId: 1, quantity: 1 })'),
     statements: 1,
@@ -162,6 +182,23 @@ export const COSTS: readonly Cost[] = [
   {
     operation: 'placeOrder with the same key again',
     request: change('placeOrder(input: { petId: 1, quantity: 1 }, idempotencyKey: "order-1")'),
+    statements: 1,
+  },
+  {
+    operation: 'placeOrders, each with its pet',
+    request: `mutation {
+      placeOrders(input: [{ petId: 4, quantity: 1 }, { petId: 5, quantity: 1 }, { petId: 4, quantity: 1 }]) {
+        __typename ... on PlacedOrders { orders { id pet { name } } } ... on Error { message } } }`,
+    statements: 1,
+  },
+  {
+    operation: 'placeOrders with an idempotency key',
+    request: change('placeOrders(input: [{ petId: 4, quantity: 1 }], idempotencyKey: "cart-1")'),
+    statements: 3,
+  },
+  {
+    operation: 'placeOrders with the same key again',
+    request: change('placeOrders(input: [{ petId: 4, quantity: 1 }], idempotencyKey: "cart-1")'),
     statements: 1,
   },
   {

@@ -51,11 +51,9 @@ const IssueType = builder.objectRef<Issue>('InputIssue').implement({
 const simpleErrors = [
   [Unauthenticated, 'UNAUTHENTICATED'],
   [CategoryNotFound, 'CATEGORY_NOT_FOUND'],
-  [PetNotFound, 'PET_NOT_FOUND'],
   [OrderNotFound, 'ORDER_NOT_FOUND'],
   [CategoryInUse, 'CATEGORY_IN_USE'],
   [PetInUse, 'PET_IN_USE'],
-  [PetNotAvailable, 'PET_NOT_AVAILABLE'],
   [StockLimitExceeded, 'STOCK_LIMIT_EXCEEDED'],
   [OrderComplete, 'ORDER_COMPLETE'],
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
@@ -96,12 +94,28 @@ builder.objectType(Forbidden, {
   }),
 });
 
+const LINE =
+  'The index of the refused line in the `input` of placeOrders, from 0; null in other mutations.';
+
+for (const [type, code] of [
+  [PetNotFound, 'PET_NOT_FOUND'],
+  [PetNotAvailable, 'PET_NOT_AVAILABLE'],
+] as const) {
+  builder.objectType(type, {
+    name: type.name,
+    description: ERRORS[code].description,
+    interfaces: [ErrorInterface],
+    fields: (t) => ({ line: t.exposeInt('line', { nullable: true, description: LINE }) }),
+  });
+}
+
 builder.objectType(InsufficientStock, {
   name: 'InsufficientStock',
   description: ERRORS.INSUFFICIENT_STOCK.description,
   interfaces: [ErrorInterface],
   fields: (t) => ({
     available: t.exposeInt('available', { description: 'The number of units in stock.' }),
+    line: t.exposeInt('line', { nullable: true, description: LINE }),
   }),
 });
 

@@ -43,7 +43,7 @@ export const ERRORS = {
   CATEGORY_IN_USE: { status: 409, description: 'The category has pets, so it cannot be deleted.' },
   PET_IN_USE: { status: 409, description: 'The pet has orders, so it cannot be deleted.' },
   PET_NOT_AVAILABLE: { status: 409, description: 'The status of the pet is not AVAILABLE.' },
-  INSUFFICIENT_STOCK: { status: 409, description: 'The stock is lower than the ordered quantity.' },
+  INSUFFICIENT_STOCK: { status: 409, description: 'The stock has too few units.' },
   STOCK_LIMIT_EXCEEDED: { status: 409, description: 'The stock would exceed 2147483647 units.' },
   STALE_INVENTORY: { status: 409, description: 'The stock does not have the expected quantity.' },
   IDEMPOTENCY_CONFLICT: {
@@ -100,12 +100,13 @@ export class StoreError extends Error {
   }
 }
 
-/** An error about values in the request. */
+/** An error about values in the request. The message is about the first ten, however many there are. */
 export class InputError extends StoreError {
   readonly issues: readonly Issue[];
 
   constructor(code: ErrorCode, issues: readonly Issue[]) {
-    super(code, issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join(' '));
+    const texts = issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    super(code, texts.slice(0, 10).join(' '));
     this.issues = issues;
   }
 }
@@ -169,9 +170,19 @@ export class CategoryNotFound extends StoreError {
   }
 }
 
-export class PetNotFound extends StoreError {
-  constructor(id: bigint) {
-    super('PET_NOT_FOUND', `There is no pet ${id}.`);
+/** An error that may be about one line of several: `line` is its index, from 0; otherwise null. */
+class LineError extends StoreError {
+  readonly line: number | null;
+
+  constructor(code: ErrorCode, message: string, line: number | null) {
+    super(code, message);
+    this.line = line;
+  }
+}
+
+export class PetNotFound extends LineError {
+  constructor(id: bigint, line: number | null = null) {
+    super('PET_NOT_FOUND', `There is no pet ${id}.`, line);
   }
 }
 
@@ -193,27 +204,24 @@ export class PetInUse extends StoreError {
   }
 }
 
-export class PetNotAvailable extends StoreError {
-  constructor(id: bigint) {
-    super('PET_NOT_AVAILABLE', `Pet ${id} is not available.`);
+export class PetNotAvailable extends LineError {
+  constructor(id: bigint, line: number | null = null) {
+    super('PET_NOT_AVAILABLE', `Pet ${id} is not available.`, line);
   }
 }
 
-export class InsufficientStock extends StoreError {
+export class InsufficientStock extends LineError {
   readonly available: number;
 
-  constructor(petId: bigint, available: number) {
-    super('INSUFFICIENT_STOCK', `Pet ${petId} has ${available} units in stock.`);
+  constructor(petId: bigint, available: number, line: number | null = null) {
+    super('INSUFFICIENT_STOCK', `Pet ${petId} has ${available} units in stock.`, line);
     this.available = available;
   }
 }
 
 export class StockLimitExceeded extends StoreError {
-  constructor(orderId: bigint) {
-    super(
-      'STOCK_LIMIT_EXCEEDED',
-      `With the units of order ${orderId}, the stock would exceed 2147483647 units.`,
-    );
+  constructor(units: string) {
+    super('STOCK_LIMIT_EXCEEDED', `With ${units}, the stock would exceed 2147483647 units.`);
   }
 }
 

@@ -36,6 +36,13 @@ interface SortKey<Row> {
 }
 
 /**
+ * Returns the conditions of the cursors for a column of another table that equals the id of a row; none
+ * unless rows are sorted by id. PostgreSQL does not conclude from `pets.id > 5` and `pet_id = pets.id`
+ * that `pet_id > 5`: if it merges both tables, it would read the other one from its start.
+ */
+export type IdBounds = (column: Prisma.Sql) => Prisma.Sql[];
+
+/**
  * The SQL of a list that callers can filter, sort and page through. What has few values, such as a
  * status, stands in the text of a condition, so that PostgreSQL plans each of them; ids and texts are
  * parameters. Columns are not qualified.
@@ -46,7 +53,7 @@ export interface Listing<Row, Filter, Field extends string> {
   readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
   readonly defaultField: Field;
   /** @throws InvalidId, InvalidInput */
-  readonly where: (filter: Filter) => Prisma.Sql[];
+  readonly where: (filter: Filter, idBounds: IdBounds) => Prisma.Sql[];
   /** Whether a page with this filter may scan many rows to find few. */
   readonly isSearch: (filter: Filter) => boolean;
   /** Whether the best plan depends on the values of this filter. */

@@ -78,10 +78,10 @@ export async function loadPage<Row, Filter, Field extends string>(
   args: ListArguments<Filter, Field>,
 ): Promise<Page<Row>> {
   const window = reader.toWindow(args);
-  const { filters, bounds, readingOrder, planning, load } = window;
+  const { conditions, readingOrder, planning, load } = window;
   const rows = await db.query<Row>(
     sql`
-    select ${reader.columns} from ${reader.from} ${whereAll([...filters, ...bounds])}
+    select ${reader.columns} from ${reader.from} ${whereAll(conditions)}
     order by ${readingOrder} ${limitOf(window)}`,
     planning,
     load,
@@ -101,8 +101,8 @@ export async function loadPages<Row, Filter, Field extends string>(
 ): Promise<Map<bigint, Page<Row>>> {
   const { ids, args } = request;
   const window = reader.toWindow(args);
-  const { filters, bounds, readingOrder, planning, load } = window;
-  const conditions = [sql`${raw(parent.column)} = parent.id`, ...filters, ...bounds];
+  const { readingOrder, planning, load } = window;
+  const conditions = [sql`${raw(parent.column)} = parent.id`, ...window.conditions];
   const rows = await db.query<Row>(
     sql`
     select page.* from unnest((select ${ids}::bigint[])) as parent (id) cross join lateral (

@@ -5,6 +5,13 @@ import { Prisma } from './generated/prisma/client.ts';
 export const containsText = (column: Prisma.Sql, text: string): Prisma.Sql =>
   Prisma.sql`${column} ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
 
+/**
+ * Returns the condition for some ids. They are one text, so that requests with different ids can share
+ * a statement, in a subquery, so that PostgreSQL does not plan each time for their number.
+ */
+export const isOneOf = (column: Prisma.Sql, ids: readonly bigint[]): Prisma.Sql =>
+  Prisma.sql`${column} = any((select ${`{${ids.join(',')}}`}::text::bigint[])::bigint[])`;
+
 // The last moment of year 9999, and the first of year 1: RFC 3339 has no other years.
 const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
 

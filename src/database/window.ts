@@ -2,7 +2,7 @@ import { InvalidCursor, InvalidInput } from '../contract/errors.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import type { Load, Planning } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
-import type { ListArguments, Listing, PageArguments } from './listing.ts';
+import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
 
 /** The size of a page without `first` or `last`. */
 export const DEFAULT_PAGE = 20;
@@ -22,10 +22,14 @@ export interface Window {
   readonly size: number;
   /** Whether rows are read from the end of the list. */
   readonly backwards: boolean;
-  /** The conditions of the filter. */
+  /** The conditions of the filter: what is counted. */
   readonly filters: readonly Prisma.Sql[];
-  /** The conditions of the cursors. */
-  readonly bounds: readonly Prisma.Sql[];
+  /**
+   * The conditions of the cursors and of the filter: the rows of the page. The cursors stand first: if the
+   * filter has a range of the key that rows are sorted by, PostgreSQL 18 starts reading an index at what
+   * stands first.
+   */
+  readonly conditions: readonly Prisma.Sql[];
   readonly hasAfter: boolean;
   readonly hasBefore: boolean;
   /** The order of the list. */
@@ -72,7 +76,7 @@ function createOrder<Row, Filter, Field extends string>(
 function boundsOf<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
   field: Field,
-  { position }: Order,
+  position: Prisma.Sql,
   args: ListArguments<Filter, Field>,
 ): Prisma.Sql[] {
   const isDescending = args.orderBy?.direction === 'DESC';
@@ -89,6 +93,24 @@ function boundsOf<Row, Filter, Field extends string>(
     bounds.push(isLater ? sql`${position} > ${bound}` : sql`${position} < ${bound}`);
   }
   return bounds;
+}
+
+const noBounds: IdBounds = () => [];
+
+/** @throws InvalidInput, InvalidId, InvalidCursor */
+function conditionsOf<Row, Filter, Field extends string>(
+  listing: Listing<Row, Filter, Field>,
+  field: Field,
+  { position }: Order,
+  args: ListArguments<Filter, Field>,
+): Prisma.Sql[] {
+  const { filter } = args;
+  const bounds = boundsOf(listing, field, position, args);
+  const idBounds: IdBounds =
+    listing.keys[field] === null
+      ? (column) => boundsOf(listing, field, sql`(${column})`, args)
+      : noBounds;
+  return filter ? [...bounds, ...listing.where(filter, idBounds)] : bounds;
 }
 
 /** Returns the window of the arguments of a list. */
@@ -119,8 +141,11 @@ export function createToWindow<Row, Filter, Field extends string>(
     return {
       size: sizeOf(args),
       backwards,
-      filters: filter ? listing.where(filter) : [],
-      bounds: boundsOf(listing, field, order, args),
+      // Few lists are counted.
+      get filters() {
+        return filter ? listing.where(filter, noBounds) : [];
+      },
+      conditions: conditionsOf(listing, field, order, args),
       hasAfter: args.after != null,
       hasBefore: args.before != null,
       order: forwards,

@@ -67,7 +67,9 @@ const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
   ['updatePet', 'pets:write', 'id: "99", input: {}', 'PET_NOT_FOUND'],
   ['deletePet', 'pets:write', 'id: "99"', 'PET_NOT_FOUND'],
   ['updateInventory', 'inventory:write', 'petId: "99", input: { quantity: 1 }', 'PET_NOT_FOUND'],
+  ['adjustInventory', 'inventory:write', 'petId: "99", by: 1', 'PET_NOT_FOUND'],
   ['placeOrder', 'orders:write', 'input: { petId: "99", quantity: 1 }', 'PET_NOT_FOUND'],
+  ['placeOrders', 'orders:write', 'input: [{ petId: "99", quantity: 1 }]', 'PET_NOT_FOUND'],
   ['rescheduleOrder', 'orders:write', 'id: "99", shipDate: null', 'ORDER_NOT_FOUND'],
   ['completeOrder', 'orders:write', 'id: "99"', 'ORDER_NOT_FOUND'],
   ['cancelOrder', 'orders:write', 'id: "99"', 'ORDER_NOT_FOUND'],
@@ -154,6 +156,10 @@ const READING: [what: string, query: string][] = [
   ['a field of a fragment', 'query { ...A } fragment A on Query { inventory { totalCount } }'],
   ['a field that is skipped', '{ __typename pets @skip(if: true) { totalCount } }'],
   ['the pet of the order it places', toOrder('... on Order { pet { name } }')],
+  [
+    'the pets of the orders of a cart',
+    'mutation { placeOrders(input: [{ petId: "99", quantity: 1 }]) { ... on PlacedOrders { orders { pet { id } } } } }',
+  ],
   ['that pet in a fragment', `${toOrder('...A')} fragment A on Order { id pet { id } }`],
   [
     'the pets of a category',
@@ -171,6 +177,10 @@ const NOT_READING: [what: string, query: string][] = [
   [
     'the order it places',
     toOrder('__typename ... on Order { id petId quantity shipDate complete }'),
+  ],
+  [
+    'the orders of a cart',
+    'mutation { placeOrders(input: [{ petId: "99", quantity: 1 }]) { ... on PlacedOrders { orders { id quantity } } } }',
   ],
   ['an error', toOrder('... on Error { code } ... on InvalidInput { issues { path message } }')],
 ];

@@ -145,6 +145,42 @@ describeOnBothDatabases(() => {
       });
     });
 
+    it('creates one pet with its stock', async () => {
+      const categoryId = await makeCategory(gateway);
+      const input = { name: 'Ida', categoryId, quantity: 5 };
+      const first = await make(MAKE_PET, input, 'stocked pet');
+      expect(await make(MAKE_PET, input, 'stocked pet')).toEqual(first);
+      expect(await stockOf(gateway, first.id)).toBe(5);
+      for (const quantity of [6, null]) {
+        expect(await make(MAKE_PET, { ...input, quantity }, 'stocked pet')).toMatchObject({
+          code: 'IDEMPOTENCY_CONFLICT',
+        });
+      }
+    });
+
+    it('treats a quantity of null as no quantity', async () => {
+      const input = { name: 'Ida', categoryId: await makeCategory(gateway) };
+      const first = await make(MAKE_PET, input, 'no stock');
+      expect(await make(MAKE_PET, { ...input, quantity: null }, 'no stock')).toEqual(first);
+    });
+
+    it('returns the pet that the release without quantities created with the key', async () => {
+      const id = await makePet(gateway, { name: 'Ida' });
+      // What that release stored for this name, the category 1 and the default status.
+      const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
+      const json = { id, name: 'Ida', categoryId: '1', status: 'available' };
+      const meta = { values: { id: ['bigint'], categoryId: ['bigint'] }, v: 1 };
+      await gateway.db.prisma.idempotencyKey.create({
+        data: {
+          key: 'before',
+          requestHash: Buffer.from(hash, 'hex'),
+          result: { json, meta },
+        },
+      });
+      const input = { name: 'Ida', categoryId: '1' };
+      expect(await make(MAKE_PET, input, 'before')).toMatchObject({ id, name: 'Ida' });
+    });
+
     it('creates one category', async () => {
       const first = await make(MAKE_CATEGORY, { name: 'Owls' }, 'category');
       expect(await make(MAKE_CATEGORY, { name: 'Owls' }, 'category')).toEqual(first);

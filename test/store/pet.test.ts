@@ -62,6 +62,42 @@ describeOnBothDatabases(() => {
       });
     });
 
+    it('creates its inventory entry if a quantity is given', async () => {
+      const categoryId = await makeCategory(gateway);
+      const entryOf = async (quantity?: number | null) => {
+        const { id } = await create({ name: 'Milo', categoryId, quantity });
+        const { inventoryItem } = await gateway.data(
+          'query ($id: ID!) { inventoryItem(petId: $id) { petId quantity } }',
+          { id },
+        );
+        return inventoryItem && { ...inventoryItem, isOfPet: inventoryItem.petId === id };
+      };
+      expect(await entryOf(7)).toMatchObject({ quantity: 7, isOfPet: true });
+      expect(await entryOf(0)).toMatchObject({ quantity: 0, isOfPet: true });
+      expect(await entryOf(2_147_483_647)).toMatchObject({ quantity: 2_147_483_647 });
+      expect(await entryOf()).toBeNull();
+      expect(await entryOf(null)).toBeNull();
+    });
+
+    it('rejects a negative quantity, and creates no pet', async () => {
+      const categoryId = await makeCategory(gateway);
+      expect(await create({ name: 'Milo', categoryId, quantity: -1 })).toMatchObject({
+        code: 'INVALID_INPUT',
+        issues: [{ path: ['input', 'quantity'] }],
+      });
+      const { category } = await gateway.data(
+        'query ($id: ID!) { category(id: $id) { pets { totalCount } } }',
+        { id: categoryId },
+      );
+      expect(category.pets.totalCount).toBe(0);
+    });
+
+    it('returns CATEGORY_NOT_FOUND for a pet with a quantity too', async () => {
+      expect(await create({ name: 'Milo', categoryId: '999999', quantity: 1 })).toEqual({
+        code: 'CATEGORY_NOT_FOUND',
+      });
+    });
+
     it.each(['', ' ', '\u3000', 'x'.repeat(256), 'a\0', '\uDC00'])(
       'rejects the name %j',
       async (name) => {

@@ -90,6 +90,22 @@ describeOnBothDatabases((database) => {
       expect(await unitsOf(petId)).toEqual({ stock: 0, ordered: STOCK });
     });
 
+    it('add up to the stock when they adjust it, with its entry created or not', async () => {
+      const petId = await makePet(first);
+      const ADJUST = `mutation ($petId: ID!, $by: Int!) {
+        adjustInventory(petId: $petId, by: $by) { ... on InventoryItem { petId } ${ERROR} } }`;
+      let stock = 0;
+      const outcomes = await inParallel(ORDERS, 100, async (turn) => {
+        const by = [3, -2, -1, 1][turn % 4] ?? 0;
+        const outcome = await change(turn, ADJUST, { petId, by });
+        if (outcome.code === undefined) stock += by;
+        return outcome;
+      });
+      expect(await unitsOf(petId)).toEqual({ stock, ordered: 0 });
+      const refused = count(outcomes, 'INSUFFICIENT_STOCK');
+      expect(count(outcomes, undefined)).toBe(ORDERS - refused);
+    });
+
     it('either complete or cancel an order, and return its units to the stock once', async () => {
       const petId = await makePet(first, { stock: STOCK });
       const orders = await inParallel(STOCK, 20, (turn) =>

@@ -47,12 +47,28 @@ const OPERATIONS: [string, string][] = [
   ['a Boolean', 'query ($v: Boolean!) { __typename @skip(if: $v) }'],
   ['a PetStatus', 'query ($v: [PetStatus!]) { pets(filter: { status: $v }) { totalCount } }'],
   ['a PetFilter', 'query ($v: PetFilter) { pets(filter: $v) { totalCount } }'],
+  ['ids', 'query ($v: [ID!]) { pets(filter: { ids: $v }) { totalCount } }'],
+  ['inStock', 'query ($v: Boolean) { pets(filter: { inStock: $v }) { totalCount } }'],
+  ['a TimeRange', 'query ($v: TimeRange) { orders(filter: { shipDate: $v }) { totalCount } }'],
+  [
+    'a bound of a TimeRange',
+    'query ($v: DateTime) { orders(filter: { shipDate: { from: $v, before: $v } }) { totalCount } }',
+  ],
+  ['minQuantity', 'query ($v: Int) { inventory(filter: { minQuantity: $v }) { totalCount } }'],
+  [
+    'a categoryId of a filter',
+    'query ($v: ID) { inventory(filter: { categoryId: $v }) { totalCount } }',
+  ],
   ['a sort', 'query ($v: OrderSort) { orders(orderBy: $v) { totalCount } }'],
   [
     'a DateTime',
     'mutation ($v: DateTime) { rescheduleOrder(id: "0", shipDate: $v) { ... on Error { code } } }',
   ],
   ['a NewOrder', 'mutation ($v: NewOrder!) { placeOrder(input: $v) { ... on Error { code } } }'],
+  [
+    'a list of NewOrder',
+    'mutation ($v: [NewOrder!]!) { placeOrders(input: $v) { ... on Error { code } } }',
+  ],
 ];
 
 const MANY_CHARACTERS = 50_000;
@@ -85,6 +101,10 @@ const CREATE =
   'mutation ($input: NewPet!) { createPet(input: $input) { __typename ... on Error { code message } } }';
 const PLACE =
   'mutation ($input: NewOrder!) { placeOrder(input: $input) { __typename ... on Error { code message } } }';
+const PLACE_ALL =
+  'mutation ($input: [NewOrder!]!) { placeOrders(input: $input) { __typename ... on Error { code message } } }';
+const ADJUST =
+  'mutation ($petId: ID!, $by: Int!) { adjustInventory(petId: $petId, by: $by) { __typename ... on Error { code message } } }';
 const STOCK =
   'mutation ($petId: ID!, $quantity: Int!) { updateInventory(petId: $petId, input: { quantity: $quantity }) { __typename ... on Error { code message } } }';
 
@@ -131,6 +151,38 @@ export const HOSTILE_INPUTS: readonly (readonly [string, string, unknown])[] = [
         PLACE,
         { input: { petId: '1', quantity: 1, shipDate } },
       ] as const,
+  ),
+  ...[0, -1, 2147483647, 2147483648, 1.5, 'NaN', null].map(
+    (quantity) =>
+      [
+        `a pet with a stock of ${quantity}`,
+        CREATE,
+        { input: { name: 'a', categoryId: '1', quantity } },
+      ] as const,
+  ),
+  ['a cart of nothing', PLACE_ALL, { input: [] }],
+  ['a cart of null', PLACE_ALL, { input: [null] }],
+  [
+    'a cart of 100 lines',
+    PLACE_ALL,
+    { input: Array.from({ length: 100 }, () => ({ petId: '1', quantity: 2147483647 })) },
+  ],
+  [
+    'a cart whose last line is wrong',
+    PLACE_ALL,
+    {
+      input: [
+        { petId: '9223372036854775807', quantity: 1 },
+        { petId: '9223372036854775808', quantity: -1, shipDate: '-000001-01-01T00:00:00Z' },
+      ],
+    },
+  ],
+  ...[0, -0, -2147483648, 2147483648, 1.5, 'NaN', null].map(
+    (by) => [`a stock changed by ${by}`, ADJUST, { petId: '1', by }] as const,
+  ),
+  ...[-1, 2147483647].map(
+    (by) =>
+      [`a stock of no pet changed by ${by}`, ADJUST, { petId: '9223372036854775807', by }] as const,
   ),
   ['a stock of -0', STOCK, { petId: '1', quantity: -0 }],
   ['a stock of all that fits', STOCK, { petId: '1', quantity: 2147483647 }],

@@ -100,7 +100,12 @@ export const TAME: Ingredients = {
     ID: ['1', '2', '3', 4, '5'],
     Int: [0, 1, 2, 3, 5, 20],
     Boolean: [true, false],
-    DateTime: ['2027-01-02T03:04:05+02:00', '9999-12-31T23:59:59Z'],
+    DateTime: [
+      '2027-01-02T03:04:05+02:00',
+      '2027-01-02T03:04:05Z',
+      '2027-01-02T03:04:05.006Z',
+      '9999-12-31T23:59:59Z',
+    ],
   },
   aliases: ['a', 'b', 'id', 'name', 'status', 'toString'],
   isWild: false,

@@ -42,7 +42,7 @@ interface Element {
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** Whether its value is from another row. */
+    /** Whether its value is from another row; false for the rows that a mutation wrote. */
     readonly ofOtherRow?: boolean;
   }
 }
@@ -52,9 +52,10 @@ function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   const parent = typeInfo.getParentType();
   const field = typeInfo.getFieldDef();
   if (!parent || !field || field.name.startsWith('__') || isIntrospectionType(parent)) return false;
-  if (parent === schema.getQueryType() || field.extensions.ofOtherRow) return true;
-  if (parent === schema.getMutationType() || !isCompositeType(getNamedType(field.type)))
-    return false;
+  const { ofOtherRow } = field.extensions;
+  if (parent === schema.getQueryType() || ofOtherRow) return true;
+  if (ofOtherRow === false || parent === schema.getMutationType()) return false;
+  if (!isCompositeType(getNamedType(field.type))) return false;
   // The fields of an error are part of the error.
   return !isObjectType(parent) || parent.getInterfaces().every(({ name }) => name !== 'Error');
 }

@@ -72,12 +72,12 @@ const ARRAY_TYPES: Readonly<Record<string, string>> = {
 
 /** Writes the arguments of a field; `nextName` names the next parameter. */
 function writeArguments(
-  { window, filters, bounds }: SlotArguments,
+  { window, filters, conditions }: SlotArguments,
   nextName: () => string,
 ): SlotSql {
   const write = ({ strings }: Prisma.Sql): string =>
     strings.reduce((text, next) => `${text}${nextName()}${next}`);
-  return { window, filters: filters.map(write), bounds: bounds.map(write) };
+  return { window, filters: filters.map(write), conditions: conditions.map(write) };
 }
 
 // The time of PostgreSQL alone, without that in which the statement waits for a connection.

@@ -21,7 +21,7 @@ export interface Column {
 }
 
 /** The global id of the row. */
-export interface NodeId {
+interface NodeId {
   readonly kind: 'nodeId';
   readonly typeName: string;
 }

@@ -8,8 +8,10 @@ import type { Slot } from './selection.ts';
 /** The arguments of a field. */
 export interface SlotArguments {
   readonly window: Window | undefined;
+  /** The id of a row, or what is counted of a list. */
   readonly filters: readonly Prisma.Sql[];
-  readonly bounds: readonly Prisma.Sql[];
+  /** The rows of a page. */
+  readonly conditions: readonly Prisma.Sql[];
 }
 
 /** The arguments of a field for one request. */
@@ -28,18 +30,18 @@ function argumentsOf(
   const args = getArgumentValues(field, node, variables);
   if (sql.kind === 'row') {
     const id = parseId(String(args[sql.argument]), sql.argument);
-    return { window: undefined, filters: [Prisma.sql`${id}`], bounds: [] };
+    return { window: undefined, filters: [Prisma.sql`${id}`], conditions: [] };
   }
   const window = sql.source.toWindow(args, maxPage);
   // PostgreSQL can't tell the type of a parameter that the text does not use.
   return {
     window,
-    filters: reads || counts ? window.filters : [],
-    bounds: reads ? window.bounds : [],
+    filters: counts ? window.filters : [],
+    conditions: reads ? window.conditions : [],
   };
 }
 
-const keyOf = ({ window, filters, bounds }: SlotArguments): string =>
+const keyOf = ({ window, filters, conditions }: SlotArguments): string =>
   [
     window?.size,
     window?.backwards,
@@ -49,7 +51,7 @@ const keyOf = ({ window, filters, bounds }: SlotArguments): string =>
     window?.planning,
     window?.load,
     ...filters.map(({ sql }) => sql),
-    ...bounds.map(({ sql }) => sql),
+    ...conditions.map(({ sql }) => sql),
   ].join('\n');
 
 /** Returns a function that prepares a slot. Without variables it is prepared once. */
@@ -59,7 +61,7 @@ export function createPrepareSlot(
 ): (variables: Record<string, unknown>) => PreparedSlot {
   const prepare = (variables: Record<string, unknown>): PreparedSlot => {
     const args = argumentsOf(slot, variables, maxPage);
-    const values = [...args.filters, ...args.bounds].flatMap((sql) => sql.values);
+    const values = [...args.filters, ...args.conditions].flatMap((sql) => sql.values);
     return { args, key: keyOf(args), values };
   };
   let usesVariables = false;

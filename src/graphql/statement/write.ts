@@ -19,7 +19,7 @@ export interface SlotSql {
   /** The page of a list; undefined for a row, whose id is the only filter. */
   readonly window: Window | undefined;
   readonly filters: readonly string[];
-  readonly bounds: readonly string[];
+  readonly conditions: readonly string[];
 }
 
 /** A statement that is being written. */
@@ -124,7 +124,7 @@ function slotOf({ slots }: Writing, index: number): SlotSql {
 /** Writes a page; in a parent row it has only the rows that belong to it. */
 function writePage(writing: Writing, page: Page, parent?: Scope): string {
   const { source, members } = page;
-  const { window, filters, bounds } = slotOf(writing, page.slot);
+  const { window, filters, conditions } = slotOf(writing, page.slot);
   if (!window) throw new Error('A list has no window.');
   const ofParent =
     parent && source.parent ? [`${source.parent} = ${parent.alias}.${parent.table.id.column}`] : [];
@@ -144,7 +144,7 @@ function writePage(writing: Writing, page: Page, parent?: Scope): string {
     return `(select count(*) from ${source.table.name}${whereAll([...ofParent, ...filters])})`;
   });
   if (!writing.selection.slots[page.slot]?.reads) return `(${json})`;
-  const rows = writeRows(source.table, window, [...ofParent, ...filters, ...bounds], isNumbered);
+  const rows = writeRows(source.table, window, [...ofParent, ...conditions], isNumbered);
   return `(select ${json} from ${rows} ${scope.alias}${scope.joins.join('')})`;
 }
 

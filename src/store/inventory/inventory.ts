@@ -1,18 +1,27 @@
 import { z } from 'zod';
 
-import { PetNotFound, StaleInventory } from '../../contract/errors.ts';
-import { parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
-import type { Database } from '../../database/database.ts';
-import { isForeignKeyViolation } from '../../database/errors.ts';
+import {
+  InsufficientStock,
+  PetNotFound,
+  StaleInventory,
+  StockLimitExceeded,
+} from '../../contract/errors.ts';
+import { Id, parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
+import type { Database, Session } from '../../database/database.ts';
+import { isForeignKeyViolation, isOutOfRange } from '../../database/errors.ts';
 import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
+import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf } from '../../database/loaders.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
+const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
 const InventoryFilter = z.object({
   status: z.array(Status).nullish(),
+  categoryId: Id.nullish(),
+  minQuantity: z.int().nullish(),
   maxQuantity: z.int().nullish(),
 });
 
@@ -44,19 +53,27 @@ const inventoryListing: Listing<
     },
   },
   defaultField: 'PET_ID',
-  where: (filter) => {
-    const { status, maxQuantity } = parse(InventoryFilter, filter, 'filter');
+  where: (filter, idBounds) => {
+    const { status, categoryId, minQuantity, maxQuantity } = parse(
+      InventoryFilter,
+      filter,
+      'filter',
+    );
     const conditions = [];
-    if (status != null) {
-      conditions.push(
-        Prisma.sql`exists (select from pets where pets.id = pet_id and ${hasStatus(status)})`,
-      );
+    const ofPet = [];
+    if (status != null) ofPet.push(hasStatus(status));
+    if (categoryId != null) ofPet.push(Prisma.sql`pets.category_id = ${categoryId}`);
+    if (ofPet.length > 0) {
+      const isMet = Prisma.join([...ofPet, ...idBounds(Prisma.sql`pets.id`)], ' and ');
+      conditions.push(Prisma.sql`exists (select from pets where pets.id = pet_id and ${isMet})`);
     }
+    if (minQuantity != null) conditions.push(Prisma.sql`quantity >= ${minQuantity}`);
     if (maxQuantity != null) conditions.push(Prisma.sql`quantity <= ${maxQuantity}`);
     return conditions;
   },
-  isSearch: ({ status }) => status != null,
-  isSkewed: ({ maxQuantity }) => maxQuantity != null,
+  isSearch: ({ status, categoryId }) => (status ?? categoryId) != null,
+  isSkewed: ({ categoryId, minQuantity, maxQuantity }) =>
+    categoryId != null || (minQuantity ?? maxQuantity) != null,
 };
 
 export const inventoryByPetId = byId('inventoryItem', TABLE);
@@ -112,4 +129,76 @@ export async function updateInventory(
   } catch (error) {
     throw isForeignKeyViolation(error) ? new PetNotFound(petId) : error;
   }
+}
+
+/**
+ * Adds units to the stock of a pet. Creates the entry if it does not exist.
+ * @throws PetNotFound, StockLimitExceeded
+ */
+async function addUnits({ query }: Session, petId: bigint, units: number): Promise<InventoryItem> {
+  try {
+    const [item] = await query<InventoryItem>(Prisma.sql`
+      with pet as (
+        select id from pets where id = ${petId} for key share
+      )
+      insert into inventory_items (pet_id, quantity) select id, ${units}::integer from pet
+      on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity
+      returning ${COLUMNS}`);
+    if (item) return item;
+  } catch (error) {
+    throw isOutOfRange(error) ? new StockLimitExceeded(`${units} more of pet ${petId}`) : error;
+  }
+  throw new PetNotFound(petId);
+}
+
+/**
+ * Removes units from the stock of a pet, never below 0.
+ *
+ * `on conflict do update` cannot: it applies the CHECK to the proposed row, whose quantity would be
+ * negative. The statement locks the pet, which cannot be deleted then, and reads the stock after it has
+ * locked that too.
+ * @throws PetNotFound, InsufficientStock
+ */
+async function removeUnits(
+  { query }: Session,
+  petId: bigint,
+  units: number,
+): Promise<InventoryItem> {
+  const [found] = await query<{ stock: number | null; quantity: number | null }>(Prisma.sql`
+    with pet as (
+      select id from pets where id = ${petId} for key share
+    ), stock as (
+      select item.pet_id, item.quantity from inventory_items as item
+      where item.pet_id = (select pet.id from pet) for update
+    ), changed as (
+      update inventory_items as item set quantity = (stock.quantity - ${units}::bigint)::integer
+      from stock where item.pet_id = stock.pet_id and stock.quantity >= ${units}::bigint
+      returning item.quantity
+    )
+    select stock.quantity as stock, changed.quantity
+    from pet left join stock on true left join changed on true`);
+  if (!found) throw new PetNotFound(petId);
+  const { stock, quantity } = found;
+  if (quantity === null) throw new InsufficientStock(petId, stock ?? 0);
+  return { petId, quantity };
+}
+
+/**
+ * Adds units to the stock of a pet, or removes them if `by` is negative, once for each idempotency key.
+ * A pet without an entry has a stock of 0.
+ * @throws InvalidId, InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded,
+ * IdempotencyConflict
+ */
+export async function adjustInventory(
+  db: Database,
+  pet: string,
+  change: number,
+  write: CallerKey,
+): Promise<InventoryItem> {
+  const petId = parseId(pet, 'petId');
+  const by = parse(Adjustment, change, 'by');
+  const request = { ...write, operation: 'adjustInventory', input: { petId, by } };
+  return writeOnce(db, request, (session) =>
+    by > 0 ? addUnits(session, petId, by) : removeUnits(session, petId, -by),
+  );
 }

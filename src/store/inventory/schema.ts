@@ -1,14 +1,27 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { rootPage, sortInput } from '../../builder/connections.ts';
+import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, relatedValue, rowByArgument } from '../../builder/rows.ts';
-import { InvalidId, InvalidInput, PetNotFound, StaleInventory } from '../../contract/errors.ts';
+import {
+  IdempotencyConflict,
+  InsufficientStock,
+  InvalidId,
+  InvalidInput,
+  PetNotFound,
+  StaleInventory,
+  StockLimitExceeded,
+} from '../../contract/errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
-import { inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
+import { adjustInventory, inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
   description: 'The stock of a pet.',
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.exposeID('petId', { description: 'The id of the pet: an entry has no other.' }),
+    nodeId: t.id(nodeId('InventoryItem', inventoryByPetId, ({ petId }) => petId)),
     petId: t.exposeID('petId', { description: 'The id of the pet.' }),
     pet: t.field({
       type: Pet,
@@ -39,6 +52,14 @@ const InventoryFilter = builder.inputType('InventoryFilter', {
       type: [PetStatus],
       description:
         'Only entries of pets with one of these statuses. An empty list matches no entry.',
+      extensions: SEARCH_COST,
+    }),
+    categoryId: t.id({
+      description: 'Only entries of pets of the category with this id.',
+      extensions: SEARCH_COST,
+    }),
+    minQuantity: t.int({
+      description: 'Only entries with at least this number of units.',
       extensions: SEARCH_COST,
     }),
     maxQuantity: t.int({
@@ -112,5 +133,32 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { petId, input, expectedQuantity }, { store }) =>
       updateInventory(store.db, petId, input, expectedQuantity),
+  }),
+  adjustInventory: t.field({
+    type: InventoryItem,
+    description:
+      'Adds units to the stock of a pet, or removes some, never below 0. A pet without an inventory ' +
+      'entry has a stock of 0.',
+    authScopes: { scope: 'inventory:write' },
+    errors: {
+      types: [
+        InvalidId,
+        InvalidInput,
+        PetNotFound,
+        InsufficientStock,
+        StockLimitExceeded,
+        IdempotencyConflict,
+      ],
+    },
+    args: {
+      petId: t.arg.id({ required: true, description: 'The id of the pet.' }),
+      by: t.arg.int({
+        required: true,
+        description: 'The number of units to add, or to remove if it is negative. Not 0.',
+      }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
+    },
+    resolve: (_root, { petId, by, idempotencyKey: key }, { store, caller }) =>
+      adjustInventory(store.db, petId, by, { key, caller: caller.subject }),
   }),
 }));

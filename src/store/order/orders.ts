@@ -17,14 +17,18 @@ import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
 import { columnsOf, rowsByIds, type Table } from '../../database/table.ts';
-import { timeAsText } from '../../database/text.ts';
+import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const NewOrder = z.object({
   petId: Id,
   quantity: OrderQuantity,
   shipDate: Time.nullable().default(null),
 });
-const OrderFilter = z.object({ petId: Id.nullish(), complete: z.boolean().nullish() });
+const OrderFilter = z.object({
+  petId: Id.nullish(),
+  complete: z.boolean().nullish(),
+  shipDate: TimeRange.nullish(),
+});
 
 const TABLE: Table<Order> = {
   name: 'orders',
@@ -38,38 +42,25 @@ const TABLE: Table<Order> = {
   id: { column: 'id', of: ({ id }) => id },
 };
 const COLUMNS = columnsOf(TABLE);
-const LATEST = 'infinity';
 
 /** The list of orders. */
 const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_DATE'> = {
   table: TABLE,
   keys: {
     ID: null,
-    // An order without a date counts as the latest.
-    SHIP_DATE: {
-      sql: Prisma.sql`coalesce(ship_date, 'infinity'::timestamptz)`,
-      of: (order) => order.shipDate?.toISOString() ?? LATEST,
-      asText: Prisma.raw(
-        `case when ship_date is null then '${LATEST}' else ${timeAsText('ship_date')} end`,
-      ),
-      text: z.iso
-        .datetime({ precision: 3 })
-        .refine((text) => Time.safeParse(new Date(text)).success)
-        .or(z.literal(LATEST)),
-      cast: Prisma.sql`::text::timestamptz`,
-    },
+    SHIP_DATE: shipDateKey,
   },
   defaultField: 'ID',
   where: (filter) => {
-    const { petId, complete } = parse(OrderFilter, filter, 'filter');
-    const conditions = [];
+    const { petId, complete, shipDate } = parse(OrderFilter, filter, 'filter');
+    const conditions = isShippedIn(shipDate);
     if (petId != null) conditions.push(Prisma.sql`pet_id = ${petId}`);
     if (complete != null)
       conditions.push(complete ? Prisma.sql`complete` : Prisma.sql`not complete`);
     return conditions;
   },
-  isSearch: () => false,
-  isSkewed: () => false,
+  isSearch: ({ shipDate }) => hasBound(shipDate),
+  isSkewed: ({ shipDate }) => hasBound(shipDate),
 };
 
 /** Orders belong to a pet. */
@@ -224,7 +215,7 @@ export async function cancelOrder(db: Database, orderId: string): Promise<Order>
     const [order] = await db.query<Order>(statement);
     if (order) return order;
   } catch (error) {
-    throw isOutOfRange(error) ? new StockLimitExceeded(id) : error;
+    throw isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error;
   }
   throw await notOpenError(db, id);
 }

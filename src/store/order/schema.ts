@@ -1,6 +1,8 @@
-import { builder } from '../../builder/builder.ts';
+import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
+import type { ListSize } from '../../builder/cost.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
 import {
   InsufficientStock,
@@ -25,11 +27,14 @@ import {
   placeOrder,
   rescheduleOrder,
 } from './orders.ts';
+import { placeOrders, type PlacedOrders } from './place-orders.ts';
 
 const Order = builder.prismaObject('Order', {
   description: 'An order for units of a pet. It is open until it is complete.',
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id of the order, the same as in REST.' }),
+    nodeId: t.id(nodeId('Order', orderById, ({ id }) => id)),
     petId: t.exposeID('petId', { description: 'The id of the pet.' }),
     pet: t.field({
       type: Pet,
@@ -58,12 +63,47 @@ const NewOrder = builder.inputType('NewOrder', {
   }),
 });
 
+const TimeRange = builder.inputType('TimeRange', {
+  description: 'A range of points in time. Without either bound, it is unlimited at that end.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', description: 'The start of the range, part of it.' }),
+    before: t.field({ type: 'DateTime', description: 'The end of the range, not part of it.' }),
+  }),
+});
+
+/** One order for each line. */
+const LINES: ListSize = {
+  assumedSize: 100,
+  slicingArguments: ['input'],
+  sizedFields: ['orders'],
+  requireOneSlicingArgument: false,
+};
+
+const PlacedOrdersType = builder.objectRef<PlacedOrders>('PlacedOrders').implement({
+  description: 'The orders of several lines that were placed together.',
+  fields: (t) => ({
+    orders: t.field({
+      type: [Order],
+      description: 'The orders, in the order of the lines.',
+      extensions: { ofOtherRow: false },
+      resolve: ({ orders }) => [...orders],
+    }),
+  }),
+});
+
 const OrderFilter = builder.inputType('OrderFilter', {
   description: 'Conditions for a list of orders. Each order in the list meets all of them.',
   fields: (t) => ({
     petId: t.id({ description: 'Only orders for the pet with this id.' }),
     complete: t.boolean({
       description: 'Only complete orders if true, only open orders if false.',
+    }),
+    shipDate: t.field({
+      type: TimeRange,
+      description:
+        'Only orders whose date of shipment is in this range. An order without a date is in no ' +
+        'range. A range without bounds matches every order, also those without a date.',
+      extensions: SEARCH_COST,
     }),
   }),
 });
@@ -151,6 +191,35 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
       placeOrder(store.db, input, { key, caller: caller.subject }),
+  }),
+  placeOrders: t.field({
+    type: PlacedOrdersType,
+    description:
+      'Creates an order for each line and takes all units from the stock, in one transaction: all ' +
+      'lines or none. Lines for the same pet add up. An error about a pet names the first line ' +
+      'that cannot be served.',
+    authScopes: { scope: 'orders:write' },
+    errors: {
+      types: [
+        InvalidId,
+        InvalidInput,
+        PetNotFound,
+        PetNotAvailable,
+        InsufficientStock,
+        IdempotencyConflict,
+      ],
+    },
+    extensions: { directives: { listSize: LINES } },
+    args: {
+      input: t.arg({
+        type: [NewOrder],
+        required: true,
+        description: 'The lines, at least one and as many as a list may have.',
+      }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
+    },
+    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
+      placeOrders(store.db, input, { key, caller: caller.subject }),
   }),
   rescheduleOrder: t.field({
     type: Order,

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 
 import { CategoryNotFound, PetInUse, PetNotFound } from '../../contract/errors.ts';
-import { Id, Name, NamePart, parse, parseId, type Unchecked } from '../../contract/values.ts';
+import {
+  Id,
+  Name,
+  NamePart,
+  parse,
+  parseId,
+  StockQuantity,
+  type Unchecked,
+} from '../../contract/values.ts';
 import { type Database, onlyRow, type Session } from '../../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
 import {
@@ -11,13 +19,18 @@ import {
   Prisma,
 } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { Listing, Parent } from '../../database/listing.ts';
+import type { IdBounds, Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
-import { containsText, nameKey } from '../../database/text.ts';
+import { containsText, isOneOf, nameKey } from '../../database/text.ts';
 
 export const Status = z.enum(PetStatus);
-export const NewPet = z.object({ name: Name, categoryId: Id, status: Status.default('available') });
+export const NewPet = z.object({
+  name: Name,
+  categoryId: Id,
+  status: Status.default('available'),
+  quantity: StockQuantity.nullable().default(null),
+});
 export const PetUpdate = z.object({
   name: Name.exactOptional(),
   categoryId: Id.exactOptional(),
@@ -27,6 +40,8 @@ const PetFilter = z.object({
   status: z.array(Status).nullish(),
   categoryId: Id.nullish(),
   name: NamePart.nullish(),
+  inStock: z.boolean().nullish(),
+  ids: z.array(Id).nullish(),
 });
 
 const TABLE: Table<Pet> = {
@@ -47,21 +62,32 @@ export function hasStatus(status: readonly PetStatus[]): Prisma.Sql {
   );
 }
 
+/** The condition for pets with or without units in stock. A pet without an entry has none. */
+function isInStock(inStock: boolean, idBounds: IdBounds): Prisma.Sql {
+  const bounds = idBounds(Prisma.sql`inventory_items.pet_id`);
+  const isOfPet = Prisma.join([Prisma.sql`pet_id = pets.id`, ...bounds], ' and ');
+  const entry = Prisma.sql`exists (
+    select from inventory_items where ${isOfPet} and inventory_items.quantity > 0)`;
+  return inStock ? entry : Prisma.sql`not ${entry}`;
+}
+
 /** The list of pets. */
 const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
   table: TABLE,
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
-  where: (filter) => {
-    const { status, categoryId, name } = parse(PetFilter, filter, 'filter');
+  where: (filter, idBounds) => {
+    const { status, categoryId, name, inStock, ids } = parse(PetFilter, filter, 'filter');
     const conditions = [];
     if (status != null) conditions.push(hasStatus(status));
     if (categoryId != null) conditions.push(Prisma.sql`category_id = ${categoryId}`);
     if (name != null) conditions.push(containsText(Prisma.sql`name`, name));
+    if (inStock != null) conditions.push(isInStock(inStock, idBounds));
+    if (ids != null) conditions.push(isOneOf(Prisma.sql`id`, ids));
     return conditions;
   },
-  isSearch: ({ name }) => name != null,
-  isSkewed: ({ name }) => name != null,
+  isSearch: ({ name, inStock }) => name != null || inStock != null,
+  isSkewed: ({ name, inStock }) => name != null || inStock != null,
 };
 
 /** Pets belong to a category. */
@@ -108,25 +134,37 @@ export const petOf = required(petById, (id) => new PetNotFound(id));
 export const petPages = pagesOf(petListing);
 export const petPagesByCategory = pagesByParent('petsByCategory', petListing, byCategory);
 
-const insertPet = async (
+/** Inserts a pet and, if there is a quantity, its inventory entry, by one statement. */
+async function insertPet(
   { query }: Session,
-  { name, categoryId, status }: z.output<typeof NewPet>,
-): Promise<Pet> =>
-  onlyRow(
-    await query<Pet>(Prisma.sql`
-      insert into pets (name, category_id, status)
-      values (${name}, ${categoryId}, ${status}::text::pet_status)
-      returning ${COLUMNS}`),
-  );
+  { name, categoryId, status, quantity }: z.output<typeof NewPet>,
+): Promise<Pet> {
+  const insert = Prisma.sql`
+    insert into pets (name, category_id, status)
+    values (${name}, ${categoryId}, ${status}::text::pet_status)
+    returning ${COLUMNS}`;
+  if (quantity === null) return onlyRow(await query<Pet>(insert));
+  const insertBoth = Prisma.sql`
+    with pet as (${insert}), item as (
+      insert into inventory_items (pet_id, quantity) select id, ${quantity}::integer from pet
+    )
+    select * from pet`;
+  return onlyRow(await query<Pet>(insertBoth));
+}
 
-/** @throws InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict */
+/**
+ * Creates a pet, with its stock if there is a quantity.
+ * @throws InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict
+ */
 export async function createPet(
   db: Database,
   input: Unchecked<typeof NewPet>,
   write: CallerKey,
 ): Promise<Pet> {
   const data = parse(NewPet, input, 'input');
-  const request = { ...write, operation: 'createPet', input: data };
+  const { quantity, ...pet } = data;
+  // Without a quantity it is the input of earlier releases, so that a retry of theirs is recognized.
+  const request = { ...write, operation: 'createPet', input: quantity === null ? pet : data };
   try {
     return await writeOnce(db, request, (session) => insertPet(session, data));
   } catch (error) {

@@ -1,6 +1,7 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
 import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
 import {
   CategoryNotFound,
@@ -33,8 +34,10 @@ export const PetStatus = builder.enumType('PetStatus', {
 
 export const Pet = builder.prismaObject('Pet', {
   description: 'A pet of the store.',
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id of the pet, the same as in REST.' }),
+    nodeId: t.id(nodeId('Pet', petById, ({ id }) => id)),
     name: t.exposeString('name', { description: 'The name, 1 to 255 characters.' }),
     categoryId: t.exposeID('categoryId', { description: 'The id of its category.' }),
     category: t.field({
@@ -56,6 +59,10 @@ const NewPet = builder.inputType('NewPet', {
       required: true,
       defaultValue: 'available',
       description: 'The sale status.',
+    }),
+    quantity: t.int({
+      description:
+        'The number of units in stock, 0 or more. Without it, the pet has no inventory entry.',
     }),
   }),
 });
@@ -80,6 +87,17 @@ const PetFilter = builder.inputType('PetFilter', {
     name: t.string({
       description: 'Only pets whose name contains this text, in upper or lower case.',
       extensions: SEARCH_COST,
+    }),
+    inStock: t.boolean({
+      description:
+        'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
+        'inventory entry, if false.',
+      extensions: SEARCH_COST,
+    }),
+    ids: t.idList({
+      description:
+        'Only pets with one of these ids. Ids of pets that do not exist are ignored. An empty list ' +
+        'matches no pet.',
     }),
   }),
 });
@@ -134,7 +152,7 @@ builder.prismaObjectField('Category', 'pets', (t) =>
 builder.mutationFields((t) => ({
   createPet: t.field({
     type: Pet,
-    description: 'Creates a pet.',
+    description: 'Creates a pet, with its stock if a quantity is given.',
     authScopes: { scope: 'pets:write' },
     errors: { types: [InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict] },
     args: {

@@ -57,6 +57,35 @@ describe.concurrent('a deadlock', () => {
   });
 });
 
+describe.concurrent('a cart', () => {
+  // The lines are in the opposite order.
+  it.for(['pets', 'inventory_items'])(
+    'locks rows of %s in the order of the ids of the pets',
+    async (table, { expect: expected }) => {
+      const low = await makePet(gateway, { stock: 5 });
+      const high = await makePet(gateway, { stock: 5 });
+      const id = table === 'pets' ? 'id' : 'pet_id';
+      const other = new Client({ connectionString: url });
+      await other.connect();
+      await other.query(`begin; select from ${table} where ${id} = ${low} for update`);
+      const placed = gateway.data(
+        `mutation { placeOrders(input: [{ petId: "${high}", quantity: 1 }, { petId: "${low}", quantity: 1 }]) {
+          ... on PlacedOrders { orders { petId } } } }`,
+      );
+      const blocked = async (): Promise<number | null> => (await other.query(BLOCKED)).rowCount;
+      await expected.poll(blocked, { interval: 2, timeout: 20_000 }).toBe(1);
+      const free = `select from ${table} where ${id} = ${high} for update skip locked`;
+      expected((await other.query(free)).rowCount).toBe(1);
+      // It locks all pets before any stock.
+      const pets = `select from pets where id in (${low}, ${high}) for update skip locked`;
+      expected((await other.query(pets)).rowCount).toBe(table === 'pets' ? 2 : 0);
+      await other.query('commit');
+      await other.end();
+      expected((await placed).placeOrders).toEqual({ orders: [{ petId: high }, { petId: low }] });
+    },
+  );
+});
+
 describe('removing old idempotency keys', () => {
   it('does not wait for a key that another transaction has locked', async () => {
     const { db } = gateway;

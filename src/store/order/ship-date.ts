@@ -1,0 +1,53 @@
+import { z } from 'zod';
+
+import { Time } from '../../contract/values.ts';
+import { Prisma } from '../../database/generated/prisma/client.ts';
+import { timeAsText } from '../../database/text.ts';
+
+const LATEST = 'infinity';
+// As it is in the indexes.
+const DATE = Prisma.sql`coalesce(ship_date, 'infinity'::timestamptz)`;
+const CAST = Prisma.sql`::text::timestamptz`;
+
+/** Sorts orders by date of shipment. An order without a date counts as the latest. */
+export const shipDateKey = {
+  sql: DATE,
+  of: ({ shipDate }: { shipDate: Date | null }): string => shipDate?.toISOString() ?? LATEST,
+  asText: Prisma.raw(
+    `case when ship_date is null then '${LATEST}' else ${timeAsText('ship_date')} end`,
+  ),
+  text: z.iso
+    .datetime({ precision: 3 })
+    .refine((text) => Time.safeParse(new Date(text)).success)
+    .or(z.literal(LATEST)),
+  cast: CAST,
+};
+
+/** Points in time from `from`, before `before`; a bound that is null or missing excludes nothing. */
+export const TimeRange = z.object({ from: Time.nullish(), before: Time.nullish() });
+type TimeRange = z.output<typeof TimeRange>;
+
+/** Whether a range excludes any order. */
+export const hasBound = (range: TimeRange | null | undefined): boolean =>
+  (range?.from ?? range?.before) != null;
+
+const time = (date: Date): Prisma.Sql => Prisma.sql`${date.toISOString()}${CAST}`;
+
+/**
+ * Returns the conditions for a date of shipment in a range; without bounds there are none. An order
+ * without a date is in no other range.
+ *
+ * Each bound is compared twice: the index has DATE, and PostgreSQL multiplies the shares of rows that it
+ * expects. So it reads a short range by that index also if orders are sorted by id. Otherwise it would
+ * expect the orders of a day all over the ids, and read all older orders before the first of them.
+ */
+export function isShippedIn(range: TimeRange | null | undefined): Prisma.Sql[] {
+  if (!range || !hasBound(range)) return [];
+  const { from, before } = range;
+  const isIn = (column: Prisma.Sql): Prisma.Sql[] => [
+    ...(from ? [Prisma.sql`${column} >= ${time(from)}`] : []),
+    ...(before ? [Prisma.sql`${column} < ${time(before)}`] : []),
+  ];
+  const hasDate = before ? [] : [Prisma.sql`${DATE} < 'infinity'`];
+  return [...isIn(DATE), ...hasDate, ...isIn(Prisma.sql`ship_date`)];
+}
