@@ -43,7 +43,7 @@ describe('a POST', () => {
       route: '/graphql',
       operationName: 'Names',
       operationType: 'query',
-      cost: 1005,
+      cost: 2140,
       status: 200,
       ms: expect.any(Number),
       msg: ENDED,
