@@ -86,8 +86,8 @@ export const builder = new SchemaBuilder<{
     },
     firstArgOptions: {
       description:
-        'The number of rows from the start: 20 by default, 0 to 100 unless the operator set another ' +
-        'limit.',
+        'The number of rows from the start, 0 to 100 unless the operator set another limit; 20 by ' +
+        'default.',
     },
     afterArgOptions: { description: 'Only rows after this cursor.' },
     lastArgOptions: { description: 'The number of rows from the end, instead of `first`.' },

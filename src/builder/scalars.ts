@@ -24,6 +24,7 @@ Object.assign(GraphQLID, {
 
 export const DateTime = new GraphQLScalarType({
   ...DateTimeResolver.toConfig(),
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
   // The same text as JSON.stringify returns for a Date, in half the time.
   serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
 });

@@ -27,6 +27,8 @@ const ALWAYS_ADDITIVE = new Set<string>([
   ChangeType.DirectiveUsageEnumValueRemoved,
   ChangeType.DirectiveUsageFieldDefinitionRemoved,
   ChangeType.DirectiveUsageInputFieldDefinitionRemoved,
+  // It can only be @specifiedBy.
+  ChangeType.DirectiveUsageScalarAdded,
 ]);
 
 /**
