@@ -9,6 +9,7 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   isInputObjectType,
+  isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -47,6 +48,7 @@ const VALUES: Readonly<Record<string, () => string>> = {
   ID: () => `"${idUpTo(10_000)}"`,
   Int: () => pick(['0', '1', '10', '50']),
   Boolean: () => pick(['true', 'false']),
+  DateTime: () => `"2026-0${idUpTo(9)}-01T00:00:00Z"`,
 };
 
 /** Writes the arguments or input fields that are required, and some others. */
@@ -80,8 +82,9 @@ const fieldsOf = (type: GraphQLObjectType): GraphQLField<unknown, unknown>[] =>
 const typeOf = ({ type }: GraphQLField<unknown, unknown>) => getNamedType(type);
 
 function randomField(parent: GraphQLObjectType, depth: number): Selected {
-  const fields = fieldsOf(parent).filter((field) => depth > 0 || !isObjectType(typeOf(field)));
-  const objects = fields.filter((field) => isObjectType(typeOf(field)));
+  const leaves = fieldsOf(parent).filter((field) => isLeafType(typeOf(field)));
+  const objects = fieldsOf(parent).filter((field) => depth > 0 && isObjectType(typeOf(field)));
+  const fields = [...leaves, ...objects];
   if (fields.length === 0) return { name: '__typename', type: undefined, args: '', inside: [] };
   const field = objects.length > 0 && isLikely(0.5) ? pick(objects) : pick(fields);
   const type = typeOf(field);
