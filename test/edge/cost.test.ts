@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 describe('the cost of an operation', () => {
-  const PAGE_INFO = 20;
+  const [PAGE_INFO, RELATION] = [20, 3];
   // A field of introspection.
   const META = 2;
   // A statement is counted once, for whatever number of rows.
@@ -115,7 +115,7 @@ describe('the cost of an operation', () => {
     [
       '{ categories(first: 2) { nodes { pets(first: 5) { nodes { category { name } } } } } }',
       3,
-      LIST + 2 * (ROW + 1 + LIST + 5 * (ROW + 3)),
+      LIST + 2 * (ROW + 1 + LIST + 5 * (ROW + 1 + RELATION + 1)),
     ],
     [page, 1, LIST + 20 * (ROW + 2)],
     [page, 1, LIST + 7 * (ROW + 2), { n: 7 }],
@@ -145,7 +145,7 @@ describe('the cost of an operation', () => {
     [
       'mutation { completeOrder(id: 1) { ... on Order { id pet { name } } ... on Error { code } } }',
       1,
-      WRITE + 4,
+      WRITE + 1 + RELATION + 1 + 1,
     ],
     ['{ node(nodeId: "Pet_1") { nodeId } }', 1, 1],
     ['{ nodes(nodeIds: ["Pet_1", "Pet_2"]) { nodeId ... on Pet { name } } }', 4, 2 * (ROW + 2)],
