@@ -14,7 +14,7 @@ interface Options {
 }
 
 /** Returns a project of Vitest: the tests of one script of package.json. */
-function project(name: 'quick' | 'test' | 'long', options: Options) {
+function project(name: 'quick' | 'test' | 'long' | 'clients', options: Options) {
   const { databases = ['PGlite', 'PostgreSQL'], timeout = 60_000, ...files } = options;
   return {
     resolve,
@@ -56,6 +56,7 @@ export default defineConfig({
         databases: ['PGlite'],
       }),
       project('test', { include: ['test/{store,edge,operations}/**/*.test.ts'] }),
+      project('clients', { include: ['test/clients/*.test.ts'] }),
       project('long', {
         include: ['test/long/**/*.test.ts', ...Object.values(ROUNDS)],
         timeout: 600_000,

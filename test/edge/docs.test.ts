@@ -26,6 +26,14 @@ const sources = readdirSync(new URL('src/', ROOT), { recursive: true, encoding: 
   .filter((file) => file.endsWith('.ts') && !file.includes('generated'))
   .map((file) => `src/${file}`);
 
+// What tests compile and run with clients; `.txt` is a program that needs generated files.
+const clientFiles = readdirSync(new URL('test/clients/', ROOT), {
+  recursive: true,
+  encoding: 'utf8',
+}).map((file) => `test/clients/${file}`);
+const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
+const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
+
 interface Block {
   readonly language: string;
   readonly text: string;
@@ -157,11 +165,14 @@ describe('the samples of the documentation', () => {
     );
   });
 
-  it('show a response below each request, and JSON for nothing else but the log', () => {
+  it('show a response below each request, and JSON for nothing else but the log and clients', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))
       .map(({ response }) => response);
-    const others = blocksIn('json').filter((block) => !shown.includes(block));
+    const settings = clientSettings.map(read);
+    const others = blocksIn('json').filter(
+      (block) => !shown.includes(block) && !settings.includes(block.text),
+    );
     expect(others.map(({ text }) => Object.keys(JSON.parse(text)))).toEqual([
       expect.arrayContaining(['level', 'requestId', 'msg']),
     ]);
@@ -173,7 +184,7 @@ describe('the samples of the documentation', () => {
 
   it('in TypeScript are lines of the source', () => {
     const lines = new Set(
-      sources.flatMap((file) =>
+      [...sources, ...clientPrograms].flatMap((file) =>
         read(file)
           .split('\n')
           .map((line) => line.trim()),

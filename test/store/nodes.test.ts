@@ -15,6 +15,8 @@ const NODES = `query ($nodeIds: [ID!]!) {
   }
 }`;
 
+const petIds = (count: number): string[] => Array.from({ length: count }, (_, id) => `Pet_${id}`);
+
 describeOnBothDatabases(() => {
   let petId: string;
   let orderId: string;
@@ -112,12 +114,11 @@ describeOnBothDatabases(() => {
     });
 
     it('costs more for each row, and rejects more than a page', async () => {
-      const of = (count: number) => Array.from({ length: count }, (_, id) => `Pet_${id}`);
       const costOf = async (count: number) =>
-        (await askCost(gateway, { query: NODES, variables: { nodeIds: of(count) } })).cost
+        (await askCost(gateway, { query: NODES, variables: { nodeIds: petIds(count) } })).cost
           .requested;
       expect((await costOf(30)) - (await costOf(20))).toBe(10 * (1 + 7));
-      const { errors } = await gateway.graphql(NODES, { nodeIds: of(101) });
+      const { errors } = await gateway.graphql(NODES, { nodeIds: petIds(101) });
       expect(errors?.[0]?.extensions.code).toBe('INVALID_INPUT');
     });
 

@@ -1,29 +1,15 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
+import { compile, load, runGenerator } from './compiled-clients.ts';
 
 const require = createRequire(import.meta.url);
-const run = promisify(execFile);
-
-// The generators need the JavaScript API of TypeScript, which TypeScript 7 does not have.
-const RESOLVE = `export const resolve = (name, context, next) =>
-  next(name === 'typescript' ? '${pathToFileURL(require.resolve('typescript-5')).href}' : name, context);`;
-const toDataUrl = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
-const HOOK = toDataUrl(
-  `import { register } from 'node:module'; register('${toDataUrl(RESOLVE).replaceAll("'", '%27')}');`,
-);
-
-const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
 
 interface Generator {
   readonly bin: string;
@@ -105,18 +91,8 @@ const readPet = (baseUrl: string, petId: number) => getPet({ baseUrl, path: { pe
   },
 };
 
-const COMPILER_OPTIONS = {
-  target: 'es2023',
-  lib: ['es2023', 'dom', 'dom.iterable'],
-  module: 'esnext',
-  moduleResolution: 'bundler',
-  allowImportingTsExtensions: true,
-  types: [],
-  strict: true,
-  noUncheckedIndexedAccess: true,
-  verbatimModuleSyntax: true,
+const FETCH = {
   paths: { 'openapi-fetch': [dirname(require.resolve('openapi-fetch/package.json'))] },
-  noEmit: true,
 };
 
 interface Program {
@@ -138,34 +114,17 @@ afterAll(async () => {
 
 /** Generates the code of a client and writes its program; returns the name of that file. */
 async function generate({ bin, options, program }: Generator): Promise<string> {
-  await run(process.execPath, ['--import', HOOK, bin, ...options], { cwd: folder });
+  await runGenerator(folder, bin, options);
   const file = 'program.ts';
   writeFileSync(join(folder, file), program + COMMON);
   return file;
 }
 
-/** Returns what the project's compiler finds in a program. */
-async function compile(file: string): Promise<string> {
-  const config = { compilerOptions: COMPILER_OPTIONS, files: [file] };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-  const { stdout } = await run(process.execPath, [TSC, '--project', folder]).catch(
-    (error: { stdout: string }) => error,
-  );
-  return stdout;
-}
-
-async function load(file: string): Promise<Program> {
-  const outfile = join(folder, `${file}.mjs`);
-  const entryPoints = [join(folder, file)];
-  await build({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
-  return (await import(pathToFileURL(outfile).href)) as Program;
-}
-
 describe.each(Object.entries(GENERATORS))('a client that %s generates', (_name, generator) => {
   it('compiles without casts, pages through the orders and distinguishes errors', async () => {
     const file = await generate(generator);
-    expect(await compile(file)).toBe('');
-    const { listAllOrders, describePet } = await load(file);
+    expect(await compile(folder, [file], FETCH)).toBe('');
+    const { listAllOrders, describePet } = (await load(folder, file)) as Program;
     const petId = await makePet(gateway, { stock: 5 });
     for (let count = 0; count < 5; count += 1) await makeOrder(gateway, petId);
     const orders = (await (await gateway.rest('/store/orders')).json()) as { id: number }[];

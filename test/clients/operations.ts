@@ -1,0 +1,74 @@
+/** Tells a caller what went wrong. `status` has an alias, as a pet has another field of that name. */
+const PROBLEM = `__typename ... on Error { code message httpStatus: status }`;
+
+const PAGE_INFO = 'pageInfo { hasNextPage endCursor }';
+
+/** A page of a root list. */
+export const PETS = `query Pets($categoryId: ID!, $after: String) {
+  pets(first: 2, after: $after, filter: { categoryId: $categoryId }) {
+    edges { node { id name inventory { id quantity } } }
+    ${PAGE_INFO}
+  }
+}`;
+
+/** A page of a nested list. */
+export const CATEGORY = `query Category($id: ID!, $after: String) {
+  category(id: $id) {
+    id
+    pets(first: 2, after: $after, orderBy: { field: NAME }) {
+      edges { node { id name inventory { id quantity } } }
+      ${PAGE_INFO}
+    }
+  }
+}`;
+
+/** A pet with its stock and its orders. */
+export const PET = `query Pet($id: ID!) {
+  pet(id: $id) {
+    id
+    nodeId
+    name
+    status
+    inventory { id quantity status }
+    orders(first: 20) { edges { node { id quantity } } ${PAGE_INFO} }
+  }
+}`;
+
+/** All orders of a pet, as a root list. */
+export const ORDERS = `query Orders($petId: ID!) {
+  orders(first: 20, filter: { petId: $petId }) { edges { node { id quantity } } ${PAGE_INFO} }
+}`;
+
+/** One row by its global id. */
+export const NODE = `query Node($nodeId: ID!) {
+  node(nodeId: $nodeId) { nodeId ... on Pet { id name status } }
+}`;
+
+// The pet is selected as it has no inventory entry before its first stock.
+const STOCK = `... on InventoryItem { id quantity pet { id inventory { id } } } ${PROBLEM}`;
+
+export const SET_STOCK = `mutation SetStock($petId: ID!, $quantity: Int!) {
+  updateInventory(petId: $petId, input: { quantity: $quantity }) { ${STOCK} }
+}`;
+
+/** Two writes in one request. */
+export const SET_BOTH = `mutation SetBoth($one: ID!, $other: ID!, $quantity: Int!) {
+  one: updateInventory(petId: $one, input: { quantity: $quantity }) { ${STOCK} }
+  other: updateInventory(petId: $other, input: { quantity: $quantity }) { ${STOCK} }
+}`;
+
+export const UPDATE_PET = `mutation UpdatePet($id: ID!, $input: PetUpdate!) {
+  updatePet(id: $id, input: $input) { ... on Pet { id name status inventory { id status } } ${PROBLEM} }
+}`;
+
+export const PLACE_ORDER = `mutation PlaceOrder($input: NewOrder!, $idempotencyKey: String) {
+  placeOrder(input: $input, idempotencyKey: $idempotencyKey) {
+    ... on Order { id quantity pet { id inventory { id quantity } } }
+    ... on InsufficientStock { available }
+    ${PROBLEM}
+  }
+}`;
+
+export const DELETE_PET = `mutation DeletePet($id: ID!) {
+  deletePet(id: $id) { ... on Pet { id } ${PROBLEM} }
+}`;

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { copyFile, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+import { build, type Plugin } from 'esbuild';
+
+import { ROOT } from '../../src/config/root.ts';
+// oxlint-disable-next-line import/no-namespace -- a type of all its exports
+import type * as RelayDriver from './relay/driver.ts';
+
+const require = createRequire(import.meta.url);
+const run = promisify(execFile);
+
+const COMPILER = join(dirname(require.resolve('relay-compiler/package.json')), 'cli.js');
+const SOURCE = fileURLToPath(new URL('test/clients/relay', ROOT));
+const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
+
+const TAG = /graphql`\s*(?:query|mutation|fragment) (\w+)[^`]*`/g;
+
+/** Replaces each document by the file that the compiler generated for it, as Relay's Babel plugin does. */
+const useArtifacts: Plugin = {
+  name: 'relay',
+  setup: (compilation) => {
+    compilation.onLoad({ filter: /pets\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const contents = source.replaceAll(
+        TAG,
+        (_tag, name: string) => `require('./__generated__/${name}.graphql.ts').default`,
+      );
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+/** What `relay/driver.ts` exports. */
+export type RelayProgram = typeof RelayDriver;
+
+async function loadFrom(folder: string): Promise<RelayProgram> {
+  const src = join(folder, 'src');
+  await cp(SOURCE, src, { recursive: true });
+  await copyFile(join(src, 'relay.config.json'), join(folder, 'relay.config.json'));
+  await copyFile(new URL('schema.graphql', ROOT), join(folder, 'schema.graphql'));
+  await run(process.execPath, [COMPILER], { cwd: folder });
+  const outfile = join(folder, 'program.mjs');
+  await build({
+    entryPoints: [join(src, 'driver.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    // The packages of React are CommonJS modules.
+    banner: {
+      js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
+    },
+    nodePaths: [MODULES],
+    plugins: [useArtifacts],
+  });
+  return (await import(pathToFileURL(outfile).href)) as RelayProgram;
+}
+
+/** Compiles the program in `relay/` as an app would, and loads it. */
+export async function loadRelayProgram(): Promise<RelayProgram> {
+  const folder = await mkdtemp(join(tmpdir(), 'relay-'));
+  try {
+    return await loadFrom(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,104 @@
+import { Client, CombinedError, type Exchange, fetchExchange, mapExchange } from '@urql/core';
+import { type Cache, cacheExchange, type UpdatesConfig } from '@urql/exchange-graphcache';
+import { relayPagination } from '@urql/exchange-graphcache/extras';
+import { retryExchange } from '@urql/exchange-retry';
+import type { GraphQLError, IntrospectionQuery } from 'graphql';
+
+const list = relayPagination();
+
+const resolvers = {
+  Query: { categories: list, pets: list, inventory: list, orders: list },
+  Category: { pets: list },
+  Pet: { orders: list },
+};
+
+/** Only rows have ids: an error or a list is cached as a part of what contains it. */
+const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
+  Object.fromEntries(
+    __schema.types
+      .filter((type) => type.kind === 'OBJECT' && !type.fields.some(({ name }) => name === 'id'))
+      .map(({ name }) => [name, () => null]),
+  );
+
+type Entity = 'Query' | { readonly __typename: string; readonly id: string };
+
+/** Removes the lists of a field, which are read again when they are needed. */
+function forgetLists(cache: Cache, entity: Entity, field: string): void {
+  for (const { fieldName, fieldKey } of cache.inspectFields(entity)) {
+    if (fieldName === field) cache.invalidate(entity, fieldKey);
+  }
+}
+
+interface Result {
+  readonly __typename: string;
+}
+
+const updates: UpdatesConfig = {
+  Mutation: {
+    placeOrder: (
+      { placeOrder: { __typename } }: { placeOrder: Result },
+      { input }: { input: { petId: string } },
+      cache,
+    ) => {
+      if (__typename !== 'Order') return;
+      forgetLists(cache, 'Query', 'orders');
+      forgetLists(cache, { __typename: 'Pet', id: input.petId }, 'orders');
+    },
+    deletePet: (
+      { deletePet: { __typename } }: { deletePet: Result },
+      { id }: { id: string },
+      cache,
+    ) => {
+      if (__typename !== 'Pet') return;
+      cache.invalidate({ __typename, id });
+      cache.invalidate({ __typename: 'InventoryItem', id });
+    },
+  },
+};
+
+type Fields = Readonly<Record<string, { __typename?: string; message?: string } | null>>;
+
+/**
+ * Moves errors of later releases from the data to `error`: Graphcache never answers if there is a
+ * type that its schema does not have.
+ */
+function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
+  const known = new Set(['Mutation', ...__schema.types.map(({ name }) => name)]);
+  return mapExchange({
+    onResult: (result) => {
+      const fields = Object.entries((result.data ?? {}) as Fields);
+      const data: Record<string, unknown> = {};
+      const graphQLErrors: Partial<GraphQLError>[] = [...(result.error?.graphQLErrors ?? [])];
+      for (const [name, value] of fields) {
+        const { __typename = 'Mutation', message = '' } = value ?? {};
+        if (known.has(__typename)) data[name] = value;
+        else graphQLErrors.push({ message, extensions: { ...value } });
+      }
+      if (Object.keys(data).length === fields.length) return result;
+      return { ...result, data, error: new CombinedError({ graphQLErrors }) };
+    },
+  });
+}
+
+/** Creates a client of a gateway; `schema` is the result of an introspection query. */
+export const createUrqlClient = (
+  url: string,
+  schema: IntrospectionQuery,
+  options: { fetch?: typeof fetch; preferGetMethod?: false } = {},
+): Client =>
+  new Client({
+    url,
+    exchanges: [
+      cacheExchange({ schema, keys: keysOf(schema), resolvers, updates }),
+      retryExchange({
+        initialDelayMs: 300,
+        maxNumberAttempts: 3,
+        // A write without a key could be done twice.
+        retryIf: ({ networkError }, { kind, variables }) =>
+          networkError !== undefined && (kind === 'query' || variables?.['idempotencyKey'] != null),
+      }),
+      moveLaterErrors(schema),
+      fetchExchange,
+    ],
+    ...options,
+  });

@@ -1,0 +1,29 @@
+/** A fetch that lists its requests and can lose a response. */
+export interface WatchedFetch {
+  readonly fetch: typeof fetch;
+  /** The method of each request. */
+  readonly methods: string[];
+  /** Loses the response of the next request, which the gateway has executed by then. */
+  loseNext(): void;
+}
+
+/** Creates a fetch for the client of a test. */
+export function watchFetch(): WatchedFetch {
+  const methods: string[] = [];
+  let isLossy = false;
+  return {
+    methods,
+    loseNext: () => {
+      isLossy = true;
+    },
+    fetch: async (input, init) => {
+      methods.push(init?.method ?? 'GET');
+      const isLost = isLossy;
+      isLossy = false;
+      const response = await fetch(input, init);
+      if (!isLost) return response;
+      await response.arrayBuffer();
+      throw new TypeError('fetch failed');
+    },
+  };
+}
