@@ -47,9 +47,10 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
   it('uses a store that `npm run migrate` has migrated', async () => {
     const migration = spawnProgram('migrate', { DATA_DIR: folder });
     expect(await migration.end).toBe(0);
+    const entries = await readdir('prisma/migrations', { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     expect(migration.messages).toEqual([
-      expect.stringMatching(/^Applied migration \w+\.$/),
-      expect.stringMatching(/^Applied migration \w+\.$/),
+      ...names.toSorted().map((name) => `Applied migration ${name}.`),
       expect.stringMatching(/^The database is up to date: embedded PostgreSQL/),
     ]);
   });
