@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { deserialize, serialize, stringify, type SuperJSONResult } from 'superjson';
+import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
 import { IdempotencyConflict } from '../contract/errors.ts';
 import { IdempotencyKey, parse } from '../contract/values.ts';
@@ -22,7 +22,13 @@ interface IdempotentWrite extends CallerKey {
   readonly input: unknown;
 }
 
-const digest = (value: unknown): Buffer => createHash('sha256').update(stringify(value)).digest();
+/** Returns the digest of a value: equal for equal values, whether an object is in it twice or as a copy. */
+function digest(value: unknown): Buffer {
+  const { json, meta } = serialize(value);
+  const { values, v } = meta ?? {};
+  const text = JSON.stringify({ json, ...(values && { meta: { values, v } }) });
+  return createHash('sha256').update(text).digest();
+}
 
 /** Returns the key as it is stored: different for each caller. */
 const toStoredKey = (key: string, caller: string | undefined): string =>

@@ -20,6 +20,8 @@ function isAboutRequest(error: GraphQLError): boolean {
 
 // graphql-js has the path of an invalid variable only in its message: … at "input.items[0].name"; …
 const VARIABLE = /^Variable "\$(\w+)"/;
+// What graphql-js says of a value that does not fit.
+const VALUE = /^(?:Variable "\$|Argument ")/;
 // Anchored; otherwise it would search the rest of a long message from each character.
 const VARIABLE_PATH = /^.* at "([^"]+)"; /s;
 // Messages quote values of callers, and each of many messages may quote the whole value.
@@ -45,7 +47,7 @@ function codeOf(error: GraphQLError): ErrorCode {
   const { code, http } = error.extensions;
   if (http?.status === 405) return 'METHOD_NOT_ALLOWED';
   if (isCode(code)) return code;
-  return VARIABLE.test(error.message) || error.path ? 'INVALID_INPUT' : 'BAD_REQUEST';
+  return VALUE.test(error.message) || error.path ? 'INVALID_INPUT' : 'BAD_REQUEST';
 }
 
 // graphql-js 16 has no option to leave out its suggestions.

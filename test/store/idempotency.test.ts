@@ -43,6 +43,19 @@ describeOnBothDatabases(() => {
       expect(await place(same, 'words')).toMatchObject({ id });
     });
 
+    it('treats one variable for several values as several equal values', async () => {
+      const petId = await makePet(gateway, { stock: 10 });
+      const line = (shipDate: string): string =>
+        `{ petId: ${petId}, quantity: 1, shipDate: ${shipDate} }`;
+      const cart = (declared: string, shipDate: string): string =>
+        `mutation${declared} { placeOrders(input: [${line(shipDate)}, ${line(shipDate)}], idempotencyKey: "twice") {
+          ... on PlacedOrders { orders { id } } ${ERROR} } }`;
+      const shipDate = '2027-01-01T10:00:00Z';
+      const first = await gateway.data(cart('($date: DateTime)', '$date'), { date: shipDate });
+      expect(first.placeOrders.orders).toHaveLength(2);
+      expect(await gateway.data(cart('', JSON.stringify(shipDate)))).toEqual(first);
+    });
+
     it('treats a date of null as no date', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const without = await place({ petId, quantity: 1 }, 'no date');

@@ -7,8 +7,10 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 
 let gateway: Gateway;
-// Whether reads outside of writes fail, as in an outage that begins after the write.
+// Whether reads fail, as in an outage that begins after a write.
 let failsReads = false;
+// How many statements run until all fail.
+let statementsLeft = Number.POSITIVE_INFINITY;
 
 const openWithOutage = async (...args: Parameters<typeof openCopy>): Promise<Database> => {
   const db = await openCopy(...args);
@@ -16,7 +18,8 @@ const openWithOutage = async (...args: Parameters<typeof openCopy>): Promise<Dat
     ...db,
     query: async (statement, ...how) => {
       const isRead = !/\b(insert|update|delete)\b/i.test(statement.text);
-      if (failsReads && isRead) throw new StoreError('SERVICE_UNAVAILABLE');
+      statementsLeft -= 1;
+      if ((failsReads && isRead) || statementsLeft < 0) throw new StoreError('SERVICE_UNAVAILABLE');
       return db.query(statement, ...how);
     },
   };
@@ -73,6 +76,21 @@ describeOnBothDatabases(() => {
       expect(errors).toContainEqual(
         expect.objectContaining({ path, extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 } }),
       );
+      gateway.loggedErrors.length = 0;
+    });
+
+    it('also if a later mutation fails', async () => {
+      statementsLeft = 1;
+      const { data, errors } = await gateway.graphql(
+        `mutation ($petId: ID!) {
+          a: placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id } }
+          b: adjustInventory(petId: $petId, by: 1) { ... on InventoryItem { quantity } }
+        }`,
+        { petId },
+      );
+      statementsLeft = Number.POSITIVE_INFINITY;
+      expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
+      expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
       gateway.loggedErrors.length = 0;
     });
 
@@ -140,6 +158,38 @@ describeOnBothDatabases(() => {
         });
         expect({ status, data }).toEqual({ status: 400, data: undefined });
         expect(errors).toMatchObject([{ extensions: { code }, locations: [expect.anything()] }]);
+        expect(await gateway.db.prisma.order.count()).toBe(before);
+      },
+    );
+
+    it.each<[string, string, Record<string, unknown>]>([
+      [
+        'in a condition',
+        'mutation ($petId: ID!, $x: Boolean = true) { placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id quantity @include(if: $x) } } }',
+        { x: null },
+      ],
+      [
+        'in a condition of a fragment',
+        'mutation ($petId: ID!, $x: Boolean = true) { placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id ...F @skip(if: $x) } } } fragment F on Order { quantity }',
+        { x: null },
+      ],
+      [
+        'in an argument of a later mutation',
+        'mutation ($petId: ID!, $x: Int = 5) { a: placeOrder(input: { petId: $petId, quantity: 1 }) { __typename } b: adjustInventory(petId: $petId, by: $x) { __typename } }',
+        { x: null },
+      ],
+      [
+        'in an input of a later mutation',
+        'mutation ($petId: ID!, $x: ID = 1) { a: placeOrder(input: { petId: $petId, quantity: 1 }) { __typename } b: placeOrders(input: [{ petId: $x, quantity: 1 }]) { __typename } }',
+        { x: null },
+      ],
+    ])(
+      'rejects a null that may not be, before it writes: %s',
+      async (_where, mutation, variables) => {
+        const before = await gateway.db.prisma.order.count();
+        const { data, errors, status } = await gateway.graphql(mutation, { petId, ...variables });
+        expect({ status, data }).toEqual({ status: 400, data: undefined });
+        expect(errors).toMatchObject([{ extensions: { code: 'INVALID_INPUT', status: 400 } }]);
         expect(await gateway.db.prisma.order.count()).toBe(before);
       },
     );

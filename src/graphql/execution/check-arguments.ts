@@ -5,7 +5,7 @@ import {
   type FragmentDefinitionNode,
   getArgumentValues,
   getVariableValues,
-  type GraphQLError,
+  GraphQLError,
   type GraphQLField,
   type GraphQLSchema,
   Kind,
@@ -23,85 +23,99 @@ import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { toExecutionError } from '../errors.ts';
 import type { Call, Execute } from './call.ts';
 
-/** The fields of a document whose arguments can be checked, and its fragments. */
+/** The fields of a document that have arguments, and its fragments. */
 interface Checks {
   readonly fields: ReadonlyMap<FieldNode, GraphQLField<unknown, unknown>>;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  /** Whether anything can be wrong: a field has arguments, or a selection has a condition. */
+  readonly isNeeded: boolean;
 }
 
 function findChecks(schema: GraphQLSchema, { document }: Operation): Checks {
   const fields = new Map<FieldNode, GraphQLField<unknown, unknown>>();
+  let hasConditions = false;
   const typeInfo = new TypeInfo(schema);
   const visitor = visitWithTypeInfo(typeInfo, {
     Field: (node) => {
       const field = typeInfo.getFieldDef();
-      if (field?.extensions.checkArguments && node.arguments?.length) fields.set(node, field);
+      if (field && node.arguments?.length) fields.set(node, field);
+    },
+    Directive: () => {
+      hasConditions = true;
     },
   });
   visit(document, visitor);
-  return { fields, fragments: fragmentsOf(document) };
+  return { fields, fragments: fragmentsOf(document), isNeeded: fields.size > 0 || hasConditions };
 }
 
-/** A selected field whose arguments can be checked. */
-interface Selected {
-  readonly field: GraphQLField<unknown, unknown>;
-  readonly node: FieldNode;
-}
+/** Checks what an operation selects with some variables. */
+class ArgumentCheck {
+  readonly errors: GraphQLError[] = [];
+  readonly #walked = new Set<string>();
 
-/** Returns the fields that an operation selects with these variables and whose arguments can be checked. */
-function selectedFields(
-  { fields, fragments }: Checks,
-  { node: operation }: Operation,
-  variables: Record<string, unknown>,
-): Selected[] {
-  const selected: Selected[] = [];
-  const spread = new Set<string>();
-  const collect = ({ selections }: SelectionSetNode): void => {
-    for (const node of selections) {
-      if (!isIncluded(variables, node)) continue;
-      const field = node.kind === Kind.FIELD ? fields.get(node) : undefined;
-      if (field && node.kind === Kind.FIELD) selected.push({ field, node });
-      if (node.kind !== Kind.FRAGMENT_SPREAD) {
-        if (node.selectionSet) collect(node.selectionSet);
-        continue;
-      }
-      const fragment = spread.has(node.name.value) ? undefined : fragments.get(node.name.value);
-      spread.add(node.name.value);
-      if (fragment) collect(fragment.selectionSet);
-    }
-  };
-  collect(operation.selectionSet);
-  return selected;
-}
+  readonly #checks: Checks;
+  readonly #variables: Record<string, unknown>;
+  readonly #maxPage: number;
 
-/** Returns the error of the arguments of a field, if they have one. */
-function findError(
-  { field, node }: Selected,
-  variables: Record<string, unknown>,
-  maxPage: number,
-): StoreError | undefined {
-  try {
-    field.extensions.checkArguments?.(getArgumentValues(field, node, variables), maxPage);
-    return undefined;
-  } catch (error) {
-    // Any other error is one that graphql-js finds too, and reports.
-    return error instanceof StoreError ? error : undefined;
+  constructor(checks: Checks, variables: Record<string, unknown>, maxPage: number) {
+    this.#checks = checks;
+    this.#variables = variables;
+    this.#maxPage = maxPage;
   }
-}
 
-/** Whether a selection is included; also if its condition is null, which graphql-js reports. */
-function isIncluded(variables: Record<string, unknown>, node: SelectionNode): boolean {
-  try {
-    return shouldIncludeNode(variables, node);
-  } catch {
-    return true;
+  /** Checks selections; `spread` has the fragments that are spread in them before. */
+  walk({ selections }: SelectionSetNode, spread = new Set<string>()): void {
+    for (const node of selections) {
+      // graphql-js does not look at a fragment that it has collected already.
+      if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
+      if (this.#try(node, () => shouldIncludeNode(this.#variables, node)))
+        this.#enter(node, spread);
+    }
+  }
+
+  #enter(node: SelectionNode, spread: Set<string>): void {
+    if (node.kind === Kind.INLINE_FRAGMENT) this.walk(node.selectionSet, spread);
+    if (node.kind === Kind.FIELD) {
+      this.#check(node);
+      if (node.selectionSet) this.walk(node.selectionSet);
+    }
+    if (node.kind !== Kind.FRAGMENT_SPREAD) return;
+    const name = node.name.value;
+    spread.add(name);
+    const fragment = this.#checks.fragments.get(name);
+    // Once, as fragments that are spread in each other would be walked an exponential number of times.
+    if (fragment && !this.#walked.has(name)) {
+      this.#walked.add(name);
+      this.walk(fragment.selectionSet, spread);
+    }
+  }
+
+  #check(node: FieldNode): void {
+    const field = this.#checks.fields.get(node);
+    if (!field || this.errors.length === MAX_VALIDATION_ERRORS) return;
+    this.#try(node, () => {
+      const args = getArgumentValues(field, node, this.#variables);
+      field.extensions.checkArguments?.(args, this.#maxPage);
+    });
+  }
+
+  /** Returns the result of a check; undefined if it finds an error. */
+  #try<Result>(node: SelectionNode, check: () => Result): Result | undefined {
+    try {
+      return check();
+    } catch (error) {
+      if (error instanceof GraphQLError) this.errors.push(error);
+      else if (error instanceof StoreError) this.errors.push(toExecutionError(error, node));
+      else throw error;
+      return undefined;
+    }
   }
 }
 
 /**
- * Rejects an operation before any of it runs if one of its pages, cursors or ids cannot be: a write
- * must not lose its result, nor good fields theirs, to a mistake that is known before. The errors have
- * no path, as there is no result.
+ * Rejects an operation before any of it runs if one of its pages, cursors or ids cannot be, or if a
+ * variable is null where null may not stand: a write must not lose its result, nor good fields theirs, to
+ * a mistake that is known before. The errors have no path, as there is no result.
  */
 export function checkArguments(next: Execute, maxPage: number): Execute {
   const known = new WeakMap<Operation, Checks>();
@@ -112,24 +126,20 @@ export function checkArguments(next: Execute, maxPage: number): Execute {
     return checks;
   };
 
-  const findErrors = (call: Call, checks: Checks): GraphQLError[] => {
+  const findErrors = (call: Call, checks: Checks): readonly GraphQLError[] => {
     const { schema, operation, variables } = call;
     const { variableDefinitions = [] } = operation.node;
     const { coerced } = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 });
-    const errors: GraphQLError[] = [];
     // graphql-js reports the errors of variables.
-    if (!coerced) return errors;
-    for (const selected of selectedFields(checks, operation, coerced)) {
-      const error = findError(selected, coerced, maxPage);
-      if (error) errors.push(toExecutionError(error, selected.node));
-      if (errors.length === MAX_VALIDATION_ERRORS) break;
-    }
-    return errors;
+    if (!coerced) return [];
+    const check = new ArgumentCheck(checks, coerced, maxPage);
+    check.walk(operation.node.selectionSet);
+    return check.errors;
   };
 
   return (call): ExecutionResult | Promise<ExecutionResult> => {
     const checks = checksOf(call);
-    const errors = checks.fields.size > 0 ? findErrors(call, checks) : [];
+    const errors = checks.isNeeded ? findErrors(call, checks) : [];
     return errors.length > 0 ? { errors } : next(call);
   };
 }

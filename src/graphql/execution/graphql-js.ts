@@ -5,12 +5,17 @@ import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import type { Call, Execute } from './call.ts';
 
 /**
- * Returns a copy of the schema in which every field that reads other rows may be null. Mutations are
- * executed with it: if such a read fails after the write, only that field is null, with its error, and
- * the caller still has what was written. In the schema itself the error would make the payload null.
+ * Returns a copy of the schema in which every mutation, and every field that reads other rows, may be
+ * null. Mutations are executed with it: if one fails, or a read after a write, only that field is null,
+ * with its error, and the caller still has what was written. In the schema itself the error would make
+ * the whole data null.
  */
-const withNullableReads = (schema: GraphQLSchema): GraphQLSchema =>
+const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
+    [MapperKind.MUTATION_ROOT_FIELD]: (config) => ({
+      ...config,
+      type: getNullableType(config.type),
+    }),
     [MapperKind.OBJECT_FIELD]: (config) =>
       config.extensions?.sql ? { ...config, type: getNullableType(config.type) } : config,
   });
@@ -20,7 +25,7 @@ export function createExecuteByGraphqlJs(): Execute {
   const copies = new WeakMap<GraphQLSchema, GraphQLSchema>();
   const schemaFor = ({ schema, operation }: Call): GraphQLSchema => {
     if (operation.node.operation !== OperationTypeNode.MUTATION) return schema;
-    const copy = copies.get(schema) ?? withNullableReads(schema);
+    const copy = copies.get(schema) ?? withNullableResults(schema);
     copies.set(schema, copy);
     return copy;
   };
