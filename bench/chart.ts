@@ -48,7 +48,12 @@ function drawBar({ contender, times }: Bar, y: number): string {
   const weight = contender === 0 ? ' font-weight="600"' : ' fill="#57606a"';
   return [
     `<rect x="${LABEL_WIDTH}" y="${y}" width="${width.toFixed(1)}" height="${BAR_HEIGHT - 2}" rx="2" fill="${COLORS[contender]}"/>`,
-    text(LABEL_WIDTH + Math.ceil(width) + 6, y + 9.5, times.toFixed(2), `font-size="11"${weight}`),
+    text(
+      LABEL_WIDTH + Math.ceil(width) + 6,
+      y + 9.5,
+      times.toFixed(2),
+      `font-size="11" stroke="#ffffff" stroke-width="3" paint-order="stroke"${weight}`,
+    ),
   ].join('');
 }
 
@@ -82,8 +87,8 @@ export function drawChart(results: Results, workloads: readonly Workload[], wher
 <rect width="${WIDTH}" height="${height}" rx="8" fill="#ffffff"/>
 ${text(20, 28, 'CPU time of one request, server and PostgreSQL together; less is better', 'font-size="16" font-weight="600"')}
 ${drawLegend(names.map(({ name }) => name))}
-${parts.join('\n')}
 <line x1="${floorX}" x2="${floorX}" y1="${TOP - 8}" y2="${height - BOTTOM}" stroke="#1f2328" stroke-dasharray="3 3"/>
+${parts.join('\n')}
 ${text(20, height - 14, `1 (dashed) is the floor: node:http with one prepared statement whose JSON PostgreSQL writes. ${where}`, 'font-size="11" fill="#57606a"')}
 </svg>
 `;
