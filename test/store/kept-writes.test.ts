@@ -194,6 +194,15 @@ describeOnBothDatabases(() => {
       },
     );
 
+    it('rejects nothing in fragments on other types', async () => {
+      const { node } = await gateway.data(
+        `query ($nodeId: ID!) { node(nodeId: $nodeId) { nodeId ... on Pet { ...F } } }
+        fragment F on Node { ... on Order { pet { orders(first: 1000) { nodes { id } } } } ... on Pet { name } }`,
+        { nodeId: `Pet_${petId}` },
+      );
+      expect(node).toEqual({ nodeId: `Pet_${petId}`, name: expect.any(String) });
+    });
+
     it('rejects nothing in selections that are left out', async () => {
       const { data } = await gateway.graphql(
         placeWith(

@@ -1,14 +1,22 @@
 import { shouldIncludeNode } from '@graphql-tools/utils';
 import {
+  doTypesOverlap,
   type ExecutionResult,
   type FieldNode,
   type FragmentDefinitionNode,
+  type FragmentSpreadNode,
   getArgumentValues,
+  getNamedType,
   getVariableValues,
+  type GraphQLCompositeType,
   GraphQLError,
   type GraphQLField,
   type GraphQLSchema,
+  type InlineFragmentNode,
+  isCompositeType,
+  isObjectType,
   Kind,
+  type NamedTypeNode,
   type SelectionNode,
   type SelectionSetNode,
   TypeInfo,
@@ -25,7 +33,10 @@ import type { Call, Execute } from './call.ts';
 
 /** The fields of a document that have arguments, and its fragments. */
 interface Checks {
+  readonly schema: GraphQLSchema;
   readonly fields: ReadonlyMap<FieldNode, GraphQLField<unknown, unknown>>;
+  /** The types of the fields that have selections. */
+  readonly types: ReadonlyMap<SelectionSetNode, GraphQLCompositeType>;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Whether anything can be wrong: a field has arguments, or a selection has a condition. */
   readonly isNeeded: boolean;
@@ -33,19 +44,23 @@ interface Checks {
 
 function findChecks(schema: GraphQLSchema, { document }: Operation): Checks {
   const fields = new Map<FieldNode, GraphQLField<unknown, unknown>>();
+  const types = new Map<SelectionSetNode, GraphQLCompositeType>();
   let hasConditions = false;
   const typeInfo = new TypeInfo(schema);
   const visitor = visitWithTypeInfo(typeInfo, {
     Field: (node) => {
       const field = typeInfo.getFieldDef();
       if (field && node.arguments?.length) fields.set(node, field);
+      const type = field && getNamedType(field.type);
+      if (node.selectionSet && isCompositeType(type)) types.set(node.selectionSet, type);
     },
     Directive: () => {
       hasConditions = true;
     },
   });
   visit(document, visitor);
-  return { fields, fragments: fragmentsOf(document), isNeeded: fields.size > 0 || hasConditions };
+  const fragments = fragmentsOf(document);
+  return { schema, fields, types, fragments, isNeeded: fields.size > 0 || hasConditions };
 }
 
 /** Checks what an operation selects with some variables. */
@@ -63,31 +78,54 @@ class ArgumentCheck {
     this.#maxPage = maxPage;
   }
 
-  /** Checks selections; `spread` has the fragments that are spread in them before. */
-  walk({ selections }: SelectionSetNode, spread = new Set<string>()): void {
+  /** Checks selections on a type; `spread` has the fragments that are spread in them before. */
+  walk(
+    { selections }: SelectionSetNode,
+    type: GraphQLCompositeType | undefined,
+    spread = new Set<string>(),
+  ): void {
     for (const node of selections) {
       // graphql-js does not look at a fragment that it has collected already.
       if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
-      if (this.#try(node, () => shouldIncludeNode(this.#variables, node)))
-        this.#enter(node, spread);
+      if (!this.#try(node, () => shouldIncludeNode(this.#variables, node))) continue;
+      if (node.kind === Kind.FIELD) this.#enterField(node);
+      else this.#enterFragment(node, type, spread);
     }
   }
 
-  #enter(node: SelectionNode, spread: Set<string>): void {
-    if (node.kind === Kind.INLINE_FRAGMENT) this.walk(node.selectionSet, spread);
-    if (node.kind === Kind.FIELD) {
-      this.#check(node);
-      if (node.selectionSet) this.walk(node.selectionSet);
-    }
-    if (node.kind !== Kind.FRAGMENT_SPREAD) return;
-    const name = node.name.value;
-    spread.add(name);
-    const fragment = this.#checks.fragments.get(name);
+  #enterField(node: FieldNode): void {
+    this.#check(node);
+    const { selectionSet } = node;
+    if (selectionSet) this.walk(selectionSet, this.#checks.types.get(selectionSet));
+  }
+
+  #enterFragment(
+    node: FragmentSpreadNode | InlineFragmentNode,
+    outer: GraphQLCompositeType | undefined,
+    spread: Set<string>,
+  ): void {
+    const isSpread = node.kind === Kind.FRAGMENT_SPREAD;
+    if (isSpread) spread.add(node.name.value);
+    const fragment = isSpread ? this.#checks.fragments.get(node.name.value) : node;
+    const type = this.#narrow(outer, fragment?.typeCondition);
+    if (!fragment || !type) return;
     // Once, as fragments that are spread in each other would be walked an exponential number of times.
-    if (fragment && !this.#walked.has(name)) {
-      this.#walked.add(name);
-      this.walk(fragment.selectionSet, spread);
-    }
+    const key = isSpread ? `${node.name.value} ${type.name}` : undefined;
+    if (key !== undefined && this.#walked.has(key)) return;
+    if (key !== undefined) this.#walked.add(key);
+    this.walk(fragment.selectionSet, type, spread);
+  }
+
+  /** Returns the type of the objects that a fragment selects from; undefined if it selects from none. */
+  #narrow(
+    outer: GraphQLCompositeType | undefined,
+    condition: NamedTypeNode | undefined,
+  ): GraphQLCompositeType | undefined {
+    const { schema } = this.#checks;
+    const inner = condition ? schema.getType(condition.name.value) : outer;
+    if (!outer || !isCompositeType(inner) || !doTypesOverlap(schema, outer, inner))
+      return undefined;
+    return isObjectType(outer) ? outer : inner;
   }
 
   #check(node: FieldNode): void {
@@ -133,7 +171,10 @@ export function checkArguments(next: Execute, maxPage: number): Execute {
     // graphql-js reports the errors of variables.
     if (!coerced) return [];
     const check = new ArgumentCheck(checks, coerced, maxPage);
-    check.walk(operation.node.selectionSet);
+    check.walk(
+      operation.node.selectionSet,
+      schema.getRootType(operation.node.operation) ?? undefined,
+    );
     return check.errors;
   };
 
