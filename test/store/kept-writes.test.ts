@@ -194,6 +194,15 @@ describeOnBothDatabases(() => {
       },
     );
 
+    it('reports a mistake in a fragment once, on however many types it is', async () => {
+      const { errors } = await gateway.graphql(
+        `query ($nodeId: ID!, $id: ID!) { node(nodeId: $nodeId) { ...F } category(id: $id) { ...F } }
+        fragment F on Node { ... on Category { pets(first: 1000) { nodes { id } } } }`,
+        { nodeId: `Pet_${petId}`, id: '1' },
+      );
+      expect(errors).toHaveLength(1);
+    });
+
     it('rejects nothing in fragments on other types', async () => {
       const { node } = await gateway.data(
         `query ($nodeId: ID!) { node(nodeId: $nodeId) { nodeId ... on Pet { ...F } } }

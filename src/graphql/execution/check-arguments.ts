@@ -66,6 +66,8 @@ function findChecks(schema: GraphQLSchema, { document }: Operation): Checks {
 /** Checks what an operation selects with some variables. */
 class ArgumentCheck {
   readonly errors: GraphQLError[] = [];
+  // A field of a fragment can be reached on several types.
+  readonly #checked = new Set<FieldNode>();
   readonly #walked = new Set<string>();
 
   readonly #checks: Checks;
@@ -130,7 +132,8 @@ class ArgumentCheck {
 
   #check(node: FieldNode): void {
     const field = this.#checks.fields.get(node);
-    if (!field || this.errors.length === MAX_VALIDATION_ERRORS) return;
+    if (!field || this.#checked.has(node) || this.errors.length === MAX_VALIDATION_ERRORS) return;
+    this.#checked.add(node);
     this.#try(node, () => {
       const args = getArgumentValues(field, node, this.#variables);
       field.extensions.checkArguments?.(args, this.#maxPage);
