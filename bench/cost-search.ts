@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 import type { GraphQLSchema } from 'graphql';
 
-import { runSql } from '../test/support/postgres.ts';
 import type { Running } from './contenders.ts';
+import { databaseProcesses } from './measure.ts';
 import { mutate, type Query, randomQuery, writeQuery } from './random-query.ts';
 
 /** A query with what it costs by the schema, and what it was measured to cost. */
@@ -29,7 +29,7 @@ const KEPT = 25;
 const ROUND_MS = 40;
 const MAX_REPEATS = 60;
 const MIN_REPEATS = 6;
-// PostgreSQL plans a statement anew for its first five executions on each of some connections.
+// PostgreSQL plans a statement for each of its first five executions on a connection, and there are several.
 const WARM_UP = 60;
 const FIRST_WARM_UP = 3000;
 
@@ -52,14 +52,6 @@ function cpuOf(pid: number): number {
   }
 }
 
-async function backendsOf(databaseUrl: string): Promise<number[]> {
-  const rows = await runSql(
-    databaseUrl,
-    `select pid from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'`,
-  );
-  return rows.map(({ pid }) => Number(pid));
-}
-
 /** Measures a query twice and takes the lower time; undefined if it fails or costs too little. */
 type Measure = (text: string) => Promise<MeasuredQuery | undefined>;
 
@@ -74,7 +66,7 @@ async function createMeasure({ url, pid }: Running, databaseUrl: string): Promis
     const answer: Answer = JSON.parse(await response.text());
     return answer;
   };
-  const processes = async () => [pid, ...(await backendsOf(databaseUrl))];
+  const processes = async () => [pid, ...(await databaseProcesses(databaseUrl))];
   const time = async (text: string): Promise<number> => {
     const before = new Map((await processes()).map((one) => [one, cpuOf(one)]));
     const end = performance.now() + ROUND_MS;

@@ -119,7 +119,7 @@ async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
 }
 
 /** The ids of the processes of PostgreSQL: its first process and all that it started. */
-async function databaseProcesses(url: string): Promise<number[]> {
+export async function databaseProcesses(url: string): Promise<number[]> {
   const rows = await runSql(
     url,
     `select pid from pg_stat_activity where pid <> pg_backend_pid()

@@ -26,7 +26,7 @@ export interface ListPage {
 }
 
 /** The global id of the row (builder/nodes.ts). */
-interface NodeId {
+export interface NodeId {
   readonly kind: 'nodeId';
   readonly typeName: string;
 }

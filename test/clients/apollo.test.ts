@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+import { createOutage } from '../support/outage.ts';
 import { createApolloClient, deletePet, placeOrder } from './apollo.ts';
 import {
   CATEGORY,
@@ -15,7 +16,6 @@ import {
   SET_STOCK,
   UPDATE_PET,
 } from './operations.ts';
-import { createOutage } from './outage.ts';
 import { readPossibleTypes } from './possible-types.ts';
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 

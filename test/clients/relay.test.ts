@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
-import { createOutage } from './outage.ts';
+import { createOutage } from '../support/outage.ts';
 import { loadRelayProgram, type RelayProgram } from './relay-program.ts';
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 

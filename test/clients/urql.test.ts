@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+import { createOutage } from '../support/outage.ts';
 import {
   CATEGORY,
   DELETE_PET,
@@ -16,7 +17,6 @@ import {
   SET_STOCK,
   UPDATE_PET,
 } from './operations.ts';
-import { createOutage } from './outage.ts';
 import { createUrqlClient } from './urql.ts';
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 

@@ -12,7 +12,7 @@ const resolvers = {
   Pet: { orders: list },
 };
 
-/** Only rows have ids: an error or a list is cached as a part of what contains it. */
+/** Only rows have ids. Graphcache stores an error or a list inside the object that has it. */
 const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
   Object.fromEntries(
     __schema.types

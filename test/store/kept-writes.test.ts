@@ -1,44 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { StoreError } from '../../src/contract/errors.ts';
-import type { Database } from '../../src/database/database.ts';
-import { describeOnBothDatabases, openCopy } from '../support/databases.ts';
+import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
+import { createOutage } from '../support/outage.ts';
 
 let gateway: Gateway;
-// Whether reads fail, as in an outage that begins after a write.
-let failsReads = false;
-// How many statements run until all fail.
-let statementsLeft = Number.POSITIVE_INFINITY;
+const outage = createOutage();
 
-const openWithOutage = async (...args: Parameters<typeof openCopy>): Promise<Database> => {
-  const db = await openCopy(...args);
-  return {
-    ...db,
-    query: async (statement, ...how) => {
-      const isRead = !/\b(insert|update|delete)\b/i.test(statement.text);
-      statementsLeft -= 1;
-      if ((failsReads && isRead) || statementsLeft < 0) throw new StoreError('SERVICE_UNAVAILABLE');
-      return db.query(statement, ...how);
-    },
-  };
-};
-
-/** Sends a mutation while all reads fail. */
-async function writeInOutage(mutation: string, variables: Record<string, unknown>) {
-  failsReads = true;
-  try {
-    return await gateway.graphql(mutation, variables);
-  } finally {
-    failsReads = false;
-  }
-}
+/** Sends a mutation while all reads fail, as in an outage that begins after the write. */
+const writeInOutage = (mutation: string, variables: Record<string, unknown>) =>
+  outage.during(() => gateway.graphql(mutation, variables));
 
 describeOnBothDatabases(() => {
   let petId: string;
   beforeAll(async () => {
-    gateway = await startGateway({}, openWithOutage);
+    gateway = await startGateway({}, outage.open);
     petId = await makePet(gateway, { stock: 1000 });
   });
   afterAll(() => gateway.close());
@@ -80,15 +57,13 @@ describeOnBothDatabases(() => {
     });
 
     it('also if a later mutation fails', async () => {
-      statementsLeft = 1;
-      const { data, errors } = await gateway.graphql(
-        `mutation ($petId: ID!) {
-          a: placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id } }
-          b: adjustInventory(petId: $petId, by: 1) { ... on InventoryItem { quantity } }
-        }`,
-        { petId },
+      const mutation = `mutation ($petId: ID!) {
+        a: placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id } }
+        b: adjustInventory(petId: $petId, by: 1) { ... on InventoryItem { quantity } }
+      }`;
+      const { data, errors } = await outage.afterStatements(1, () =>
+        gateway.graphql(mutation, { petId }),
       );
-      statementsLeft = Number.POSITIVE_INFINITY;
       expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
       expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
       gateway.loggedErrors.length = 0;

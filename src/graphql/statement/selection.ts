@@ -1,6 +1,6 @@
 import type { FieldNode, GraphQLField, GraphQLNamedType } from 'graphql';
 
-import type { ListPage, RowByArgument } from '../../builder/rows.ts';
+import type { ListPage, NodeId, RowByArgument } from '../../builder/rows.ts';
 import type { ListSource } from '../../database/loaders.ts';
 import type { Table } from '../../database/table.ts';
 
@@ -18,12 +18,6 @@ export interface Column {
   readonly name: string;
   readonly type: GraphQLNamedType;
   readonly isNullable: boolean;
-}
-
-/** The global id of the row. */
-interface NodeId {
-  readonly kind: 'nodeId';
-  readonly typeName: string;
 }
 
 /** A row by the id in a column of the row around it. */
