@@ -16,6 +16,9 @@ import { DateTime } from './scalars.ts';
 /** The cost of an input field that may search many rows to find a few. */
 export const SEARCH_COST = { directives: { cost: { weight: '300' } } };
 
+/** The cost of a condition about the stock of pets: PostgreSQL may read the whole stock, even for few pets. */
+export const STOCK_SEARCH_COST = { directives: { cost: { weight: '1000' } } };
+
 /**
  * Pothos, configured once for all types of the schema. Of its Prisma plugin only the types are used:
  * not `t.relation` and `prismaField`, as all reads are SQL of the store (see database/database.ts).

@@ -22,7 +22,7 @@ describe('the cost of an operation', () => {
   const META = 2;
   // A statement is counted once, for whatever number of rows.
   const STATEMENT = 100;
-  const [LIST, ROW, COUNT, WRITE, SEARCH] = [20, 1, 200, 100, 300];
+  const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
   // A list of Query reads the whole store.
   const WHOLE = 10;
   // No index finds fewer than three letters or digits in a row.
@@ -85,6 +85,11 @@ describe('the cost of an operation', () => {
       '{ categories(first: 3) { nodes { pets(first: 0, filter: { name: "cat" }) { nodes { id } } } } }',
       2,
       LIST + 3 * (ROW + 1 + LIST + SEARCH),
+    ],
+    [
+      '{ categories(first: 3) { nodes { pets(first: 0, filter: { inStock: false }) { nodes { id } } } } }',
+      2,
+      LIST + 3 * (ROW + 1 + LIST + STOCK_SEARCH),
     ],
     [search, 1, LIST],
     [search, 1, LIST, { filter: null }],

@@ -1,4 +1,4 @@
-import { builder, SEARCH_COST } from '../../builder/builder.ts';
+import { builder, SEARCH_COST, STOCK_SEARCH_COST } from '../../builder/builder.ts';
 import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
@@ -92,7 +92,7 @@ const PetFilter = builder.inputType('PetFilter', {
       description:
         'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
         'inventory entry, if false.',
-      extensions: SEARCH_COST,
+      extensions: STOCK_SEARCH_COST,
     }),
     ids: t.idList({
       description:
