@@ -284,7 +284,7 @@ describe('the cost of an operation', () => {
     await lavish.close();
   });
 
-  it('of each example of GraphiQL is less than a tenth of the limit, of introspection less than half', async () => {
+  it('of each example of GraphiQL is less than a fifth of the limit, of introspection less than half', async () => {
     const introspection = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,
@@ -297,6 +297,6 @@ describe('the cost of an operation', () => {
     expect(cost.requested).toBeLessThan(50_000);
     const examples = await readExamples();
     const costs = examples.map(async (query) => (await askCost(gateway, { query })).cost.requested);
-    expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(10_000);
+    expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(20_000);
   });
 });
