@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from './auth/scopes.ts';
 import type { Authenticate } from './auth/tokens.ts';
 import type { Store } from './database/loaders.ts';
+import type { Reads } from './database/servers/reads.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
 /** A request, its response and its log. */
@@ -15,6 +16,8 @@ export interface Exchange {
 /** What a route can use. */
 export interface Context {
   readonly store: Store;
+  /** Reads from replicas, if the store has any. */
+  readonly reads?: Reads;
   readonly authenticate: Authenticate;
 }
 

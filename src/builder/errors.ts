@@ -1,7 +1,7 @@
+import { ERRORS } from '../contract/error-codes.ts';
 import {
   CategoryInUse,
   CategoryNotFound,
-  ERRORS,
   Forbidden,
   IdempotencyConflict,
   InsufficientStock,

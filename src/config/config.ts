@@ -45,6 +45,8 @@ function toConfig(variables: Variables) {
     port: variables.PORT,
     dataDir: resolve(variables.DATA_DIR),
     databaseUrl: variables.DATABASE_URL,
+    replicaUrls: variables.DATABASE_REPLICA_URLS,
+    replicaMaxLagMs: variables.REPLICA_MAX_LAG_MS,
     pgbouncer: variables.PGBOUNCER,
     poolSize: variables.POOL_SIZE,
     connectTimeoutMs: variables.CONNECT_TIMEOUT_MS,

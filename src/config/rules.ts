@@ -14,6 +14,11 @@ const RULES: readonly Rule[] = [
     message: 'WORKERS needs DATABASE_URL: the embedded database is for one process',
   },
   {
+    isBroken: ({ DATABASE_REPLICA_URLS, DATABASE_URL }) =>
+      DATABASE_REPLICA_URLS.length > 0 && !DATABASE_URL,
+    message: 'DATABASE_REPLICA_URLS needs DATABASE_URL',
+  },
+  {
     isBroken: ({ DOCUMENTS, DOCUMENTS_MANIFEST }) => DOCUMENTS === 'trusted' && !DOCUMENTS_MANIFEST,
     message: 'DOCUMENTS=trusted needs DOCUMENTS_MANIFEST',
   },

@@ -3,33 +3,10 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import { isDatabaseUrl } from './database-url.ts';
+import { choice, flag, whole } from './variable-types.ts';
 
-/** A whole number within a range. */
-const whole = (
-  least: number,
-  most: number,
-): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> => {
-  const rule = `must be a whole number, ${least} to ${most}`;
-  return z
-    .string()
-    .regex(/^\d{1,9}$/, rule)
-    .transform(Number)
-    .refine((value) => value >= least && value <= most, rule)
-    .meta({ values: `${least} to ${most}` });
-};
-
-const toList = (words: readonly string[]): string =>
-  `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
-
-/** One of several words. */
-const choice = <const Word extends string>(...words: Word[]): z.ZodEnum<{ [K in Word]: K }> =>
-  z
-    .enum(words, `must be ${toList(words)}`)
-    .meta({ values: toList(words.map((word) => `\`${word}\``)) });
-
-const flag = choice('true', 'false')
-  .transform((word) => word === 'true')
-  .meta({ values: '`true` or `false`' });
+const DATABASE_URL_RULE = 'must be like postgresql://user@host:5432/name';
 
 /** Whether a host name or an address is of this machine alone. */
 export const isLoopback = (host: string): boolean =>
@@ -67,9 +44,23 @@ export const Variables = z.object({
     .default('.data')
     .describe('The folder of the embedded database. One gateway at a time can use it.'),
   DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/, error: 'must be like postgresql://user@host:5432/name' })
+    .string()
+    .refine(isDatabaseUrl, DATABASE_URL_RULE)
     .optional()
-    .describe('`postgresql://…`: use this PostgreSQL instead of the embedded database.'),
+    .describe(
+      '`postgresql://…`: use this PostgreSQL instead of the embedded database. With several hosts (`postgresql://a,b,c/store`), the one that accepts writes.',
+    ),
+  DATABASE_REPLICA_URLS: z
+    .string()
+    .transform((urls) => urls.split(/\s+/).filter(Boolean))
+    .refine((urls) => urls.every(isDatabaseUrl), DATABASE_URL_RULE)
+    .default([])
+    .describe(
+      'URLs of streaming replicas that queries may read, separated by spaces, each with one host or several, or the URL of a balancer.',
+    ),
+  REPLICA_MAX_LAG_MS: whole(1000, 3_600_000)
+    .default(5000)
+    .describe('How far behind the primary a replica may be to be asked.'),
   PGBOUNCER: flag
     .default(false)
     .describe(

@@ -1,3 +1,6 @@
+import type { Registry } from 'prom-client';
+
+import { createDatabaseMetrics, type DatabaseMetrics } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PoolUse } from '../telemetry/metrics.ts';
 import { isConflict } from './errors.ts';
@@ -5,6 +8,7 @@ import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 import { createHeavyQueue, type HeavyLimits } from './heavy-queue.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
 import { retryConflicts } from './retry.ts';
+import type { Replicas } from './servers/replicas.ts';
 
 /**
  * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which
@@ -42,6 +46,10 @@ export interface Database extends Session {
   readonly keepsPlans: boolean;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: () => PoolUse;
+  /** Its replicas, if reads may use any. */
+  readonly replicas?: Replicas;
+  /** Its metrics, without those of the pool. */
+  readonly registry: Registry;
   /** Rejects unless the database responds within two seconds; independent of the connection pool. */
   readonly ping: () => Promise<Readiness>;
   readonly close: () => Promise<void>;
@@ -51,7 +59,7 @@ export interface Database extends Session {
 export type Run = <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
 
 /** What a Database is created from. */
-interface Driver {
+export interface Driver {
   readonly adapter: NonNullable<Prisma.PrismaClientOptions['adapter']>;
   readonly run: Run;
   /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
@@ -61,7 +69,8 @@ interface Driver {
   /** How many heavy statements may run at the same time, and how long one may wait. */
   readonly heavyLimits: HeavyLimits;
   readonly poolUse?: () => PoolUse;
-  readonly probe: Probe;
+  readonly createReplicas?: (toSession: (run: Run) => Session) => Replicas;
+  readonly probe: Probe<Readiness>;
   readonly disconnect: () => Promise<void>;
 }
 
@@ -77,9 +86,25 @@ const withLog =
     }
   };
 
+/** Times the statements of Prisma's model API: writes of one row. */
+function timeStatementsOf(adapter: Driver['adapter'], { timeStatement }: DatabaseMetrics): void {
+  const connect = adapter.connect.bind(adapter);
+  adapter.connect = async () => {
+    const connection = await connect();
+    const queryRaw = connection.queryRaw.bind(connection);
+    const executeRaw = connection.executeRaw.bind(connection);
+    connection.queryRaw = (statement) => timeStatement('light', () => queryRaw(statement));
+    connection.executeRaw = (statement) => timeStatement('light', () => executeRaw(statement));
+    return connection;
+  };
+}
+
 /** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log): Database {
   const { adapter, description, keepsPlans, heavyLimits, poolUse, probe, disconnect } = driver;
+  const ping = createPing(probe);
+  const metrics = createDatabaseMetrics(ping);
+  timeStatementsOf(adapter, metrics);
   const prisma = new PrismaClient({
     adapter,
     log: [{ emit: 'event', level: 'query' }],
@@ -90,29 +115,32 @@ export function createDatabase(driver: Driver, log: Log): Database {
   if (isDebugging) {
     prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
   }
-  const runHeavy = createHeavyQueue(heavyLimits);
-  const toSession = (driverRun: Run): Session => {
+  const toSession = (driverRun: Run, runHeavy = createHeavyQueue(heavyLimits)): Session => {
     const run = isDebugging ? withLog(driverRun, log) : driverRun;
     return {
       query: <Row>(
         { text, values }: Statement,
         planning: Planning = 'once',
         load: Load = 'light',
-      ) =>
-        load === 'heavy'
-          ? runHeavy(() => run<Row>(text, values, planning))
-          : run<Row>(text, values, planning),
+      ) => {
+        const timed = (): Promise<Row[]> =>
+          metrics.timeStatement(load, () => run<Row>(text, values, planning));
+        return load === 'heavy' ? runHeavy(timed) : timed();
+      },
     };
   };
+  const runHeavy = createHeavyQueue(heavyLimits);
   return {
-    ...toSession(driver.run),
+    ...toSession(driver.run, runHeavy),
+    ...(driver.createReplicas && { replicas: driver.createReplicas(toSession) }),
     prisma,
     description,
     keepsPlans,
     ...(poolUse && { poolUse }),
     transaction: (work) =>
-      retryConflicts(() => driver.transaction((run) => work(toSession(run))), isConflict),
-    ping: createPing(probe),
+      retryConflicts(() => driver.transaction((run) => work(toSession(run, runHeavy))), isConflict),
+    registry: metrics.registry,
+    ping,
     close: async () => {
       await prisma.$disconnect();
       await disconnect();

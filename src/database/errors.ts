@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { isErrorCode } from '../contract/error-codes.ts';
 import { StoreError } from '../contract/errors.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
@@ -64,10 +65,15 @@ function sqlStateOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
+const Fatal = z.object({ severity: z.literal('FATAL') });
+
+/** Whether an error ended its connection. */
+const isFatal = (error: Error): boolean =>
+  Fatal.safeParse(error).success || Fatal.safeParse(error.cause).success;
+
 /** Whether a connection can be used again after an error that PostgreSQL reported on it. */
 export const keepsConnection = (error: Error): boolean =>
-  STATEMENT_SQLSTATE.test(sqlStateOf(error)) &&
-  !('severity' in error && error.severity === 'FATAL');
+  STATEMENT_SQLSTATE.test(sqlStateOf(error)) && !isFatal(error);
 
 /** Whether a foreign key was violated: a referenced row does not exist, or a deleted one is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
@@ -90,6 +96,28 @@ export function isConflict(error: unknown): boolean {
   return z.object({ kind: z.literal('TransactionWriteConflict') }).safeParse(cause).success;
 }
 
+// The same for a connection that is lost. Not `timeout exceeded`: then all connections are in use.
+const LOST_MESSAGE =
+  /^(Query read timeout|Connection terminated|Client has encountered a connection error)/;
+// As Prisma's driver adapter names it.
+const LostConnection = z.object({
+  cause: z.object({ kind: z.enum(['ConnectionClosed', 'SocketTimeout']) }),
+});
+
+/** Whether the connection was lost before PostgreSQL responded; a pooler reports that with an SQLSTATE of class 08. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof StoreError) return false;
+  return (
+    LostConnection.safeParse(error).success ||
+    (isFatal(error) && sqlStateOf(error).startsWith('08')) ||
+    UNAVAILABLE_SYSTEM.test('code' in error ? String(error.code) : '') ||
+    LOST_MESSAGE.test(error.message)
+  );
+}
+
+/** Whether the server only accepts reads: a replica, or a primary that was demoted. Nothing was written. */
+export const isReadOnlyServer = (error: unknown): boolean => sqlStateOf(error) === '25006';
+
 /** Whether the database, or anything in the chain of causes, is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -110,6 +138,9 @@ export function isUnavailable(error: unknown): boolean {
 /** Converts anything thrown to the error that a caller receives; its cause is for the log only. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
+  // Prisma makes an error of its own of each error that has a code.
+  if (isKnown(error) && isErrorCode(error.code))
+    return new StoreError(error.code, undefined, error);
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
   return new StoreError(code, undefined, error);
 }

@@ -58,7 +58,7 @@ function createTurns<Batch>(): () => Map<string, Batch> {
 }
 
 /** Returns a function that creates a value once for each store. */
-function perStore<Value>(create: (store: Store) => Value): (store: Store) => Value {
+export function perStore<Value>(create: (store: Store) => Value): (store: Store) => Value {
   const values = new WeakMap<Store, Value>();
   return (store) => {
     const known = values.get(store);

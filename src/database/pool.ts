@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 
-import { Pool, type PoolClient } from 'pg';
+import { type ClientBase, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -70,8 +70,13 @@ function limitSilence(pool: Pool, limitMs: number): void {
   });
 }
 
-/** Creates a pool of connections that run sessionSql first. It connects on demand. */
-export function openPool(url: string, config: Config, log: Log): Pool {
+/** Creates a pool of connections that run sessionSql and `setUp` first. It connects on demand. */
+export function openPool(
+  url: string,
+  config: Config,
+  log: Log,
+  setUp: (client: ClientBase) => Promise<void>,
+): Pool {
   const limitMs = config.statementTimeoutMs + GRACE_MS;
   const session = { text: sessionSql(config), query_timeout: limitMs };
   const pool = new StatementErrorPool({
@@ -81,7 +86,10 @@ export function openPool(url: string, config: Config, log: Log): Pool {
     connectionTimeoutMillis: config.connectTimeoutMs,
     keepAlive: true,
     // oxlint-disable-next-line no-misused-promises -- pg waits for it, though its types don't say so
-    onConnect: (client) => client.query(session),
+    onConnect: async (client) => {
+      await client.query(session);
+      await setUp(client);
+    },
   });
   limitSilence(pool, limitMs);
   pool.on('error', (error) => log.warn({ err: error }, 'An idle database connection was lost.'));

@@ -1,14 +1,32 @@
 import { Client } from 'pg';
 
 import type { Config } from '../config/config.ts';
+import { onlyRow } from './database.ts';
 import { APPLICATION_NAME, sessionSql } from './pool.ts';
 import { type Probe, type Readiness, READINESS_SQL } from './probe.ts';
+
+/** A statement whose row is the state of a server. */
+interface StateQuery<State> {
+  readonly sql: string;
+  /** Whether the next statement should use another connection: a proxy or DNS may lead to another server. */
+  readonly shouldReconnect: (state: State) => boolean;
+}
+
+/** Reads whether the server accepts writes. */
+export const READINESS: StateQuery<Readiness> = {
+  sql: READINESS_SQL,
+  shouldReconnect: ({ writes }) => !writes,
+};
 
 /**
  * Creates a probe with its own connection, as a busy pool is no reason to remove the gateway from its
  * load balancer. It connects on first use, and again after a failure.
  */
-export function createPostgresProbe(url: string, config: Config): Probe {
+export function createPostgresProbe<State extends object>(
+  url: string,
+  config: Config,
+  { sql, shouldReconnect }: StateQuery<State>,
+): Probe<State> {
   let current: Client | undefined;
 
   const disconnect = (): void => {
@@ -34,13 +52,12 @@ export function createPostgresProbe(url: string, config: Config): Probe {
   }
 
   return {
-    readReadiness: async () => {
+    read: async () => {
       const client = current ?? (await connect());
-      const { rows } = await client.query<Readiness>(READINESS_SQL);
-      const readiness = { writes: rows[0]?.writes === true };
-      // Through a proxy or DNS the next connection may reach the new primary.
-      if (!readiness.writes) disconnect();
-      return readiness;
+      const { rows } = await client.query<State>(sql);
+      const state = onlyRow(rows);
+      if (shouldReconnect(state)) disconnect();
+      return state;
     },
     disconnect,
   };

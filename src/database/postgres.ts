@@ -1,20 +1,12 @@
 import cluster from 'node:cluster';
 
-import { PrismaPg } from '@prisma/adapter-pg';
-import {
-  Client,
-  type CustomTypesConfig,
-  DatabaseError,
-  type Pool,
-  type PoolClient,
-  types,
-} from 'pg';
+import { Client, DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
-import { StoreError } from '../contract/errors.ts';
+import { splitHosts } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createDatabase, type Database, type Run } from './database.ts';
-import { isConflict, isUnavailable, keepsConnection } from './errors.ts';
+import { createDatabase, type Database } from './database.ts';
+import { isUnavailable } from './errors.ts';
 import {
   migrate,
   MigrationError,
@@ -22,95 +14,15 @@ import {
   type SqlConnection,
   warnIfNewer,
 } from './migrations.ts';
-import { openPool, sessionSql } from './pool.ts';
-import { createPostgresProbe } from './postgres-probe.ts';
-import { nameStatement, statementName } from './prepared-statements.ts';
-import { retryConflicts } from './retry.ts';
+import { sessionSql } from './pool.ts';
+import { type Readiness, READINESS_SQL } from './probe.ts';
+import { openDriver } from './servers/open.ts';
 import { requireSettings, warnAboutSettings } from './session-settings.ts';
-import { TYPE_PARSERS } from './type-parsers.ts';
-
-/**
- * Prisma's adapter, which also retries a single statement after a conflict. Its transactions are not
- * used: in version 7.10 a COMMIT to which PostgreSQL responds with ROLLBACK is not an error.
- */
-class RetryingPrismaPg extends PrismaPg {
-  override async connect(): ReturnType<PrismaPg['connect']> {
-    const adapter = await super.connect();
-    const queryRaw = adapter.queryRaw.bind(adapter);
-    const executeRaw = adapter.executeRaw.bind(adapter);
-    adapter.queryRaw = (statement) => retryConflicts(() => queryRaw(statement), isConflict);
-    adapter.executeRaw = (statement) => retryConflicts(() => executeRaw(statement), isConflict);
-    return adapter;
-  }
-}
-
-const TYPES: CustomTypesConfig = {
-  getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
-};
 
 const ignore = (): void => {};
 
-/** Runs `work` on a connection of the pool; closes it after an error that leaves it unusable. */
-async function withClient<Result>(
-  pool: Pool,
-  work: (client: PoolClient) => Promise<Result>,
-): Promise<Result> {
-  const client = await pool.connect();
-  // The connection may fail before the statement is sent: then the statement rejects.
-  client.on('error', ignore);
-  let isUsable = true;
-  try {
-    return await work(client);
-  } catch (error) {
-    isUsable = error instanceof Error && keepsConnection(error);
-    throw error;
-  } finally {
-    client.off('error', ignore);
-    client.release(!isUsable);
-  }
-}
-
-/** Rolls back, and returns whether PostgreSQL has confirmed it. */
-const rollBack = (client: PoolClient): Promise<boolean> =>
-  client.query('ROLLBACK').then(
-    () => true,
-    () => false,
-  );
-
-/** Runs `work` in a transaction on one connection. */
-async function runTransaction<Result>(
-  pool: Pool,
-  work: (client: PoolClient) => Promise<Result>,
-): Promise<Result> {
-  const client = await pool.connect();
-  // The connection may fail between two statements: then the next one rejects.
-  client.on('error', ignore);
-  let hasEnded = false;
-  try {
-    await client.query('BEGIN');
-    const result = await work(client);
-    const { command } = await client.query('COMMIT');
-    hasEnded = true;
-    // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
-    if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
-    return result;
-  } catch (error) {
-    // After any other error PostgreSQL may not have responded: it may run the statement later.
-    const hasResponded = error instanceof StoreError || error instanceof DatabaseError;
-    if (hasResponded && !hasEnded) hasEnded = await rollBack(client);
-    throw error;
-  } finally {
-    client.off('error', ignore);
-    // Closed unless PostgreSQL has confirmed the end: the next user would be in this transaction.
-    client.release(!hasEnded);
-  }
-}
-
-/** Converts a parameter for pg, which would quote each item of an array; digits need no quotes. */
-const toParameter = (value: unknown): unknown =>
-  Array.isArray(value) && value.every((item) => typeof item === 'bigint')
-    ? `{${value.join(',')}}`
-    : value;
+const toError = (error: unknown): Error =>
+  error instanceof Error ? error : new Error(String(error));
 
 /** @throws ConfigError if the database can't store every character */
 async function requireUtf8({ query }: SqlConnection): Promise<void> {
@@ -122,7 +34,36 @@ async function requireUtf8({ query }: SqlConnection): Promise<void> {
 }
 
 /**
- * Runs `work` on a new connection and closes it.
+ * Connects to the first of the hosts that accepts writes; a single host is taken as it is.
+ * @throws ConfigError
+ */
+async function connectToPrimary(url: string, config: Config): Promise<Client> {
+  const urls = splitHosts(url);
+  const obstacles: string[] = [];
+  for (const one of urls) {
+    const client = new Client({
+      connectionString: one,
+      connectionTimeoutMillis: config.connectTimeoutMs,
+    });
+    // The connection may fail between two statements: then the next one rejects.
+    client.on('error', ignore);
+    try {
+      await client.connect();
+      if (urls.length === 1) return client;
+      const { rows } = await client.query<Readiness>(READINESS_SQL);
+      if (rows[0]?.writes) return client;
+      obstacles.push(`${client.host}:${client.port} accepts no writes`);
+      await client.end();
+    } catch (error) {
+      const { message, code }: NodeJS.ErrnoException = toError(error);
+      obstacles.push(message || String(code));
+    }
+  }
+  throw new ConfigError(`DATABASE_URL: ${obstacles.join(', ')}.`);
+}
+
+/**
+ * Runs `work` on a new connection to the server that accepts writes, and closes it.
  * @throws ConfigError
  */
 async function withConnection<Result>(
@@ -130,15 +71,7 @@ async function withConnection<Result>(
   config: Config,
   work: (connection: SqlConnection) => Promise<Result>,
 ): Promise<Result> {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: config.connectTimeoutMs,
-  });
-  // The connection may fail between two statements: then the next one rejects.
-  client.on('error', ignore);
-  await client.connect().catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(`DATABASE_URL: ${error.message || error.code}.`);
-  });
+  const client = await connectToPrimary(url, config);
   const connection: SqlConnection = {
     query: async (text, values) => (await client.query<Record<string, unknown>>(text, values)).rows,
     script: async (text) => {
@@ -192,46 +125,5 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
     // Only the primary process logs the warnings, not each worker.
     if (!cluster.isWorker) await warn(connection, config, log);
   });
-  const pool = openPool(url, config, log);
-  const probe = createPostgresProbe(url, config);
-  const { host, pathname } = new URL(url);
-  const runOn =
-    (client: PoolClient): Run =>
-    async (text, values, planning) => {
-      // PostgreSQL reuses the plan of a statement that has a name.
-      const name = planning === 'once' && !config.pgbouncer ? statementName(client, text) : '';
-      const query = { name, text, values: values.map(toParameter), types: TYPES };
-      return (await client.query(query)).rows;
-    };
-  const run: Run = (text, values, planning) =>
-    withClient(pool, (client) => runOn(client)(text, values, planning));
-  return createDatabase(
-    {
-      // The model API sends few different statements.
-      adapter: new RetryingPrismaPg(pool, {
-        ...(!config.pgbouncer && { statementNameGenerator: nameStatement }),
-      }),
-      run: (text, values, planning) =>
-        retryConflicts(() => run(text, values, planning), isConflict),
-      transaction: (work) => runTransaction(pool, (client) => work(runOn(client))),
-      description: `PostgreSQL at ${host}${pathname}`,
-      // A pooler may give the next statement another connection.
-      keepsPlans: !config.pgbouncer,
-      heavyLimits: {
-        concurrency: Math.ceil(config.poolSize / 2),
-        maxWaitMs: config.connectTimeoutMs,
-      },
-      poolUse: () => ({
-        total: pool.totalCount,
-        idle: pool.idleCount,
-        waiting: pool.waitingCount,
-      }),
-      probe,
-      disconnect: async () => {
-        probe.disconnect();
-        await pool.end();
-      },
-    },
-    log,
-  );
+  return createDatabase(await openDriver(url, config, log), log);
 }

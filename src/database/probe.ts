@@ -4,14 +4,17 @@ const TIMEOUT_MS = 2000;
 export interface Readiness {
   /** Whether it accepts writes: a standby or a demoted primary does not. */
   readonly writes: boolean;
+  /** The version of PostgreSQL. */
+  readonly version: string;
 }
 
 /** Selects a Readiness. */
-export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
+export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
+  current_setting('server_version') AS "version"`;
 
 /** Reads the state of a database. */
-export interface Probe {
-  readonly readReadiness: () => Promise<Readiness>;
+export interface Probe<State> {
+  readonly read: () => Promise<State>;
   /** Closes its connection, with a statement that may still run. */
   readonly disconnect: () => void;
 }
@@ -20,9 +23,9 @@ export interface Probe {
  * Creates a function that reads the state of a database; concurrent calls share one statement.
  * It rejects if there is no response within two seconds.
  */
-export function createPing({ readReadiness, disconnect }: Probe): () => Promise<Readiness> {
-  let current: Promise<Readiness> | undefined;
-  const readInTime = async (): Promise<Readiness> => {
+export function createPing<State>({ read, disconnect }: Probe<State>): () => Promise<State> {
+  let current: Promise<State> | undefined;
+  const readInTime = async (): Promise<State> => {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
@@ -30,7 +33,7 @@ export function createPing({ readReadiness, disconnect }: Probe): () => Promise<
       }, TIMEOUT_MS);
     });
     try {
-      return await Promise.race([readReadiness(), timeout]);
+      return await Promise.race([read(), timeout]);
     } catch (error) {
       disconnect();
       throw error;

@@ -61,7 +61,7 @@ export function createGraphqlEndpoint(
   log: Log,
   metrics: Metrics,
 ): GraphqlEndpoint {
-  const executor = createExecutor(context, config, metrics);
+  const executor = createExecutor(context, config, metrics, log);
   return async (exchange, search) => {
     const { req, res, requestLog } = exchange;
     // The response to the same GET may differ later: a document may not yet be known by its hash.

@@ -1,11 +1,10 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
-import { type ErrorCode, ERRORS, InputError, type StoreError } from '../contract/errors.ts';
+import { type ErrorCode, ERRORS, isErrorCode } from '../contract/error-codes.ts';
+import { InputError, type StoreError } from '../contract/errors.ts';
 import { toStoreError } from '../database/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
-
-const isCode = (code: unknown): code is ErrorCode => typeof code === 'string' && code in ERRORS;
 
 // graphql-js quotes such a value in the message. With a path it is a value of the store, not the caller's.
 const UNREPRESENTABLE = / cannot represent /;
@@ -46,7 +45,7 @@ const shorten = (message: string): string =>
 function codeOf(error: GraphQLError): ErrorCode {
   const { code, http } = error.extensions;
   if (http?.status === 405) return 'METHOD_NOT_ALLOWED';
-  if (isCode(code)) return code;
+  if (isErrorCode(code)) return code;
   return VALUE.test(error.message) || error.path ? 'INVALID_INPUT' : 'BAD_REQUEST';
 }
 
@@ -124,7 +123,7 @@ function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
 }
 
 function logCauses(log: Log, requestLog: RequestLog, causes: Iterable<Cause>): void {
-  const logged = [...causes].filter(({ error }) => error.status >= 500);
+  const logged = [...causes].filter(({ error }) => error.isLogged);
   for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
     logCause(log, requestLog, error, { path, fields });
   }
@@ -142,7 +141,8 @@ interface HttpHead {
 }
 
 function headOf(error: GraphQLError, cause: Cause | undefined): HttpHead {
-  if (error.path) return {};
+  // The data of other fields is sent, with a header for those that can be requested again.
+  if (error.path) return { headers: cause?.error.headers ?? {} };
   if (cause) return { status: cause.error.status, headers: cause.error.headers };
   return error.extensions.http ?? { status: ERRORS[codeOf(error)].status };
 }

@@ -2,6 +2,7 @@ import { createYoga, type YogaServerInstance } from 'graphql-yoga';
 
 import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
 import { createExecute } from './execution/execute.ts';
@@ -25,10 +26,15 @@ export type Executor = YogaServerInstance<Exchange, Context>;
  * SQL that all requests share, by the loaders of database/loaders.ts (see also database/database.ts).
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
-export function createExecutor(context: Context, config: Config, metrics: Metrics): Executor {
+export function createExecutor(
+  context: Context,
+  config: Config,
+  metrics: Metrics,
+  log: Log,
+): Executor {
   const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
   const documents = createDocuments(manifest);
-  const execute = createExecute(context.store, config, metrics);
+  const execute = createExecute(context, config, metrics, log);
   return createYoga<Exchange, Context>({
     schema,
     context,

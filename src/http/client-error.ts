@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import { type ErrorCode, StoreError } from '../contract/errors.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
+import { StoreError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { ALLOWED_METHODS } from './route.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';

@@ -5,7 +5,16 @@ import cors from 'cors';
 import type { Config } from '../config/config.ts';
 
 // Response headers that browsers would hide from pages of other sites.
-const EXPOSED = ['Deprecation', 'Sunset', 'Link', 'ETag', 'WWW-Authenticate', 'X-Request-Id'];
+const EXPOSED = [
+  'Deprecation',
+  'Sunset',
+  'Link',
+  'ETag',
+  'WWW-Authenticate',
+  'X-Request-Id',
+  'Retry-After',
+  'Store-Position',
+];
 const MAX_AGE_SECONDS = 600;
 
 type Origins = Pick<Config, 'corsOrigins'>;

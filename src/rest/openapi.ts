@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 import { type Stability, toDay } from '../contract/lifecycle.ts';
+import { POSITION_HEADER } from '../database/servers/position.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
@@ -68,6 +69,16 @@ const BEARER = {
 /** A token is required, or optional if reading is open. */
 const toSecurity = (readIsOpen: boolean): object[] => [...(readIsOpen ? [{}] : []), { bearer: [] }];
 
+const POSITION = {
+  name: POSITION_HEADER,
+  in: 'header',
+  required: false,
+  description:
+    'The `Store-Position` of a response to a mutation: the response then contains what the mutation wrote.',
+  example: '0000000005475de0',
+  schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+};
+
 function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
   const { id, tag, summary, parameters } = operation;
   return {
@@ -80,6 +91,7 @@ function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
     parameters: [
       ...toParameters('path', parameters.path),
       ...toParameters('query', parameters.query),
+      ...(config.replicaUrls.length > 0 ? [POSITION] : []),
     ],
     responses: toResponses(operation, config),
   };

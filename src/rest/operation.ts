@@ -2,8 +2,10 @@ import type { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { type ErrorCode, StoreError } from '../contract/errors.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
+import { StoreError } from '../contract/errors.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import { parsePosition } from '../database/servers/position.ts';
 import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { SCHEMAS } from './schemas.ts';
@@ -42,7 +44,7 @@ export interface RestOperation {
 export type SunsetConfig = Pick<Config, 'sunset' | 'enforceSunset'>;
 
 /** The configuration that the OpenAPI document describes. */
-export type OpenApiConfig = SunsetConfig & Pick<Config, 'auth' | 'checksHost'>;
+export type OpenApiConfig = SunsetConfig & Pick<Config, 'auth' | 'checksHost' | 'replicaUrls'>;
 
 export const pathOf = ({ name }: RestOperation): string => name.replace('GET ', '');
 
@@ -101,7 +103,9 @@ export function toRoute(
     get: async (request) => {
       countCalls([operation.name], request.headers);
       if (ends && Date.now() >= sunset.sunset.getTime()) throw new StoreError('GONE');
-      return operation.get(context, request);
+      if (!context.reads) return operation.get(context, request);
+      const position = parsePosition(request.headers['store-position']);
+      return operation.get({ ...context, store: context.reads.storeAt(position) }, request);
     },
   };
 }

@@ -1,4 +1,5 @@
-import { type ErrorCode, ERRORS, StoreError, Unauthenticated } from '../contract/errors.ts';
+import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
+import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import { lifecycleHead, lifecycleOf, type OpenApiConfig, type RestOperation } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -29,6 +30,7 @@ const DESCRIPTIONS: Headers = {
   Sunset: 'The date on which the operation may stop working (RFC 8594).',
   ETag: 'Identifies this state of the pet. Send it as `If-None-Match` in the next request.',
   'Cache-Control': 'The response may be stored, but must be validated before each use.',
+  'Retry-After': 'When to try again, in seconds (RFC 9110 §10.2.3).',
   'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
 };
 
@@ -56,7 +58,8 @@ function errorHeaders(codes: readonly ErrorCode[], lifecycle: Headers): object {
   // The path of a malformed request can be unknown.
   const required = !has(['BAD_REQUEST']);
   const challenge = has(ACCESS_ERRORS) ? new Unauthenticated().headers : {};
-  return toHeaders({ ...lifecycle, ...challenge }, required);
+  const retry = has(['SERVICE_UNAVAILABLE']) ? new StoreError('SERVICE_UNAVAILABLE').headers : {};
+  return toHeaders({ ...lifecycle, ...challenge, ...retry }, required);
 }
 
 /** The response for all errors with the same status; callers distinguish them by their codes. */

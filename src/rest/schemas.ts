@@ -1,7 +1,8 @@
 import fastJson from 'fast-json-stringify';
 import { z } from 'zod';
 
-import { ERRORS, PetNotFound } from '../contract/errors.ts';
+import { ERRORS } from '../contract/error-codes.ts';
+import { PetNotFound } from '../contract/errors.ts';
 import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../contract/values.ts';
 import type { Pet as PetRow } from '../database/generated/prisma/client.ts';
 import { CategoryUpdate, NewCategory } from '../store/category/categories.ts';

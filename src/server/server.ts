@@ -4,6 +4,7 @@ import { createAuthenticate } from '../auth/tokens.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
+import { createReads } from '../database/servers/reads.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { type ClientErrorHandler, createClientErrorHandler } from '../http/client-error.ts';
 import { createCors } from '../http/cors.ts';
@@ -64,8 +65,10 @@ function createHttpServer(
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const shutdown: ShutdownState = { hasStarted: false };
   const metrics = createMetrics(db.poolUse);
+  const store = { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch };
   const context: Context = {
-    store: { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch },
+    store,
+    ...(db.replicas && { reads: createReads(store, db.replicas) }),
     authenticate: createAuthenticate(config.auth),
   };
   const handlers = {

@@ -14,6 +14,8 @@ const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /** How a pool of connections is used. */
 export interface PoolUse {
+  /** The maximum number of connections. */
+  readonly max: number;
   /** Connections, in use or idle. */
   readonly total: number;
   readonly idle: number;

@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { trace } from '@opentelemetry/api';
 
-import type { ErrorCode, StoreError } from '../contract/errors.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
+import type { StoreError } from '../contract/errors.ts';
 import type { Log } from './log.ts';
 
 /** What the log line of a request will contain; each part of the gateway adds what it knows. */
@@ -52,14 +53,14 @@ interface FailedFields {
   readonly fields: number;
 }
 
-/** Logs the cause of an error whose status is 500 or more; ignores other errors. */
+/** Logs the cause of an error of the server; ignores errors of the caller. */
 export function logCause(
   log: Log,
   { id }: RequestLog,
   error: StoreError,
   failed?: FailedFields,
 ): void {
-  if (error.status < 500) return;
+  if (!error.isLogged) return;
   log.error({ err: error.cause ?? error, requestId: id, ...failed }, error.message);
 }
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ROOT } from '../../src/config/root.ts';
 import { Variables } from '../../src/config/variables.ts';
-import { ERRORS } from '../../src/contract/errors.ts';
+import { ERRORS } from '../../src/contract/error-codes.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -196,7 +196,7 @@ describe('the samples of the documentation', () => {
   });
 
   it('of PromQL, and the table above them, name metrics that exist', async () => {
-    const { registries } = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }));
+    const { registries } = createMetrics(() => ({ max: 0, total: 0, idle: 0, waiting: 0 }));
     const exposed = (await Promise.all(registries.map((registry) => registry.metrics()))).join(
       '\n',
     );

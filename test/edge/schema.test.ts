@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { ERRORS } from '../../src/contract/errors.ts';
+import { ERRORS } from '../../src/contract/error-codes.ts';
 import { GRAPHQL_LIFECYCLES, REST_LIFECYCLES, toDay } from '../../src/contract/lifecycle.ts';
 import { printedSchema, schema } from '../../src/graphql/schema.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { ERRORS } from '../../src/contract/errors.ts';
+import { ERRORS } from '../../src/contract/error-codes.ts';
 import type { Gateway } from './gateway.ts';
 import { post, TIMES_UNTIL_COMPILED } from './post.ts';
 import type { RawAnswer } from './raw.ts';

@@ -41,11 +41,12 @@ export async function freePort(): Promise<number> {
 }
 
 /** Sends a signal to the server of a data folder and to every process that it started. */
-function signalAll(dataFolder: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
+export function signalAll(dataFolder: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
   const [pid = ''] = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n');
-  // A session may end between being listed and being signalled.
+  // While the server is suspended, it starts no session that the list would miss; but a session may
+  // end between being listed and being signalled.
   const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
-  execSync(`children=$(pgrep -P ${pid}) && kill -${signal} ${pid} && ${each}`);
+  execSync(`kill -STOP ${pid} && children=$(pgrep -P ${pid}) && ${each} && kill -${signal} ${pid}`);
 }
 
 /** Runs a statement and keeps its locks until the returned function is called. */
@@ -60,7 +61,7 @@ const INITDB_FLAGS = ['--username=store', '--auth=password', '--encoding=UTF8', 
 const LOCALE_FLAGS = ['--locale=C.UTF-8', '--lc-messages=C'];
 
 /** Creates the data folder of a server, in `folder`. */
-async function createCluster(folder: string, programs: PostgresPrograms): Promise<string> {
+export async function createCluster(folder: string, programs: PostgresPrograms): Promise<string> {
   const dataFolder = join(folder, 'data');
   const passwordFile = join(folder, 'password');
   await writeFile(passwordFile, 'store\n');
@@ -73,13 +74,15 @@ async function createCluster(folder: string, programs: PostgresPrograms): Promis
 }
 
 /** A running server, and the promise of its end. */
-interface Running {
+export interface Running {
   readonly server: ChildProcess;
   readonly ended: Promise<unknown>;
+  /** Returns the last 10,000 characters of its log. */
+  recentLog(): string;
 }
 
-/** Starts a server and waits until it takes connections. */
-async function startServer(
+/** Starts a server and waits until it takes connections, as a standby for reading only. */
+export async function startServer(
   { postgres, runAs }: PostgresPrograms,
   args: readonly string[],
   cwd: string,
@@ -92,10 +95,10 @@ async function startServer(
     server.on('close', () => reject(new Error(`PostgreSQL did not start:\n${messages}`)));
     server.stderr.setEncoding('utf8').on('data', (text: string) => {
       messages = (messages + text).slice(-10_000);
-      if (messages.includes('is ready to accept connections')) resolve();
+      if (/is ready to accept (read-only )?connections/.test(messages)) resolve();
     });
   });
-  return { server, ended };
+  return { server, ended, recentLog: () => messages };
 }
 
 /** Starts a new PostgreSQL server for the caller alone. */
@@ -148,6 +151,8 @@ export async function startPostgres({
 /** Runs SQL on a new connection and returns the rows of the last statement. */
 export async function runSql(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
+  // If the server dies meanwhile, the statement fails too: that is enough.
+  client.on('error', () => {});
   await client.connect();
   try {
     const results: unknown = await client.query(sql);

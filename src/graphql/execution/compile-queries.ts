@@ -1,6 +1,6 @@
 import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
 
-import type { Store } from '../../database/loaders.ts';
+import { perStore, type Store } from '../../database/loaders.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
 import {
@@ -54,7 +54,7 @@ function withFailingReads(call: Call, error: unknown): Call {
  */
 export function compileQueries(next: Execute, store: Store): Execute {
   const states = new WeakMap<Operation, QueryState>();
-  const run = createRunStatement(store);
+  const runOf = perStore(createRunStatement);
 
   const countExecution = ({ schema, operation }: Call): QueryState => {
     const state = states.get(operation) ?? { executions: 0, compiled: undefined };
@@ -72,7 +72,7 @@ export function compileQueries(next: Execute, store: Store): Execute {
   ): Promise<ExecutionResult> => {
     let json: string;
     try {
-      json = await run(prepared);
+      json = await runOf(call.context.store)(prepared);
     } catch (error) {
       // The statement is not run again: graphql-js reports its error for each root field.
       state.compiled = undefined;

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
-import type { Store } from '../../database/loaders.ts';
+import type { Context } from '../../context.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Execute } from './call.ts';
 import { checkArguments } from './check-arguments.ts';
@@ -9,18 +10,21 @@ import { createExecuteByGraphqlJs } from './graphql-js.ts';
 import { limitCost } from './limit-cost.ts';
 import { limitTime } from './limit-time.ts';
 import { limitVariables } from './limit-variables.ts';
+import { readFromReplicas } from './read-from-replicas.ts';
 import { reportDeprecations } from './report-deprecations.ts';
 import { requireReadScope } from './require-read-scope.ts';
 import { traceOperations } from './trace-operations.ts';
 
 /** Creates the function that executes operations, from its last step to its first. */
 export function createExecute(
-  store: Store,
+  { store, reads }: Context,
   { limits, compileQueries: isCompiling, answerTimeoutMs }: Config,
   metrics: Metrics,
+  log: Log,
 ): Execute {
   let execute = checkArguments(createExecuteByGraphqlJs(), limits.maxListSize);
   if (isCompiling) execute = compileQueries(execute, store);
+  if (reads) execute = readFromReplicas(execute, reads, log);
   execute = limitTime(execute, answerTimeoutMs);
   execute = traceOperations(execute);
   execute = countCalls(execute, metrics);

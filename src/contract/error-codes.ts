@@ -1,0 +1,82 @@
+/** The HTTP status of an error code, and when the gateway returns it. */
+interface ErrorKind {
+  readonly status: number;
+  readonly description: string;
+}
+
+/** Every error code of GraphQL and REST. */
+export const ERRORS = {
+  INVALID_ID: {
+    status: 400,
+    description: 'An id is not an integer from 0 to 9223372036854775807 in decimal digits.',
+  },
+  INVALID_INPUT: { status: 400, description: 'A value is invalid. The message says why.' },
+  INVALID_CURSOR: {
+    status: 400,
+    description: 'The cursor does not belong to a list in this order.',
+  },
+  BAD_REQUEST: { status: 400, description: 'The request is malformed.' },
+  GRAPHQL_PARSE_FAILED: { status: 400, description: 'The document has a syntax error.' },
+  GRAPHQL_VALIDATION_FAILED: { status: 400, description: 'The document violates the schema.' },
+  DOCUMENT_TOO_LARGE: {
+    status: 400,
+    description:
+      'The document exceeds a limit, such as its length or its depth. The message names the limit.',
+  },
+  QUERY_TOO_COSTLY: { status: 400, description: 'The cost of the operation exceeds the limit.' },
+  ANSWER_TOO_LARGE: { status: 400, description: 'The response would be larger than the limit.' },
+  PERSISTED_QUERY_ID_REQUIRED: {
+    status: 400,
+    description: 'This gateway executes trusted documents only. Send the id of one.',
+  },
+  PERSISTED_QUERY_NOT_SUPPORTED: { status: 400, description: 'This gateway stores no documents.' },
+  UNAUTHENTICATED: { status: 401, description: 'The token is missing or invalid.' },
+  FORBIDDEN: { status: 403, description: 'The caller is not allowed to do this.' },
+  PERSISTED_QUERY_NOT_FOUND: { status: 404, description: 'No persisted document has this id.' },
+  NOT_FOUND: { status: 404, description: 'No resource exists at this path.' },
+  CATEGORY_NOT_FOUND: { status: 404, description: 'The category does not exist.' },
+  PET_NOT_FOUND: { status: 404, description: 'The pet does not exist.' },
+  ORDER_NOT_FOUND: { status: 404, description: 'The order does not exist.' },
+  METHOD_NOT_ALLOWED: { status: 405, description: 'The path does not support this method.' },
+  NOT_ACCEPTABLE: { status: 406, description: 'No accepted media type is available.' },
+  REQUEST_TIMEOUT: { status: 408, description: 'The request took too long to arrive.' },
+  CATEGORY_IN_USE: { status: 409, description: 'The category has pets, so it cannot be deleted.' },
+  PET_IN_USE: { status: 409, description: 'The pet has orders, so it cannot be deleted.' },
+  PET_NOT_AVAILABLE: { status: 409, description: 'The status of the pet is not AVAILABLE.' },
+  INSUFFICIENT_STOCK: { status: 409, description: 'The stock has too few units.' },
+  STOCK_LIMIT_EXCEEDED: { status: 409, description: 'The stock would exceed 2147483647 units.' },
+  STALE_INVENTORY: { status: 409, description: 'The stock does not have the expected quantity.' },
+  IDEMPOTENCY_CONFLICT: {
+    status: 409,
+    description: 'The idempotency key was already used for another operation or input.',
+  },
+  ORDER_COMPLETE: {
+    status: 409,
+    description: 'The order is complete, so it cannot be cancelled or rescheduled.',
+  },
+  GONE: {
+    status: 410,
+    description: 'The operation ended on its sunset date. See its Link header.',
+  },
+  PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
+  URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    description: 'The request body must be application/json, without a Content-Encoding.',
+  },
+  MISDIRECTED_REQUEST: { status: 421, description: 'The Host must be localhost or an IP address.' },
+  HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are larger than the limit.' },
+  INTERNAL_SERVER_ERROR: { status: 500, description: 'Unexpected error. The log has the cause.' },
+  SERVICE_UNAVAILABLE: { status: 503, description: 'The service is unavailable. Try again later.' },
+  OUTCOME_UNKNOWN: {
+    status: 503,
+    description:
+      'The connection to the database was lost before it confirmed the write, which may have been made. ' +
+      'Repeat the request with the same idempotency key, or read what is stored.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(ERRORS, code);

@@ -1,0 +1,38 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+
+import { isConflict } from '../errors.ts';
+import { retryConflicts } from '../retry.ts';
+import { NothingWritten } from './outcome.ts';
+import type { Primary } from './primary.ts';
+import type { Server } from './server.ts';
+
+/**
+ * Prisma's adapter. It sends each statement to the primary, and again after a conflict. Its transactions are
+ * not used: in version 7.10 a COMMIT to which PostgreSQL responds with ROLLBACK is not an error.
+ */
+export class PrimaryAdapter extends PrismaPg {
+  readonly #onPrimary: Primary['use'];
+
+  constructor(url: string, onPrimary: Primary['use']) {
+    // No connection is opened with this URL: the server's own are used.
+    super(url);
+    this.#onPrimary = onPrimary;
+  }
+
+  override async connect(): ReturnType<PrismaPg['connect']> {
+    const adapter = await super.connect();
+    const send = async <Result>(work: (server: Server) => Promise<Result>): Promise<Result> => {
+      try {
+        return await retryConflicts(() => this.#onPrimary(work), isConflict);
+      } catch (error) {
+        // Prisma would hide the cause.
+        throw error instanceof NothingWritten ? error.cause : error;
+      }
+    };
+    adapter.queryRaw = (statement) =>
+      send(async ({ prismaSender }) => (await prismaSender()).queryRaw(statement));
+    adapter.executeRaw = (statement) =>
+      send(async ({ prismaSender }) => (await prismaSender()).executeRaw(statement));
+    return adapter;
+  }
+}

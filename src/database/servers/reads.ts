@@ -1,0 +1,81 @@
+import { toStoreError } from '../errors.ts';
+import type { Store } from '../loaders.ts';
+import { NothingWritten } from './outcome.ts';
+import type { Position } from './position.ts';
+import type { Replica, Replicas } from './replicas.ts';
+
+// Of a read whose server fails: on other servers, the last time on the primary.
+const MAX_ATTEMPTS = 3;
+
+/** Reads from replicas. */
+export interface Reads {
+  /**
+   * Runs `work` with the store of one server: a replica that has replayed `position`, or else the primary.
+   * If that server fails, `work` runs again with that of another one, at most twice; it must only read.
+   */
+  readonly read: <Result>(
+    position: Position | undefined,
+    work: (store: Store) => Promise<Result>,
+  ) => Promise<Result>;
+  /** Returns a store whose statements each run as by `read`. */
+  readonly storeAt: (position: Position | undefined) => Store;
+  readonly readPosition: Replicas['readPosition'];
+}
+
+/** Returns the fault of a server in the chain of causes: it is lost, busy, or has cancelled the statement. */
+function serverFaultOf(error: unknown): Error | undefined {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  for (const fault of [error, cause]) {
+    const isFault = fault instanceof Error && toStoreError(fault).code === 'SERVICE_UNAVAILABLE';
+    if (isFault) return fault;
+  }
+  return undefined;
+}
+
+/** Creates the reads of a store, whose database is the primary. */
+export function createReads(store: Store, replicas: Replicas): Reads {
+  const storeOf = new Map<Replica, Store>(
+    replicas.all.map((replica) => [
+      replica,
+      { ...store, db: { ...store.db, query: replica.query } },
+    ]),
+  );
+  const choose = async (
+    at: Position | undefined,
+    failed: ReadonlySet<Replica>,
+  ): Promise<Replica | undefined> => {
+    const isLast = failed.size === MAX_ATTEMPTS - 1;
+    const other = isLast
+      ? undefined
+      : await (at === undefined ? replicas.choose(failed) : replicas.chooseAt(at, failed));
+    if (other || replicas.hasPrimary()) return other;
+    // Without a primary, one of those that failed may have been restored.
+    return at === undefined ? replicas.choose() : replicas.chooseAt(at);
+  };
+  const read: Reads['read'] = async (at, work) => {
+    const failed = new Set<Replica>();
+    for (let attempt = 1; ; attempt += 1) {
+      const replica = await choose(at, failed);
+      try {
+        return await work((replica && storeOf.get(replica)) ?? store);
+      } catch (error) {
+        const fault = serverFaultOf(error);
+        if (!replica || !fault || attempt === MAX_ATTEMPTS) throw error;
+        failed.add(replica);
+        if (fault instanceof NothingWritten) replica.watched.markLost();
+        void replica.watched.check();
+      }
+    }
+  };
+  const createStore = (at: Position | undefined): Store => ({
+    ...store,
+    db: { ...store.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
+  });
+  // Requests without a position share the batches of one store.
+  const anywhere = createStore(undefined);
+  return {
+    read,
+    storeAt: (at) => (at === undefined ? anywhere : createStore(at)),
+    readPosition: replicas.readPosition,
+  };
+}

@@ -1,0 +1,175 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { type CustomTypesConfig, DatabaseError, type Pool, type PoolClient, types } from 'pg';
+
+import type { Config } from '../../config/config.ts';
+import { StoreError } from '../../contract/errors.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { PoolUse } from '../../telemetry/metrics.ts';
+import type { Run } from '../database.ts';
+import { isConnectionLost, keepsConnection } from '../errors.ts';
+import { openPool } from '../pool.ts';
+import { nameStatement, statementName } from '../prepared-statements.ts';
+import { TYPE_PARSERS } from '../type-parsers.ts';
+import { NothingWritten, OutcomeUnknown, withOutcome } from './outcome.ts';
+
+/** What Prisma sends its statements with. */
+type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
+
+/** Sends the statements of Prisma's model API. */
+export type PrismaSender = Pick<Adapter, 'queryRaw' | 'executeRaw'>;
+
+/** A server of PostgreSQL, or a balancer in front of some, with a pool of connections. */
+export interface Server {
+  readonly url: string;
+  /** Its host and port, for the log and the metrics. */
+  readonly name: string;
+  /** The addresses of the servers that its connections have reached: several behind a balancer. */
+  readonly addresses: ReadonlySet<string | null>;
+  readonly run: Run;
+  /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
+  readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
+  readonly prismaSender: () => Promise<PrismaSender>;
+  readonly poolUse: () => PoolUse;
+  /** Closes the connections in use: their statements fail at once, and can be tried on another server. */
+  readonly abort: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Selects the address of the server that a connection has reached. */
+export const ADDRESS_SQL = `inet_server_addr() || ':' || inet_server_port()`;
+
+const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
+};
+
+const ignore = (): void => {};
+
+/** Takes a connection of the pool. */
+async function connect(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw isConnectionLost(error) ? new NothingWritten(error) : error;
+  }
+}
+
+/** Runs `work` on a connection of the pool; closes it after an error that leaves it unusable. */
+async function withClient<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await connect(pool);
+  // The connection may fail before the statement is sent: then the statement rejects.
+  client.on('error', ignore);
+  let isUsable = true;
+  try {
+    return await work(client);
+  } catch (error) {
+    isUsable = error instanceof Error && keepsConnection(error);
+    throw error;
+  } finally {
+    client.off('error', ignore);
+    client.release(!isUsable);
+  }
+}
+
+/** Rolls back, and returns whether PostgreSQL has confirmed it. */
+const rollBack = (client: PoolClient): Promise<boolean> =>
+  client.query('ROLLBACK').then(
+    () => true,
+    () => false,
+  );
+
+/** Runs `work` in a transaction on one connection. */
+async function runTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await connect(pool);
+  // The connection may fail between two statements: then the next one rejects.
+  client.on('error', ignore);
+  let hasEnded = false;
+  let isCommitting = false;
+  try {
+    await client.query('BEGIN');
+    const result = await work(client);
+    isCommitting = true;
+    const { command } = await client.query('COMMIT');
+    hasEnded = true;
+    // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
+    if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
+    return result;
+  } catch (error) {
+    // After any other error PostgreSQL may not have responded: it may run the statement later.
+    const hasResponded = error instanceof StoreError || error instanceof DatabaseError;
+    if (hasResponded && !hasEnded) hasEnded = await rollBack(client);
+    if (!isConnectionLost(error)) throw error;
+    throw isCommitting ? new OutcomeUnknown(error) : new NothingWritten(error);
+  } finally {
+    client.off('error', ignore);
+    // Closed unless PostgreSQL has confirmed the end: the next user would be in this transaction.
+    client.release(!hasEnded);
+  }
+}
+
+/** Converts a parameter for pg, which would quote each item of an array; digits need no quotes. */
+const toParameter = (value: unknown): unknown =>
+  Array.isArray(value) && value.every((item) => typeof item === 'bigint')
+    ? `{${value.join(',')}}`
+    : value;
+
+/** Creates the sender of Prisma's statements for a pool. */
+async function createPrismaSender(pool: Pool, { pgbouncer }: Config): Promise<PrismaSender> {
+  const adapter = await new PrismaPg(pool, {
+    // The model API sends few different statements.
+    ...(!pgbouncer && { statementNameGenerator: nameStatement }),
+  }).connect();
+  return {
+    queryRaw: (statement) => withOutcome(statement.sql, () => adapter.queryRaw(statement)),
+    executeRaw: (statement) => withOutcome(statement.sql, () => adapter.executeRaw(statement)),
+  };
+}
+
+/** Creates a server; it connects on demand. */
+export function createServer(url: string, config: Config, log: Log): Server {
+  const addresses = new Set<string | null>();
+  const pool = openPool(url, config, log, async (client) => {
+    const { rows } = await client.query<{ address: string | null }>(
+      `SELECT ${ADDRESS_SQL} AS "address"`,
+    );
+    for (const { address } of rows) addresses.add(address);
+  });
+  const clients = new Set<PoolClient>();
+  pool.on('connect', (client) => clients.add(client));
+  pool.on('remove', (client) => clients.delete(client));
+  const runOn =
+    (client: PoolClient): Run =>
+    async (text, values, planning) => {
+      // PostgreSQL reuses the plan of a statement that has a name.
+      const name = planning === 'once' && !config.pgbouncer ? statementName(client, text) : '';
+      const query = { name, text, values: values.map(toParameter), types: TYPES };
+      return (await client.query(query)).rows;
+    };
+  let prismaSender: Promise<PrismaSender> | undefined;
+  return {
+    url,
+    name: new URL(url).host,
+    addresses,
+    run: (text, values, planning) =>
+      withClient(pool, (client) => withOutcome(text, () => runOn(client)(text, values, planning))),
+    transaction: (work) => runTransaction(pool, (client) => work(runOn(client))),
+    prismaSender: () => (prismaSender ??= createPrismaSender(pool, config)),
+    poolUse: () => ({
+      max: config.poolSize,
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
+    abort: () => {
+      for (const client of clients) {
+        client.connection.stream.destroy(new Error('Connection terminated: the server is lost.'));
+      }
+    },
+    close: () => pool.end(),
+  };
+}
