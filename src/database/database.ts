@@ -1,3 +1,6 @@
+import type { Registry } from 'prom-client';
+
+import { createDatabaseMetrics, type DatabaseMetrics } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PoolUse } from '../telemetry/metrics.ts';
 import { isConflict } from './errors.ts';
@@ -42,6 +45,8 @@ export interface Database extends Session {
   readonly keepsPlans: boolean;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: () => PoolUse;
+  /** Its metrics, without those of the pool. */
+  readonly registry: Registry;
   /** Rejects unless the database responds within two seconds; independent of the connection pool. */
   readonly ping: () => Promise<Readiness>;
   readonly close: () => Promise<void>;
@@ -77,9 +82,25 @@ const withLog =
     }
   };
 
+/** Times the statements of Prisma's model API: writes of one row. */
+function timeStatementsOf(adapter: Driver['adapter'], { timeStatement }: DatabaseMetrics): void {
+  const connect = adapter.connect.bind(adapter);
+  adapter.connect = async () => {
+    const connection = await connect();
+    const queryRaw = connection.queryRaw.bind(connection);
+    const executeRaw = connection.executeRaw.bind(connection);
+    connection.queryRaw = (statement) => timeStatement('light', () => queryRaw(statement));
+    connection.executeRaw = (statement) => timeStatement('light', () => executeRaw(statement));
+    return connection;
+  };
+}
+
 /** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log): Database {
   const { adapter, description, keepsPlans, heavyLimits, poolUse, probe, disconnect } = driver;
+  const ping = createPing(probe);
+  const metrics = createDatabaseMetrics(ping);
+  timeStatementsOf(adapter, metrics);
   const prisma = new PrismaClient({
     adapter,
     log: [{ emit: 'event', level: 'query' }],
@@ -98,10 +119,11 @@ export function createDatabase(driver: Driver, log: Log): Database {
         { text, values }: Statement,
         planning: Planning = 'once',
         load: Load = 'light',
-      ) =>
-        load === 'heavy'
-          ? runHeavy(() => run<Row>(text, values, planning))
-          : run<Row>(text, values, planning),
+      ) => {
+        const timed = (): Promise<Row[]> =>
+          metrics.timeStatement(load, () => run<Row>(text, values, planning));
+        return load === 'heavy' ? runHeavy(timed) : timed();
+      },
     };
   };
   return {
@@ -112,7 +134,8 @@ export function createDatabase(driver: Driver, log: Log): Database {
     ...(poolUse && { poolUse }),
     transaction: (work) =>
       retryConflicts(() => driver.transaction((run) => work(toSession(run))), isConflict),
-    ping: createPing(probe),
+    registry: metrics.registry,
+    ping,
     close: async () => {
       await prisma.$disconnect();
       await disconnect();

@@ -3,7 +3,7 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import type { Log } from '../telemetry/log.ts';
-import { createDatabase, type Database, type Run } from './database.ts';
+import { createDatabase, type Database, onlyRow, type Run } from './database.ts';
 import { migrate, requireMigrated, type SqlConnection, warnIfNewer } from './migrations.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { OWN_SESSION, warnAboutSettings } from './session-settings.ts';
@@ -71,9 +71,7 @@ export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
       keepsPlans: false,
       heavyLimits: HEAVY_LIMITS,
       probe: {
-        readReadiness: async () => ({
-          writes: (await pglite.query<Readiness>(READINESS_SQL)).rows[0]?.writes === true,
-        }),
+        readReadiness: async () => onlyRow((await pglite.query<Readiness>(READINESS_SQL)).rows),
         disconnect: () => {},
       },
       disconnect: () => pglite.close(),

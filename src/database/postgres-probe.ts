@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 
 import type { Config } from '../config/config.ts';
+import { onlyRow } from './database.ts';
 import { APPLICATION_NAME, sessionSql } from './pool.ts';
 import { type Probe, type Readiness, READINESS_SQL } from './probe.ts';
 
@@ -37,7 +38,7 @@ export function createPostgresProbe(url: string, config: Config): Probe {
     readReadiness: async () => {
       const client = current ?? (await connect());
       const { rows } = await client.query<Readiness>(READINESS_SQL);
-      const readiness = { writes: rows[0]?.writes === true };
+      const readiness = onlyRow(rows);
       // Through a proxy or DNS the next connection may reach the new primary.
       if (!readiness.writes) disconnect();
       return readiness;

@@ -222,6 +222,7 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
         maxWaitMs: config.connectTimeoutMs,
       },
       poolUse: () => ({
+        max: config.poolSize,
         total: pool.totalCount,
         idle: pool.idleCount,
         waiting: pool.waitingCount,

@@ -4,10 +4,13 @@ const TIMEOUT_MS = 2000;
 export interface Readiness {
   /** Whether it accepts writes: a standby or a demoted primary does not. */
   readonly writes: boolean;
+  /** The version of PostgreSQL. */
+  readonly version: string;
 }
 
 /** Selects a Readiness. */
-export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
+export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
+  current_setting('server_version') AS "version"`;
 
 /** Reads the state of a database. */
 export interface Probe {

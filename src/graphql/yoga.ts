@@ -5,7 +5,7 @@ import type { Context, Exchange } from '../context.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
 import { createExecute } from './execution/execute.ts';
-import { readManifest } from './manifest.ts';
+import { operationNamesOf, readManifest } from './manifest.ts';
 import { useAuth } from './plugins/use-auth.ts';
 import { useExecute } from './plugins/use-execute.ts';
 import { useKnownDocuments } from './plugins/use-known-documents.ts';
@@ -27,6 +27,7 @@ export type Executor = YogaServerInstance<Exchange, Context>;
  */
 export function createExecutor(context: Context, config: Config, metrics: Metrics): Executor {
   const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
+  for (const name of operationNamesOf(manifest)) metrics.trustName(name);
   const documents = createDocuments(manifest);
   const execute = createExecute(context.store, config, metrics);
   return createYoga<Exchange, Context>({
