@@ -52,7 +52,10 @@ export default defineConfig({
     projects: [
       project('quick', {
         include: ['test/{store,edge}/*.test.ts'],
-        exclude: ['test/edge/{browser,hostile-input}.test.ts', 'test/store/executor.test.ts'],
+        exclude: [
+          'test/edge/{browser,hostile-input,status-page}.test.ts',
+          'test/store/executor.test.ts',
+        ],
         databases: ['PGlite'],
       }),
       project('test', { include: ['test/{store,edge,operations}/**/*.test.ts'] }),

@@ -69,6 +69,8 @@ export interface Driver {
   /** How many heavy statements may run at the same time, and how long one may wait. */
   readonly heavyLimits: HeavyLimits;
   readonly poolUse?: () => PoolUse;
+  /** Adds the metrics of several servers to a registry. */
+  readonly reportServers?: (registry: Registry) => void;
   readonly createReplicas?: (toSession: (run: Run) => Session) => Replicas;
   readonly probe: Probe<Readiness>;
   readonly disconnect: () => Promise<void>;
@@ -104,6 +106,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
   const { adapter, description, keepsPlans, heavyLimits, poolUse, probe, disconnect } = driver;
   const ping = createPing(probe);
   const metrics = createDatabaseMetrics(ping);
+  driver.reportServers?.(metrics.registry);
   timeStatementsOf(adapter, metrics);
   const prisma = new PrismaClient({
     adapter,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-import { type DocumentNode, parse } from 'graphql';
+import { type DocumentNode, Kind, parse } from 'graphql';
 import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
@@ -16,6 +16,14 @@ interface TrustedDocument {
 
 /** The trusted documents by their ids, without the prefix `sha256:`. */
 export type Manifest = ReadonlyMap<string, TrustedDocument>;
+
+/** Returns the names of the operations of all trusted documents. */
+export const operationNamesOf = (manifest: Manifest = new Map()): string[] =>
+  [...manifest.values()].flatMap(({ parsed }) =>
+    parsed.definitions.flatMap((definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION && definition.name ? definition.name.value : [],
+    ),
+  );
 
 /** The prefix of an id that is the SHA-256 of the document (GraphQL over HTTP, appendix A). */
 export const HASH_PREFIX = 'sha256:';

@@ -6,7 +6,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
 import { createExecute } from './execution/execute.ts';
-import { readManifest } from './manifest.ts';
+import { operationNamesOf, readManifest } from './manifest.ts';
 import { useAuth } from './plugins/use-auth.ts';
 import { useExecute } from './plugins/use-execute.ts';
 import { useKnownDocuments } from './plugins/use-known-documents.ts';
@@ -33,6 +33,7 @@ export function createExecutor(
   log: Log,
 ): Executor {
   const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
+  for (const name of operationNamesOf(manifest)) metrics.trustName(name);
   const documents = createDocuments(manifest);
   const execute = createExecute(context, config, metrics, log);
   return createYoga<Exchange, Context>({

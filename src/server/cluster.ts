@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
+import { serveClusterHistory } from '../telemetry/cluster-history.ts';
 import { serveClusterMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createHandover, isReady } from './handover.ts';
@@ -100,6 +101,7 @@ export async function startWorkers(config: Config, log: Log): Promise<() => Prom
 
   const handover = createHandover();
   serveClusterMetrics();
+  serveClusterHistory();
   const keeper = await keepWorkers(config, log);
   announce(await listen(handover.server, config), config, log);
 

@@ -133,12 +133,13 @@ function watchEnd(
   { log, metrics }: DispatchOptions,
 ): void {
   const start = performance.now();
+  metrics.beginRequest();
   res.once('close', () => {
     const ms = performance.now() - start;
     const { method } = req;
     const route = routeOf(target);
     const status = res.writableFinished ? res.statusCode : 'aborted';
-    metrics.observeRequest({ method, route, status }, ms);
+    metrics.observeRequest({ method, route, status }, ms, requestLog);
     const level = target.match?.route.isAuxiliary ? 'debug' : 'info';
     writeRequestLog(log, requestLog, { level, method, route, status, ms });
   });

@@ -14,7 +14,7 @@ import { createMetricsRoute } from './metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 /** Returns the route with a check that the caller has a scope. */
-const withScope = ({ authenticate }: Context, scope: Scope, route: Route): Route => ({
+export const withScope = ({ authenticate }: Context, scope: Scope, route: Route): Route => ({
   ...route,
   get: async (request) => {
     requireScope(await authenticate(request.headers), scope);

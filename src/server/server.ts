@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 import { createAuthenticate } from '../auth/tokens.ts';
 import type { Config } from '../config/config.ts';
+import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { createReads } from '../database/servers/reads.ts';
@@ -19,6 +20,7 @@ import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
 import { createDispatch } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
+import { createStatusRoute, startStatusHistory } from './status.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Longer than the minute of common load balancers, which must be the ones to close a connection: else
@@ -64,7 +66,12 @@ function createHttpServer(
 /** Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts. */
 export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const shutdown: ShutdownState = { hasStarted: false };
-  const metrics = createMetrics(db.poolUse);
+  const metrics = createMetrics({
+    poolUse: db.poolUse,
+    databaseRegistry: db.registry,
+    facts: { version: VERSION, sunset: config.sunset, maxCost: config.limits.maxCost },
+  });
+  const history = startStatusHistory(metrics, db);
   const store = { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch };
   const context: Context = {
     store,
@@ -74,8 +81,11 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
   const handlers = {
     respondToPreflight: createCors(config),
     graphql: createGraphqlEndpoint(context, config, log, metrics),
-    graphiql: serveAsset(renderGraphiql),
-    findRoute: createRouter(createRoutes(context, config, shutdown, metrics)),
+    graphiql: serveAsset(() => renderGraphiql(config)),
+    findRoute: createRouter([
+      ...createRoutes(context, config, shutdown, metrics),
+      createStatusRoute(context, config, history),
+    ]),
   };
   const dispatch = createDispatch(handlers, { config, log, metrics });
   const clientErrors = createClientErrorHandler(log);
@@ -102,7 +112,7 @@ export function createGateway(db: Database, config: Config, log: Log): Gateway {
     log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
     socket.destroy();
   });
-  server.once('close', unsent.stop);
+  server.once('close', unsent.stop).once('close', history.stop);
   return {
     server,
     stop: (stopAccepting = () => stopListening(server)) =>

@@ -1,13 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+
+import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
+import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
+import { keepByKey, SeriesHistogram } from './histogram.ts';
+import { createOperationMetrics, type OperationMetrics } from './operation-metrics.ts';
+import { processMetrics } from './process-metrics.ts';
+import type { RequestLog } from './request-log.ts';
 
 // Callers choose their names, so these limits bound the memory and the size of /metrics.
 const MAX_CALLERS = 100;
 const MAX_NAME_LENGTH = 64;
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
-const DURATION_BUCKETS = [
+/** The bounds of the durations of requests, in seconds. */
+export const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -31,15 +39,27 @@ interface RequestLabels {
   readonly status: number | 'aborted';
 }
 
+/** What the metrics of a gateway report besides its requests. */
+interface MetricsOptions {
+  /** How the pool is used, if there is one. */
+  readonly poolUse?: (() => PoolUse) | undefined;
+  /** The registry of the database. */
+  readonly databaseRegistry?: Registry;
+  readonly facts?: GatewayFacts;
+}
+
 /** The metrics of one gateway. */
 export interface Metrics {
   /** Counts one call of each operation: method and path template, or a schema coordinate. */
   readonly countCalls: (operations: Iterable<string>, headers: IncomingHttpHeaders) => void;
-  /** Observes the duration of a request in milliseconds. */
-  readonly observeRequest: (labels: RequestLabels, ms: number) => void;
+  /** Counts a request that has begun; observeRequest must be called at its end. */
+  readonly beginRequest: () => void;
+  /** Observes a request that has ended: its duration in milliseconds, its errors and its operation. */
+  readonly observeRequest: (labels: RequestLabels, ms: number, requestLog: RequestLog) => void;
+  readonly trustName: OperationMetrics['trustName'];
   /** Observes the size of a batch of a loader. */
   readonly observeBatch: (loader: string, size: number) => void;
-  /** The registry of this gateway, and that of the process. */
+  /** The registry of this gateway, that of the process, and that of the database. */
   readonly registries: readonly Registry[];
 }
 
@@ -67,25 +87,14 @@ function createCallerNames(): (headers: IncomingHttpHeaders) => string {
   };
 }
 
-// prom-client 15 can't stop the observers of its default metrics, so a process starts them only once.
-let processRegistry: Registry | undefined;
-
-/** Returns the registry of this process: memory, CPU, garbage collection and event loop. */
-function processMetrics(): Registry {
-  if (!processRegistry) {
-    processRegistry = new Registry();
-    collectDefaultMetrics({ register: processRegistry });
-  }
-  return processRegistry;
-}
-
 function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   const help = {
+    max: 'Maximum number of connections to PostgreSQL.',
     total: 'Number of connections to PostgreSQL, in use or idle.',
     idle: 'Number of idle connections to PostgreSQL.',
     waiting: 'Number of statements and transactions that wait for a connection.',
   } as const;
-  for (const state of ['total', 'idle', 'waiting'] as const) {
+  for (const state of ['max', 'total', 'idle', 'waiting'] as const) {
     void new Gauge({
       name: `database_pool_${state}`,
       help: help[state],
@@ -97,8 +106,51 @@ function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   }
 }
 
-/** Creates the metrics of one gateway; those of the pool only if it has one. */
-export function createMetrics(poolUse?: () => PoolUse): Metrics {
+function countActive(registers: Registry[]): { begin: () => void; end: () => void } {
+  let active = 0;
+  void new Gauge({
+    name: 'http_active_requests',
+    help: 'Number of requests that have begun and not yet ended.',
+    registers,
+    collect() {
+      this.set(active);
+    },
+  });
+  return {
+    begin: () => {
+      active += 1;
+    },
+    end: () => {
+      active -= 1;
+    },
+  };
+}
+
+const SERVER_ERRORS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
+  status >= 500 ? code : [],
+);
+
+/** Creates a function that counts the error codes of a request to a route. */
+function countErrors(registers: Registry[]): (route: string, codes?: Iterable<ErrorCode>) => void {
+  const errors = new Counter({
+    name: 'request_errors_total',
+    help: 'Number of requests with an error in their response, also in the data of GraphQL, by its code.',
+    labelNames: ['route', 'code'],
+    registers,
+  });
+  const known = new Set<string>();
+  return (route, codes = []) => {
+    if (!known.has(route)) {
+      known.add(route);
+      // A counter that begins with 1 has no increase for Prometheus.
+      for (const code of SERVER_ERRORS) errors.inc({ route, code }, 0);
+    }
+    for (const code of codes) errors.inc({ route, code });
+  };
+}
+
+/** Creates the metrics of one gateway. */
+export function createMetrics({ poolUse, databaseRegistry, facts }: MetricsOptions = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const calls = new Counter({
@@ -107,14 +159,14 @@ export function createMetrics(poolUse?: () => PoolUse): Metrics {
     labelNames: ['operation', 'caller'],
     registers,
   });
-  const requests = new Histogram({
+  const requests = new SeriesHistogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the headers of a request to the end of its response; the status is aborted if the response was not completed.',
     labelNames: ['method', 'route', 'status'],
     buckets: DURATION_BUCKETS,
     registers,
   });
-  const batches = new Histogram({
+  const batches = new SeriesHistogram({
     name: 'dataloader_batch_size',
     help: 'Number of keys in each batch of a loader.',
     labelNames: ['loader'],
@@ -122,17 +174,32 @@ export function createMetrics(poolUse?: () => PoolUse): Metrics {
     registers,
   });
   if (poolUse) watchPool(poolUse, registers);
+  if (facts) reportFacts(registers, facts);
+  const active = countActive(registers);
+  const addErrors = countErrors(registers);
+  const { trustName, observeOperation } = createOperationMetrics(registers, DURATION_BUCKETS);
   const callerOf = createCallerNames();
+  // A map of functions by the labels, as one word each.
+  const observeBy = keepByKey((key) => {
+    const [method = '', route = '', status = ''] = key.split(' ');
+    return requests.createSeries({ method, route, status });
+  });
+  const observeBatchOf = keepByKey((loader) => batches.createSeries({ loader }));
   return {
     countCalls: (operations, headers) => {
       const caller = callerOf(headers);
       for (const operation of operations) calls.inc({ operation, caller });
     },
-    observeRequest: ({ method = '', route, status }, ms) => {
+    beginRequest: active.begin,
+    observeRequest: ({ method = '', route, status }, ms, requestLog) => {
+      active.end();
       const known = METHODS.has(method) ? method : 'other';
-      requests.observe({ method: known, route, status }, ms / 1000);
+      observeBy(`${known} ${route} ${status}`)(ms / 1000);
+      addErrors(route, requestLog.codes);
+      observeOperation(requestLog, ms / 1000);
     },
-    observeBatch: (loader, size) => batches.observe({ loader }, size),
-    registries: [registry, processMetrics()],
+    trustName,
+    observeBatch: (loader, size) => observeBatchOf(loader)(size),
+    registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
   };
 }

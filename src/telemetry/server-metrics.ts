@@ -1,27 +1,29 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** A server of PostgreSQL as it is now. */
-interface ServerUse {
+export interface ServerUse {
   /** Its host and port. */
   readonly name: string;
   readonly isUp: boolean;
   readonly isPrimary: boolean;
-  /** How far a replica is behind the primary, in milliseconds; undefined if that is not known. */
+  /** How far a replica is behind the primary, in milliseconds; undefined if it is no replica or not known. */
   readonly lagMs: number | undefined;
+  /** How many statements and transactions were sent to it since the start. */
+  readonly statements: number;
 }
 
-/** Counts what happens with several servers. */
-export interface ServerMetrics {
-  /** Counts a read of a request, by the server that responded. */
-  readonly countRead: (server: string) => void;
-  readonly countFailover: () => void;
+/** Several servers, of which one is the primary. */
+export interface ServersUse {
+  readonly readServers: () => readonly ServerUse[];
+  /** Returns how often another server became the primary since the start. */
+  readonly readFailovers: () => number;
 }
 
-/** Creates the metrics of several servers; `readUse` is called each time they are read. */
-export function createServerMetrics(
+/** Adds the metrics of several servers to a registry. */
+export function reportServers(
+  { readServers, readFailovers }: ServersUse,
   registry: Registry,
-  readUse: () => readonly ServerUse[],
-): ServerMetrics {
+): void {
   const registers = [registry];
   const gauge = (
     name: string,
@@ -37,7 +39,7 @@ export function createServerMetrics(
       aggregator: 'max',
       collect() {
         this.reset();
-        for (const server of readUse()) {
+        for (const server of readServers()) {
           const value = valueOf(server);
           if (value !== undefined) this.set({ server: server.name }, value);
         }
@@ -48,24 +50,26 @@ export function createServerMetrics(
   gauge('database_server_primary', 'Whether writes go to the server.', ({ isPrimary }) =>
     Number(isPrimary),
   );
-  gauge(
-    'database_replica_lag_seconds',
-    'How far the replica is behind the primary.',
-    ({ lagMs }) => lagMs && lagMs / 1000,
+  gauge('database_replica_lag_seconds', 'How far the replica is behind the primary.', ({ lagMs }) =>
+    lagMs === undefined ? undefined : lagMs / 1000,
   );
-  const reads = new Counter({
-    name: 'database_reads_total',
-    help: 'Number of queries and REST statements, by the server that was asked.',
-    labelNames: ['server'],
+  void new Counter({
+    name: 'database_server_statements_total',
+    help: 'Number of statements and transactions that were sent to the server.',
     registers,
+    labelNames: ['server'],
+    collect() {
+      this.reset();
+      for (const { name, statements } of readServers()) this.inc({ server: name }, statements);
+    },
   });
-  const failovers = new Counter({
+  void new Counter({
     name: 'database_failovers_total',
     help: 'Number of times that another server became the primary.',
     registers,
+    collect() {
+      this.reset();
+      this.inc(readFailovers());
+    },
   });
-  return {
-    countRead: (server) => reads.inc({ server }),
-    countFailover: () => failovers.inc(),
-  };
 }

@@ -2,16 +2,12 @@ import {
   type ApolloCache,
   ApolloClient,
   ApolloLink,
-  gql,
   HttpLink,
   InMemoryCache,
-  type TypedDocumentNode,
 } from '@apollo/client';
 import { RetryLink } from '@apollo/client/link/retry';
 import { relayStylePagination } from '@apollo/client/utilities';
 import { OperationTypeNode } from 'graphql';
-
-import { DELETE_PET, PLACE_ORDER } from './operations.ts';
 
 const list = relayStylePagination(['filter', 'orderBy']);
 
@@ -32,6 +28,59 @@ const retry = new RetryLink({
   },
 });
 
+// Errors have neither an id nor orders.
+interface Row {
+  readonly __typename: string;
+  readonly id?: string;
+}
+interface Order extends Row {
+  readonly pet?: Row;
+}
+interface Writes {
+  readonly placeOrder?: Order;
+  readonly placeOrders?: { readonly orders?: readonly Order[] };
+  readonly cancelOrder?: Order;
+  readonly deletePet?: Row;
+}
+
+const keyOf = (cache: ApolloCache, row: Row): string => cache.identify({ ...row }) ?? '';
+
+/** Removes the lists that new orders are in. They are read again when they are needed. */
+function forgetLists(cache: ApolloCache, orders: readonly Order[]): void {
+  cache.evict({ id: 'ROOT_QUERY', fieldName: 'orders' });
+  for (const { pet } of orders) {
+    if (pet) cache.evict({ id: keyOf(cache, pet), fieldName: 'orders' });
+  }
+}
+
+/** Removes rows that were deleted, also from every list. */
+function forgetRows(cache: ApolloCache, ...rows: readonly Row[]): void {
+  for (const row of rows) cache.evict({ id: keyOf(cache, row) });
+  cache.gc();
+}
+
+// The types of Apollo require this for an error policy of all mutations.
+declare module '@apollo/client' {
+  namespace ApolloClient {
+    namespace DeclareDefaultOptions {
+      interface Mutate {
+        errorPolicy: 'all';
+      }
+    }
+  }
+}
+
+/** Changes what a write has made wrong beyond the rows that it returns. */
+function update(cache: ApolloCache, { data }: { data?: Writes | null }): void {
+  const { placeOrder, placeOrders, cancelOrder, deletePet } = data ?? {};
+  if (placeOrder?.id) forgetLists(cache, [placeOrder]);
+  if (placeOrders?.orders) forgetLists(cache, placeOrders.orders);
+  if (cancelOrder?.id) forgetRows(cache, cancelOrder);
+  if (deletePet?.id) {
+    forgetRows(cache, deletePet, { __typename: 'InventoryItem', id: deletePet.id });
+  }
+}
+
 /** Creates a client of a gateway; `possibleTypes` are those of its schema. */
 export const createApolloClient = (
   uri: string,
@@ -45,41 +94,6 @@ export const createApolloClient = (
       typePolicies,
     }),
     link: ApolloLink.from([retry, new HttpLink({ uri, fetch })]),
-  });
-
-// Errors have no id.
-type Result = Readonly<Record<string, { readonly id?: string }>>;
-
-const keyOf = (cache: ApolloCache, __typename: string, id: string): string =>
-  cache.identify({ __typename, id }) ?? '';
-
-const placeOrderMutation: TypedDocumentNode<Result> = gql(PLACE_ORDER);
-const deletePetMutation: TypedDocumentNode<Result> = gql(DELETE_PET);
-
-/** Places an order. The lists of orders are read again when they are needed. */
-export const placeOrder = (client: ApolloClient, input: { petId: string; quantity: number }) =>
-  client.mutate({
-    mutation: placeOrderMutation,
-    variables: { input, idempotencyKey: crypto.randomUUID() },
-    // Returns the order even if other rows cannot be read after it.
-    errorPolicy: 'all',
-    update: (cache, { data }) => {
-      if (!data?.['placeOrder']?.id) return;
-      cache.evict({ id: 'ROOT_QUERY', fieldName: 'orders' });
-      cache.evict({ id: keyOf(cache, 'Pet', input.petId), fieldName: 'orders' });
-    },
-  });
-
-/** Deletes a pet, and removes it from every list. */
-export const deletePet = (client: ApolloClient, id: string) =>
-  client.mutate({
-    mutation: deletePetMutation,
-    variables: { id },
-    errorPolicy: 'all',
-    update: (cache, { data }) => {
-      if (!data?.['deletePet']?.id) return;
-      cache.evict({ id: keyOf(cache, 'Pet', id) });
-      cache.evict({ id: keyOf(cache, 'InventoryItem', id) });
-      cache.gc();
-    },
+    // With 'all', an order is returned even if other rows cannot be read after it.
+    defaultOptions: { mutate: { errorPolicy: 'all', update } },
   });

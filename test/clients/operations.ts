@@ -30,13 +30,13 @@ export const PET = `query Pet($id: ID!) {
     name
     status
     inventory { id quantity status }
-    orders(first: 20) { edges { node { id quantity } } ${PAGE_INFO} }
+    orders(first: 20) { edges { node { id quantity complete } } ${PAGE_INFO} }
   }
 }`;
 
 /** All orders of a pet, as a root list. */
 export const ORDERS = `query Orders($petId: ID!) {
-  orders(first: 20, filter: { petId: $petId }) { edges { node { id quantity } } ${PAGE_INFO} }
+  orders(first: 20, filter: { petId: $petId }) { edges { node { id quantity complete } } ${PAGE_INFO} }
 }`;
 
 /** One row by its global id. */
@@ -44,11 +44,16 @@ export const NODE = `query Node($nodeId: ID!) {
   node(nodeId: $nodeId) { nodeId ... on Pet { id name status } }
 }`;
 
-// The pet is selected as it has no inventory entry before its first stock.
-const STOCK = `... on InventoryItem { id quantity pet { id inventory { id } } } ${PROBLEM}`;
+// Before its first stock, a pet has no inventory entry: the cache needs the pet, and all of the entry.
+const STOCK = `... on InventoryItem { id quantity status pet { id inventory { id } } } ${PROBLEM}`;
 
 export const SET_STOCK = `mutation SetStock($petId: ID!, $quantity: Int!) {
   updateInventory(petId: $petId, input: { quantity: $quantity }) { ${STOCK} }
+}`;
+
+/** Adds units to a stock, or removes some. */
+export const ADJUST_STOCK = `mutation AdjustStock($petId: ID!, $by: Int!, $idempotencyKey: String) {
+  adjustInventory(petId: $petId, by: $by, idempotencyKey: $idempotencyKey) { ${STOCK} }
 }`;
 
 /** Two writes in one request. */
@@ -61,12 +66,32 @@ export const UPDATE_PET = `mutation UpdatePet($id: ID!, $input: PetUpdate!) {
   updatePet(id: $id, input: $input) { ... on Pet { id name status inventory { id status } } ${PROBLEM} }
 }`;
 
+// The pet is selected as its stock changes, and its list of orders.
+const ORDER = 'id quantity complete pet { id inventory { id quantity } }';
+
 export const PLACE_ORDER = `mutation PlaceOrder($input: NewOrder!, $idempotencyKey: String) {
   placeOrder(input: $input, idempotencyKey: $idempotencyKey) {
-    ... on Order { id quantity pet { id inventory { id quantity } } }
+    ... on Order { ${ORDER} }
     ... on InsufficientStock { available }
     ${PROBLEM}
   }
+}`;
+
+/** Orders all lines of a cart, or none. */
+export const PLACE_ORDERS = `mutation PlaceOrders($input: [NewOrder!]!, $idempotencyKey: String) {
+  placeOrders(input: $input, idempotencyKey: $idempotencyKey) {
+    ... on PlacedOrders { orders { ${ORDER} } }
+    ... on InsufficientStock { available line }
+    ${PROBLEM}
+  }
+}`;
+
+export const COMPLETE_ORDER = `mutation CompleteOrder($id: ID!) {
+  completeOrder(id: $id) { ... on Order { id complete } ${PROBLEM} }
+}`;
+
+export const CANCEL_ORDER = `mutation CancelOrder($id: ID!) {
+  cancelOrder(id: $id) { ... on Order { ${ORDER} } ${PROBLEM} }
 }`;
 
 export const DELETE_PET = `mutation DeletePet($id: ID!) {

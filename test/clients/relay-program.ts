@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -39,11 +39,11 @@ const useArtifacts: Plugin = {
 /** What `relay/driver.ts` exports. */
 export type RelayProgram = typeof RelayDriver;
 
-async function loadFrom(folder: string): Promise<RelayProgram> {
+async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
   const src = join(folder, 'src');
   await cp(SOURCE, src, { recursive: true });
   await copyFile(join(src, 'relay.config.json'), join(folder, 'relay.config.json'));
-  await copyFile(new URL('schema.graphql', ROOT), join(folder, 'schema.graphql'));
+  await writeFile(join(folder, 'schema.graphql'), schema);
   await run(process.execPath, [COMPILER], { cwd: folder });
   const outfile = join(folder, 'program.mjs');
   await build({
@@ -62,11 +62,11 @@ async function loadFrom(folder: string): Promise<RelayProgram> {
   return (await import(pathToFileURL(outfile).href)) as RelayProgram;
 }
 
-/** Compiles the program in `relay/` as an app would, and loads it. */
-export async function loadRelayProgram(): Promise<RelayProgram> {
+/** Compiles the program in `relay/` for a schema as an app would, and loads it. */
+export async function loadRelayProgram(schema: string): Promise<RelayProgram> {
   const folder = await mkdtemp(join(tmpdir(), 'relay-'));
   try {
-    return await loadFrom(folder);
+    return await loadFrom(folder, schema);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -20,38 +20,40 @@ const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
       .map(({ name }) => [name, () => null]),
   );
 
-type Entity = 'Query' | { readonly __typename: string; readonly id: string };
+// Errors have neither an id nor orders.
+type Row = { readonly __typename: string; readonly id?: string };
+type Order = Row & { readonly pet?: Row };
+type Orders = { readonly orders?: readonly Order[] };
 
 /** Removes the lists of a field, which are read again when they are needed. */
-function forgetLists(cache: Cache, entity: Entity, field: string): void {
+function forgetLists(cache: Cache, entity: 'Query' | Row, field: string): void {
   for (const { fieldName, fieldKey } of cache.inspectFields(entity)) {
     if (fieldName === field) cache.invalidate(entity, fieldKey);
   }
 }
 
-interface Result {
-  readonly __typename: string;
+/** Removes the lists of orders that have new ones. */
+function forgetOrders(cache: Cache, orders: readonly Order[]): void {
+  forgetLists(cache, 'Query', 'orders');
+  for (const { pet } of orders) if (pet) forgetLists(cache, pet, 'orders');
 }
 
+// A result is null if `moveLaterErrors` has moved it.
 const updates: UpdatesConfig = {
   Mutation: {
-    placeOrder: (
-      { placeOrder: { __typename } }: { placeOrder: Result },
-      { input }: { input: { petId: string } },
-      cache,
-    ) => {
-      if (__typename !== 'Order') return;
-      forgetLists(cache, 'Query', 'orders');
-      forgetLists(cache, { __typename: 'Pet', id: input.petId }, 'orders');
+    placeOrder: ({ placeOrder }: { placeOrder: Order | null }, _variables, cache) => {
+      if (placeOrder?.id) forgetOrders(cache, [placeOrder]);
     },
-    deletePet: (
-      { deletePet: { __typename } }: { deletePet: Result },
-      { id }: { id: string },
-      cache,
-    ) => {
-      if (__typename !== 'Pet') return;
-      cache.invalidate({ __typename, id });
-      cache.invalidate({ __typename: 'InventoryItem', id });
+    placeOrders: ({ placeOrders }: { placeOrders: Orders | null }, _variables, cache) => {
+      if (placeOrders?.orders) forgetOrders(cache, placeOrders.orders);
+    },
+    cancelOrder: ({ cancelOrder }: { cancelOrder: Order | null }, _variables, cache) => {
+      if (cancelOrder?.id) cache.invalidate(cancelOrder);
+    },
+    deletePet: ({ deletePet }: { deletePet: Row | null }, _variables, cache) => {
+      if (!deletePet?.id) return;
+      cache.invalidate(deletePet);
+      cache.invalidate({ __typename: 'InventoryItem', id: deletePet.id });
     },
   },
 };
@@ -68,13 +70,14 @@ function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
     onResult: (result) => {
       const fields = Object.entries((result.data ?? {}) as Fields);
       const data: Record<string, unknown> = {};
-      const graphQLErrors: Partial<GraphQLError>[] = [...(result.error?.graphQLErrors ?? [])];
+      const oldErrors = result.error?.graphQLErrors ?? [];
+      const graphQLErrors: Partial<GraphQLError>[] = [...oldErrors];
       for (const [name, value] of fields) {
         const { __typename = 'Mutation', message = '' } = value ?? {};
-        if (known.has(__typename)) data[name] = value;
-        else graphQLErrors.push({ message, extensions: { ...value } });
+        data[name] = known.has(__typename) ? value : null;
+        if (!known.has(__typename)) graphQLErrors.push({ message, extensions: { ...value } });
       }
-      if (Object.keys(data).length === fields.length) return result;
+      if (graphQLErrors.length === oldErrors.length) return result;
       return { ...result, data, error: new CombinedError({ graphQLErrors }) };
     },
   });

@@ -196,7 +196,7 @@ describe('the samples of the documentation', () => {
   });
 
   it('of PromQL, and the table above them, name metrics that exist', async () => {
-    const { registries } = createMetrics(() => ({ max: 0, total: 0, idle: 0, waiting: 0 }));
+    const { registries } = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }));
     const exposed = (await Promise.all(registries.map((registry) => registry.metrics()))).join(
       '\n',
     );

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';
+import { toManifest, withManifest } from '../support/manifest.ts';
 import { parseMetrics, readMetrics, type Sample, sumOf } from '../support/metrics.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 
@@ -260,6 +262,17 @@ describe('batch sizes', () => {
     expect(grown('order')).toEqual([0, 0]);
   });
 
+  it('are counted in each bucket whose bound they do not exceed', async () => {
+    await gateway.rest('/pets/1');
+    const two = '{ a: pet(id: 1) { id } b: pet(id: 2) { id } }';
+    await gateway.data(two);
+    const samples = await readMetrics(gateway);
+    const upTo = (le: string) =>
+      sumOf(samples, 'dataloader_batch_size_bucket', { loader: 'pet', le });
+    expect(['1', '2', '5', '1000', '+Inf'].map(upTo)).toEqual([1, 2, 2, 2, 2]);
+    expect(batchesOf(samples, 'pet', 'sum')).toBe(3);
+  });
+
   it('are larger for requests at the same time', async () => {
     const others = Array.from({ length: 19 }, (_, id) => `${requestFor(id)}\r\n`);
     const last = `${requestFor(19)}Connection: close\r\n\r\n`;
@@ -273,9 +286,187 @@ describe('batch sizes', () => {
   });
 });
 
+/** Polls, as a request is counted only after its caller has the whole response. */
+async function expectMetric(name: string, labels: Record<string, string>, value: number) {
+  const read = async () => sumOf(await readMetrics(gateway), name, labels);
+  await expect.poll(read, { timeout: 20_000 }).toBe(value);
+}
+
+describe('errors', () => {
+  const ERRORS = 'request_errors_total';
+
+  it('are counted by route and code, also in the data of GraphQL', async () => {
+    const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
+      b: cancelOrder(id: "8") { ... on Error { code } }`;
+    await ask(`mutation { ${twice} }`, {});
+    await ask('{ pet(id: "x") { id } }', {});
+    await ask('{ nothing }', {});
+    await gateway.rest('/pets/none');
+    await gateway.rest('/nowhere');
+    await expectMetric(ERRORS, { route: '/graphql', code: 'ORDER_NOT_FOUND' }, 1);
+    await expectMetric(ERRORS, { route: '/graphql', code: 'INVALID_ID' }, 1);
+    await expectMetric(ERRORS, { route: '/graphql', code: 'GRAPHQL_VALIDATION_FAILED' }, 1);
+    await expectMetric(ERRORS, { route: '/pets/{petId}', code: 'INVALID_ID' }, 1);
+    await expectMetric(ERRORS, { route: 'other', code: 'NOT_FOUND' }, 1);
+    await expectMetric(ERRORS, {}, 5);
+  });
+
+  it('of the server are zero before the first, so that it is an increase', async () => {
+    await gateway.rest('/pets/none');
+    await expectTimed({ route: '/pets/{petId}' }, 1);
+    const samples = (await readMetrics(gateway)).filter(
+      ({ name, labels }) => name === ERRORS && labels['route'] === '/pets/{petId}',
+    );
+    const values = samples.map(({ labels, value }) => [labels['code'], value]);
+    expect(Object.fromEntries(values)).toEqual({
+      INTERNAL_SERVER_ERROR: 0,
+      SERVICE_UNAVAILABLE: 0,
+      INVALID_ID: 1,
+    });
+  });
+});
+
+describe('GraphQL operations', () => {
+  const OPERATIONS = 'graphql_operation_duration_seconds_count';
+  const COST = 'graphql_operation_cost';
+  const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
+
+  it('are timed by name and type', async () => {
+    await ask(
+      'query Two { a: __typename } query Other { b: __typename }',
+      {},
+      { operationName: 'Two' },
+    );
+    await ask('query Two { pet(id: 1) { id } }', {});
+    await ask('mutation Two { cancelOrder(id: 7) { ... on Error { code } } }', {});
+    await ask('{ __typename }', {});
+    await expectMetric(OPERATIONS, { operation_name: 'Two', operation_type: 'query' }, 2);
+    await expectMetric(OPERATIONS, { operation_name: 'Two', operation_type: 'mutation' }, 1);
+    await expectMetric(OPERATIONS, { operation_name: 'unnamed', operation_type: 'query' }, 1);
+    await expectMetric(OPERATIONS, {}, 4);
+  });
+
+  it('that are not executed are not timed, and do not use up names', async () => {
+    await ask('query Broken { nothing }', {});
+    await ask(`query Costly ${COSTLY}`, {});
+    await ask('query Fine { __typename }', {});
+    await expectMetric(OPERATIONS, {}, 1);
+    await expectMetric(OPERATIONS, { operation_name: 'Fine' }, 1);
+  });
+
+  it('are timed by fifty names, and by those of trusted documents', async () => {
+    const trusted = 'query Trusted { __typename }';
+    await withManifest(toManifest(trusted), async (file) => {
+      const own = await startGateway({ DOCUMENTS_MANIFEST: file }, openThatOf(first));
+      for (let index = 0; index < 55; index += 1) {
+        await own.graphql(`query Name${index} { __typename }`);
+      }
+      await own.graphql('query Name1 { __typename }');
+      await own.graphql(trusted);
+      const counts = async () => {
+        const samples = await readMetrics(own);
+        return ['Name1', 'Name49', 'Name50', 'other', 'Trusted'].map((name) =>
+          sumOf(samples, OPERATIONS, { operation_name: name }),
+        );
+      };
+      await expect.poll(counts, { timeout: 20_000 }).toEqual([2, 1, 0, 5, 1]);
+      await own.close();
+    });
+  });
+
+  it('have a cost, whether it is allowed or not, and a limit', async () => {
+    await ask('{ pets(first: 10) { nodes { id } } }', { 'graphql-cost': 'report' });
+    const rejected = await ask(COSTLY, {});
+    const { extensions } = (await rejected.json()) as {
+      extensions: { cost: { requested: number; allowed: number } };
+    };
+    await expectMetric(`${COST}_sum`, { result: 'rejected' }, extensions.cost.requested);
+    await expectMetric(`${COST}_count`, { result: 'rejected' }, 1);
+    await expectMetric(`${COST}_count`, { result: 'executed' }, 1);
+    await expectMetric(`${COST}_limit`, {}, extensions.cost.allowed);
+  });
+});
+
+const readLoopTime = async (state: string): Promise<number> =>
+  sumOf(await readMetrics(gateway), 'nodejs_eventloop_time_seconds_total', { state });
+
+describe('the metrics of a gateway', () => {
+  it('contain its version, and since and until when what is deprecated works', async () => {
+    const own = await startGateway({ SUNSET_DATE: '2027-06-30' }, openThatOf(first));
+    const samples = await readMetrics(own);
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(sumOf(samples, 'gateway_build_info', { version })).toBe(1);
+    const dates = (name: string) =>
+      samples
+        .filter((sample) => sample.name === `operation_${name}_timestamp_seconds`)
+        .map(({ labels, value }) => [labels['operation'], new Date(value * 1000).toISOString()]);
+    expect(dates('sunset')).toEqual([['GET /pets/{petId}', '2027-06-30T00:00:00.000Z']]);
+    expect(dates('deprecated')).toContainEqual(['GET /pets/{petId}', '2026-11-01T00:00:00.000Z']);
+    expect(dates('deprecated')).toContainEqual([
+      'StaleInventory.quantity',
+      '2026-11-21T00:00:00.000Z',
+    ]);
+    await own.close();
+  });
+
+  it('count the requests that have not ended', async () => {
+    await expectMetric('http_active_requests', {}, 1);
+    const { port } = new URL(gateway.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
+        'Content-Length: 99\r\nExpect: 100-continue\r\n\r\n',
+    );
+    await once(socket, 'data');
+    await expectMetric('http_active_requests', {}, 2);
+    socket.destroy();
+    await expectMetric('http_active_requests', {}, 1);
+  });
+
+  it('count the time of the event loop, however often they are read', async () => {
+    const [active, idle] = [await readLoopTime('active'), await readLoopTime('idle')];
+    expect(active).toBeGreaterThan(0);
+    expect(await readLoopTime('active')).toBeGreaterThan(active);
+    expect(await readLoopTime('idle')).toBeGreaterThanOrEqual(idle);
+  });
+});
+
+describe('SQL statements', () => {
+  const STATEMENTS = 'database_statement_duration_seconds_count';
+  const count = async (labels: Record<string, string>) =>
+    sumOf(await readMetrics(gateway), STATEMENTS, labels);
+
+  it('are timed, heavy ones apart, with those of Prisma', async () => {
+    const id = await makePet(gateway);
+    const [light, heavy] = [await count({ load: 'light' }), await count({ load: 'heavy' })];
+    await gateway.data(`{ pet(id: ${id}) { name } }`);
+    expect(await count({ load: 'light' })).toBe(light + 1);
+    await gateway.data('{ pets { totalCount } }');
+    expect(await count({ load: 'heavy' })).toBe(heavy + 1);
+    await gateway.data(
+      `mutation { updatePet(id: ${id}, input: { name: "Rex" }) { ... on Pet { id } } }`,
+    );
+    expect(await count({ load: 'light', result: 'success' })).toBe(light + 2);
+  });
+
+  it('are counted apart if they fail', async () => {
+    const before = await count({ result: 'error' });
+    await first.db.prisma.$executeRaw`alter table pets rename to gone`;
+    await gateway.graphql('{ pet(id: 1) { name } }');
+    await first.db.prisma.$executeRaw`alter table gone rename to pets`;
+    expect(await count({ result: 'error' })).toBe(before + 1);
+    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+  });
+});
+
 describe('the embedded database', () => {
+  it('is up and accepts writes', async () => {
+    await expectMetric('database_up', {}, 1);
+    await expectMetric('database_writable', {}, 1);
+  });
+
   it('has no metrics of a connection pool', async () => {
     const names = (await readMetrics(gateway)).map(({ name }) => name);
-    expect(names.filter((name) => name.startsWith('database_'))).toEqual([]);
+    expect(names.filter((name) => name.startsWith('database_pool_'))).toEqual([]);
   });
 });

@@ -245,6 +245,7 @@ describe.each([
   ['/store/orders', 'read'],
   ['/store/orders?limit=1', 'read'],
   ['/metrics', 'metrics'],
+  ['/status.json', 'metrics'],
 ])('GET %s', (path, scope) => {
   it.each(['GET', 'HEAD'])('%s needs a scope', async (method) => {
     const ask = async (to: Gateway, headers: Headers = {}) => to.rest(path, { method, headers });
@@ -278,6 +279,7 @@ describe('without a token', () => {
     '/ready',
     '/docs',
     '/docs/moving',
+    '/status',
     '/openapi.json',
     '/openapi.yaml',
     '/schema.graphql',

@@ -4,12 +4,13 @@ import type { Config } from '../../config/config.ts';
 import { splitHosts } from '../../config/database-url.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { PoolUse } from '../../telemetry/metrics.ts';
+import { reportServers, type ServerUse } from '../../telemetry/server-metrics.ts';
 import type { Driver, Run } from '../database.ts';
 import { isConflict } from '../errors.ts';
 import { createPostgresProbe, READINESS } from '../postgres-probe.ts';
 import type { Readiness } from '../probe.ts';
 import { retryConflicts } from '../retry.ts';
-import { createLag } from './lag.ts';
+import { createLag, type Lag } from './lag.ts';
 import { createReadPosition } from './position.ts';
 import { PrimaryAdapter } from './primary-adapter.ts';
 import { createPrimary, type Primary } from './primary.ts';
@@ -61,6 +62,16 @@ function readinessOf(servers: readonly WatchedServer[], primary: Primary): Readi
   return { writes: primary.current() !== undefined, version: state.version };
 }
 
+function toUse({ server, state }: WatchedServer, primary: Primary, lag: Lag): ServerUse {
+  return {
+    name: server.name,
+    isUp: state !== undefined,
+    isPrimary: server === primary.current(),
+    lagMs: state?.isReplica ? lag.of(state.position) : undefined,
+    statements: server.countStatements(),
+  };
+}
+
 /** Opens a primary, which can be any of several servers, and replicas. */
 async function openServers(
   primaryUrls: readonly string[],
@@ -105,6 +116,14 @@ async function openServers(
     description: describe(servers.map(({ server }) => server)),
     poolUse: () => primary.current()?.poolUse() ?? NO_POOL,
     ...(replicaUrls.length > 0 && { createReplicas: createReplicasOf }),
+    reportServers: (registry) =>
+      reportServers(
+        {
+          readServers: () => servers.map((watched) => toUse(watched, primary, lag)),
+          readFailovers: primary.failovers,
+        },
+        registry,
+      ),
     probe: { read: async () => readinessOf(servers, primary), disconnect: () => {} },
     disconnect: async () => {
       for (const { stop } of servers) stop();

@@ -30,6 +30,8 @@ export interface Server {
   readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
   readonly prismaSender: () => Promise<PrismaSender>;
   readonly poolUse: () => PoolUse;
+  /** Returns how many statements and transactions were sent. */
+  readonly countStatements: () => number;
   /** Closes the connections in use: their statements fail at once, and can be tried on another server. */
   readonly abort: () => void;
   readonly close: () => Promise<void>;
@@ -151,14 +153,26 @@ export function createServer(url: string, config: Config, log: Log): Server {
       return (await client.query(query)).rows;
     };
   let prismaSender: Promise<PrismaSender> | undefined;
+  let statements = 0;
   return {
     url,
     name: new URL(url).host,
     addresses,
-    run: (text, values, planning) =>
-      withClient(pool, (client) => withOutcome(text, () => runOn(client)(text, values, planning))),
-    transaction: (work) => runTransaction(pool, (client) => work(runOn(client))),
-    prismaSender: () => (prismaSender ??= createPrismaSender(pool, config)),
+    run: (text, values, planning) => {
+      statements += 1;
+      return withClient(pool, (client) =>
+        withOutcome(text, () => runOn(client)(text, values, planning)),
+      );
+    },
+    transaction: (work) => {
+      statements += 1;
+      return runTransaction(pool, (client) => work(runOn(client)));
+    },
+    prismaSender: () => {
+      statements += 1;
+      return (prismaSender ??= createPrismaSender(pool, config));
+    },
+    countStatements: () => statements,
     poolUse: () => ({
       max: config.poolSize,
       total: pool.totalCount,

@@ -1,4 +1,4 @@
-import { act, createElement, type FunctionComponent } from 'react';
+import { act, createElement, type ReactElement, Suspense } from 'react';
 import { RelayEnvironmentProvider } from 'react-relay';
 import { create, type ReactTestRenderer } from 'react-test-renderer';
 import {
@@ -11,11 +11,11 @@ import {
   type SelectorStoreUpdater,
 } from 'relay-runtime';
 
-import type { Pets } from './pet-list.ts';
+import type { ShownList, ShownPet } from './components.ts';
 
 export { act };
 export { createEnvironment } from './environment.ts';
-export { CategoryPets, StorePets } from './pet-list.ts';
+export { CategoryPets, OnePet, StorePets } from './components.ts';
 export * as operations from './pets.ts';
 
 // react-test-renderer warns that it is deprecated in favour of a browser, unless this says it is not.
@@ -65,24 +65,17 @@ export const mutate = (
       }),
   );
 
-/** A list on a screen. */
-interface ShownList {
-  readonly data: Pets;
-  readonly hasNext: boolean;
-  loadNext(count: number, options: { onComplete: (error: Error | null) => void }): void;
-}
-
 /**
- * Shows a component, whose query is read first; returns a function that tells what its list has at
- * that time.
+ * Shows a component, whose query is read first; returns a function that tells what it shows at that
+ * time.
  */
-export async function show<Props extends Variables>(
+export async function show<Props extends Variables, Shown>(
   environment: Environment,
   query: GraphQLTaggedNode,
-  [component, props]: [FunctionComponent<Props>, Props],
-): Promise<() => ShownList> {
+  [component, props]: [(props: Props) => ReactElement<Shown>, Props],
+): Promise<() => Shown> {
   await read(environment, query, props);
-  const children = createElement(component, props);
+  const children = createElement(Suspense, null, createElement(component, props));
   const screen = createElement(RelayEnvironmentProvider, { environment, children });
   // React recommends tests in a browser instead, which are slower, and not installed everywhere.
   // oxlint-disable typescript/no-deprecated
@@ -92,7 +85,7 @@ export async function show<Props extends Variables>(
   });
   // oxlint-enable typescript/no-deprecated
   return () =>
-    renderer?.root.find(({ type }) => typeof type === 'string').props as unknown as ShownList;
+    renderer?.root.find(({ type }) => typeof type === 'string').props as unknown as Shown;
 }
 
 /** Loads the next page of a list. */
@@ -103,3 +96,17 @@ export const loadNext = (list: () => ShownList): Promise<void> =>
         list().loadNext(2, { onComplete: (error) => (error ? reject(error) : resolve()) });
       }),
   );
+
+/** Reads a pet again by its `nodeId`. */
+export async function refetch(pet: () => ShownPet): Promise<void> {
+  let completed: Promise<void> | undefined;
+  // Relay calls `onComplete` only after React has rendered again, and `act` renders only when its
+  // function has finished: a function that waited for the first would never finish.
+  await act(async () => {
+    completed = new Promise((resolve, reject) => {
+      const onComplete = (error: Error | null): void => (error ? reject(error) : resolve());
+      pet().refetch({}, { fetchPolicy: 'network-only', onComplete });
+    });
+  });
+  await act(() => completed);
+}

@@ -1,4 +1,9 @@
-import { ConnectionHandler, graphql, type SelectorStoreUpdater } from 'relay-runtime';
+import {
+  ConnectionHandler,
+  graphql,
+  type RecordProxy,
+  type SelectorStoreUpdater,
+} from 'relay-runtime';
 
 /** The pets of a category, page by page. */
 export const petsOfCategory = graphql`
@@ -58,6 +63,16 @@ export const storeQuery = graphql`
   }
 `;
 
+/** A pet that can be read again by itself. */
+export const petFragment = graphql`
+  fragment petsPet on Pet @refetchable(queryName: "petsPetRefetchQuery") {
+    name
+    inventory {
+      quantity
+    }
+  }
+`;
+
 export const petQuery = graphql`
   query petsPetQuery($id: ID!) {
     pet(id: $id) {
@@ -69,12 +84,16 @@ export const petQuery = graphql`
         status
       }
       orders(first: 20) @connection(key: "petsPet_orders") {
+        connectionId: __id
         edges {
           node {
+            id
             quantity
+            complete
           }
         }
       }
+      ...petsPet
     }
   }
 `;
@@ -115,6 +134,28 @@ export const stockMutation = graphql`
     updateInventory(petId: $petId, input: { quantity: $quantity }) {
       ... on InventoryItem {
         quantity
+        status
+        pet {
+          inventory {
+            quantity
+          }
+        }
+      }
+      ... on Error {
+        code
+        message
+        httpStatus: status
+      }
+    }
+  }
+`;
+
+export const adjustMutation = graphql`
+  mutation petsAdjustMutation($petId: ID!, $by: Int!, $idempotencyKey: String) {
+    adjustInventory(petId: $petId, by: $by, idempotencyKey: $idempotencyKey) {
+      ... on InventoryItem {
+        quantity
+        status
         pet {
           inventory {
             quantity
@@ -152,6 +193,71 @@ export const orderMutation = graphql`
       ... on Order {
         id
         quantity
+        complete
+        pet {
+          inventory {
+            quantity
+          }
+        }
+      }
+      ... on Error {
+        code
+        message
+        httpStatus: status
+      }
+    }
+  }
+`;
+
+export const cartMutation = graphql`
+  mutation petsCartMutation($input: [NewOrder!]!, $idempotencyKey: String) {
+    placeOrders(input: $input, idempotencyKey: $idempotencyKey) {
+      __typename
+      ... on PlacedOrders {
+        orders {
+          id
+          quantity
+          complete
+          pet {
+            inventory {
+              quantity
+            }
+          }
+        }
+      }
+      ... on InsufficientStock {
+        available
+        line
+      }
+      ... on Error {
+        code
+        message
+        httpStatus: status
+      }
+    }
+  }
+`;
+
+export const completeMutation = graphql`
+  mutation petsCompleteMutation($id: ID!) {
+    completeOrder(id: $id) {
+      ... on Order {
+        complete
+      }
+      ... on Error {
+        code
+        message
+        httpStatus: status
+      }
+    }
+  }
+`;
+
+export const cancelMutation = graphql`
+  mutation petsCancelMutation($id: ID!, $connections: [ID!]!) {
+    cancelOrder(id: $id) {
+      ... on Order {
+        nodeId @deleteEdge(connections: $connections)
         pet {
           inventory {
             quantity
@@ -182,13 +288,21 @@ export const deleteMutation = graphql`
   }
 `;
 
-/** Appends a new order to the orders of its pet, if the store has read those. */
-export const appendOrder: SelectorStoreUpdater = (store) => {
-  const order = store.getRootField('placeOrder');
-  if (order?.getType() !== 'Order') return;
-  const pet = order.getLinkedRecord('pet');
-  const orders = pet && ConnectionHandler.getConnection(pet, 'petsPet_orders');
-  if (!orders) return;
-  const edge = ConnectionHandler.createEdge(store, orders, order, 'OrderEdge');
-  ConnectionHandler.insertEdgeAfter(orders, edge);
-};
+/** Returns the orders that a mutation has placed: none if it returned an error. */
+function placedOrders(result: RecordProxy | null | undefined): readonly RecordProxy[] {
+  if (result?.getType() === 'Order') return [result];
+  return result?.getLinkedRecords('orders') ?? [];
+}
+
+/** Appends the orders of a mutation to the orders of their pets, if the store has read those. */
+export const appendOrders =
+  (field: 'placeOrder' | 'placeOrders'): SelectorStoreUpdater =>
+  (store) => {
+    for (const order of placedOrders(store.getRootField(field))) {
+      const pet = order.getLinkedRecord('pet');
+      const orders = pet && ConnectionHandler.getConnection(pet, 'petsPet_orders');
+      if (!orders) continue;
+      const edge = ConnectionHandler.createEdge(store, orders, order, 'OrderEdge');
+      ConnectionHandler.insertEdgeAfter(orders, edge);
+    }
+  };

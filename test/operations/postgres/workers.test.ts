@@ -19,7 +19,10 @@ import {
   spawnProgram,
   startProgram,
 } from '../../support/program.ts';
+import { awaitStatus, readStatus, type Status } from '../../support/status.ts';
 
+// The default of SUNSET_DATE.
+const SUNSET_SECONDS = Date.parse('2027-12-31') / 1000;
 const WAIT = { timeout: 30_000, interval: 50 };
 
 let url: string;
@@ -73,8 +76,44 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
         },
       ]);
       expect(sumOf(samples, 'database_pool_total')).toBe(2);
+      expect(sumOf(samples, 'database_pool_max')).toBe(4);
       expect(sumOf(samples, 'dataloader_batch_size_count')).toBe(20);
+      expect(sumOf(samples, 'request_errors_total', { code: 'PET_NOT_FOUND' })).toBe(20);
+      // What holds for each of them is not summed.
+      for (const name of ['gateway_build_info', 'database_up', 'database_writable']) {
+        expect(sumOf(samples, name)).toBe(1);
+      }
+      expect(sumOf(samples, 'graphql_operation_cost_limit')).toBe(100_000);
+      expect(sumOf(samples, 'operation_sunset_timestamp_seconds')).toBe(SUNSET_SECONDS);
     }
+  });
+
+  it('returns the sum of both from /status.json, also after one has died', async () => {
+    await awaitStatus(program, 20);
+    const headers = { connection: 'close', 'user-agent': 'till/1' };
+    const { requests } = await awaitStatus(
+      program,
+      ({ samples }) => samples.at(-1)?.requestsPerSecond === 0,
+    );
+    for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
+    const expectSum = (status: Status): void => {
+      expect(status.requests.total).toBe(requests.total + 20);
+      expect(status.deprecated[0]?.callers.find(({ caller }) => caller === 'till')).toEqual({
+        caller: 'till',
+        recent: 20,
+        total: 20,
+      });
+    };
+    const status = await awaitStatus(program, requests.total + 20);
+    expectSum(status);
+    expect(status.processes).toEqual({ configured: 2, reporting: 2 });
+    expect(status.samples.at(-1)?.pool).toMatchObject({ max: 4 });
+
+    await vi.waitFor(() => expect(findWorkers()).toHaveLength(2), WAIT);
+    const [victim = 0] = findWorkers();
+    process.kill(victim, 'SIGKILL');
+    await program.logged(new RegExp(`^Worker ${victim} died: a replacement will start.$`));
+    expectSum(await readStatus(program));
   });
 
   it('replaces a process that dies', async () => {

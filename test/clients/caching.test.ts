@@ -1,0 +1,258 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+import { createOutage } from '../support/outage.ts';
+import { type CachingClient, connectApollo, connectUrql, type Data } from './caching-clients.ts';
+import {
+  ADJUST_STOCK,
+  CANCEL_ORDER,
+  CATEGORY,
+  COMPLETE_ORDER,
+  DELETE_PET,
+  NODE,
+  ORDERS,
+  PET,
+  PETS,
+  PLACE_ORDER,
+  PLACE_ORDERS,
+  SET_BOTH,
+  SET_STOCK,
+  UPDATE_PET,
+} from './operations.ts';
+import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
+
+const outage = createOutage();
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({}, outage.open);
+});
+afterAll(() => gateway.close());
+
+const nodesOf = ({ edges }: Data): Data[] => edges.map(({ node }: { node: Data }) => node);
+const namesOf = (list: Data): string[] => nodesOf(list).map(({ name }) => name);
+const stocksOf = (list: Data): number[] => nodesOf(list).map(({ inventory }) => inventory.quantity);
+const quantitiesOf = (list: Data): number[] => nodesOf(list).map(({ quantity }) => quantity);
+
+/** Creates a category with pets of these names, of each 5 in stock. */
+async function makePets(...names: string[]): Promise<{ categoryId: string; ids: string[] }> {
+  const categoryId = await makeCategory(gateway);
+  const ids: string[] = [];
+  for (const name of names) ids.push(await makePet(gateway, { name, categoryId, stock: 5 }));
+  return { categoryId, ids };
+}
+
+describe.each([
+  ['Apollo Client', connectApollo],
+  ['urql with Graphcache', connectUrql],
+])('%s', (_name, connect) => {
+  let create: (fetch: typeof globalThis.fetch) => CachingClient;
+  beforeAll(async () => {
+    create = await connect(gateway);
+  });
+
+  let client: CachingClient;
+  let watched: WatchedFetch;
+  beforeEach(() => {
+    watched = watchFetch();
+    client = create(watched.fetch);
+  });
+  afterEach(() => client.stop());
+
+  it.each([
+    ['a root list', PETS, 'categoryId', (data: Data) => data.pets],
+    ['a nested list', CATEGORY, 'id', (data: Data) => data.category.pets],
+  ])('appends the pages of %s', async (_what, text, parent, listOf) => {
+    const { categoryId } = await makePets('Ada', 'Bo', 'Cleo', 'Dot', 'Edda');
+    const shown = await client.show(text, { [parent]: categoryId });
+    while (listOf(shown.data).pageInfo.hasNextPage) {
+      await shown.loadNext(listOf(shown.data).pageInfo.endCursor);
+    }
+    expect(namesOf(listOf(shown.data))).toEqual(['Ada', 'Bo', 'Cleo', 'Dot', 'Edda']);
+    expect(watched.methods).toHaveLength(3);
+  });
+
+  it('shows a row that is read again by its nodeId wherever it is', async () => {
+    const { categoryId, ids } = await makePets('Ada', 'Bo');
+    const [id = ''] = ids;
+    await client.query(CATEGORY, { id: categoryId });
+    const { pet } = await client.query(PET, { id });
+    await gateway.data(
+      `mutation { updatePet(id: "${id}", input: { name: "Zoe" }) { __typename } }`,
+    );
+    await client.query(NODE, { nodeId: pet.nodeId });
+    const { category } = await client.query(CATEGORY, { id: categoryId });
+    expect(namesOf(category.pets)).toEqual(['Zoe', 'Bo']);
+    expect((await client.query(PET, { id })).pet.name).toBe('Zoe');
+    expect(watched.methods).toHaveLength(3);
+  });
+
+  it('returns the error of a mutation as data, beside the status of a pet', async () => {
+    const id = await makePet(gateway);
+    const update = async (input: object): Promise<Data> =>
+      (await client.mutate(UPDATE_PET, { id, input })).data.updatePet;
+    expect(await update({ status: 'SOLD' })).toMatchObject({ __typename: 'Pet', status: 'SOLD' });
+    expect(await update({ categoryId: '0' })).toEqual({
+      __typename: 'CategoryNotFound',
+      code: 'CATEGORY_NOT_FOUND',
+      message: 'There is no category 0.',
+      httpStatus: 404,
+    });
+  });
+
+  it('shows a new stock and a delivery wherever the pet is shown, without a query', async () => {
+    const categoryId = await makeCategory(gateway);
+    const petId = await makePet(gateway, { categoryId });
+    const pets = await client.show(PETS, { categoryId });
+    const category = await client.show(CATEGORY, { id: categoryId });
+    const pet = await client.show(PET, { id: petId });
+    expect(pet.data.pet.inventory).toBeNull();
+    for (const [text, variables, quantity] of [
+      [SET_STOCK, { petId, quantity: 3 }, 3],
+      [ADJUST_STOCK, { petId, by: 4 }, 7],
+    ] as const) {
+      const count = watched.methods.length;
+      await client.mutate(text, variables);
+      expect(stocksOf(pets.data.pets)).toEqual([quantity]);
+      expect(stocksOf(category.data.category.pets)).toEqual([quantity]);
+      expect(pet.data.pet.inventory.quantity).toBe(quantity);
+      expect(watched.methods).toHaveLength(count + 1);
+    }
+  });
+
+  it('keeps the stock if more is removed than there is', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const pet = await client.show(PET, { id: petId });
+    const { data } = await client.mutate(ADJUST_STOCK, { petId, by: -6 });
+    expect(data.adjustInventory).toMatchObject({ code: 'INSUFFICIENT_STOCK', httpStatus: 409 });
+    expect(pet.data.pet.inventory.quantity).toBe(5);
+    expect(watched.methods).toHaveLength(2);
+  });
+
+  it('shows the stock after an order, and the order in the lists that are read again', async () => {
+    const { categoryId, ids } = await makePets('Ada');
+    const [petId = ''] = ids;
+    await makeOrder(gateway, petId, { quantity: 1 });
+    const pets = await client.show(PETS, { categoryId });
+    await client.query(PET, { id: petId });
+    await client.query(ORDERS, { petId });
+    await client.mutate(PLACE_ORDER, { input: { petId, quantity: 2 } });
+    expect(stocksOf(pets.data.pets)).toEqual([2]);
+    expect(quantitiesOf((await client.query(PET, { id: petId })).pet.orders)).toEqual([1, 2]);
+    expect(quantitiesOf((await client.query(ORDERS, { petId })).orders)).toEqual([1, 2]);
+  });
+
+  it('shows the stock of each pet after a cart, and the orders in the lists that are read again', async () => {
+    const { categoryId, ids } = await makePets('Ada', 'Bo');
+    const [one = '', other = ''] = ids;
+    const pets = await client.show(PETS, { categoryId });
+    for (const id of ids) await client.query(PET, { id });
+    await client.query(ORDERS, { petId: one });
+    const { data } = await client.mutate(PLACE_ORDERS, {
+      input: [
+        { petId: one, quantity: 2 },
+        { petId: other, quantity: 3 },
+      ],
+    });
+    expect(data.placeOrders.orders).toMatchObject([{ quantity: 2 }, { quantity: 3 }]);
+    expect(stocksOf(pets.data.pets)).toEqual([3, 2]);
+    expect(quantitiesOf((await client.query(PET, { id: one })).pet.orders)).toEqual([2]);
+    expect(quantitiesOf((await client.query(PET, { id: other })).pet.orders)).toEqual([3]);
+    expect(quantitiesOf((await client.query(ORDERS, { petId: one })).orders)).toEqual([2]);
+  });
+
+  it('keeps stocks and lists if a line of a cart is rejected, and returns which', async () => {
+    const { categoryId, ids } = await makePets('Ada', 'Bo');
+    const [one = '', other = ''] = ids;
+    const pets = await client.show(PETS, { categoryId });
+    const pet = await client.show(PET, { id: one });
+    const count = watched.methods.length;
+    const { data, error } = await client.mutate(PLACE_ORDERS, {
+      input: [
+        { petId: one, quantity: 2 },
+        { petId: other, quantity: 6 },
+      ],
+    });
+    expect(error).toBeUndefined();
+    expect(data.placeOrders).toMatchObject({ code: 'INSUFFICIENT_STOCK', available: 5, line: 1 });
+    expect(stocksOf(pets.data.pets)).toEqual([5, 5]);
+    expect((await client.query(PET, { id: one })).pet).toEqual(pet.data.pet);
+    expect(watched.methods).toHaveLength(count + 1);
+  });
+
+  it('removes a cancelled order from every list, and shows the stock after it', async () => {
+    const { categoryId, ids } = await makePets('Ada');
+    const [petId = ''] = ids;
+    const id = await makeOrder(gateway, petId, { quantity: 1 });
+    await makeOrder(gateway, petId, { quantity: 2 });
+    const pets = await client.show(PETS, { categoryId });
+    await client.query(PET, { id: petId });
+    await client.query(ORDERS, { petId });
+    await client.mutate(CANCEL_ORDER, { id });
+    expect(stocksOf(pets.data.pets)).toEqual([3]);
+    expect(quantitiesOf((await client.query(PET, { id: petId })).pet.orders)).toEqual([2]);
+    expect(quantitiesOf((await client.query(ORDERS, { petId })).orders)).toEqual([2]);
+  });
+
+  it('shows that an order is complete, and keeps it if it cannot be cancelled', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const id = await makeOrder(gateway, petId, { quantity: 2 });
+    const orders = await client.show(ORDERS, { petId });
+    const pet = await client.show(PET, { id: petId });
+    await client.mutate(COMPLETE_ORDER, { id });
+    const { data } = await client.mutate(CANCEL_ORDER, { id });
+    expect(data.cancelOrder).toMatchObject({ code: 'ORDER_COMPLETE', httpStatus: 409 });
+    expect(nodesOf(orders.data.orders)).toMatchObject([{ id, complete: true }]);
+    expect(pet.data.pet.inventory.quantity).toBe(3);
+    expect(watched.methods).toHaveLength(4);
+  });
+
+  it('removes a deleted row from every list', async () => {
+    const { categoryId, ids } = await makePets('Ada', 'Bo');
+    await client.query(PETS, { categoryId });
+    await client.query(CATEGORY, { id: categoryId });
+    await client.mutate(DELETE_PET, { id: ids[0] });
+    expect(namesOf((await client.query(PETS, { categoryId })).pets)).toEqual(['Bo']);
+    const { category } = await client.query(CATEGORY, { id: categoryId });
+    expect(namesOf(category.pets)).toEqual(['Bo']);
+  });
+
+  it('sends several writes in one request by aliases', async () => {
+    const { categoryId, ids } = await makePets('Ada', 'Bo');
+    const [one, other] = ids;
+    const pets = await client.show(PETS, { categoryId });
+    await client.mutate(SET_BOTH, { one, other, quantity: 9 });
+    expect(stocksOf(pets.data.pets)).toEqual([9, 9]);
+    expect(watched.methods).toHaveLength(2);
+  });
+
+  it('places one order if the first response is lost', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    watched.loseNext();
+    const { data } = await client.mutate(PLACE_ORDER, {
+      input: { petId, quantity: 2 },
+      idempotencyKey: crypto.randomUUID(),
+    });
+    expect(watched.methods).toEqual(['POST', 'POST']);
+    const { orders } = await client.query(ORDERS, { petId });
+    expect(nodesOf(orders)).toMatchObject([{ id: data.placeOrder.id }]);
+  });
+
+  it('does not repeat a write without a key', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    watched.loseNext();
+    const { error } = await client.mutate(PLACE_ORDER, { input: { petId, quantity: 2 } });
+    expect(error?.message).toContain('fetch failed');
+    expect(watched.methods).toEqual(['POST']);
+  });
+
+  it('returns an order although its pet cannot be read afterwards', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const { data, error } = await outage.during(() =>
+      client.mutate(PLACE_ORDER, { input: { petId, quantity: 2 } }),
+    );
+    expect(data.placeOrder).toMatchObject({ __typename: 'Order', quantity: 2 });
+    expect(error?.message).toContain('The service is unavailable');
+    gateway.loggedErrors.length = 0;
+  });
+});

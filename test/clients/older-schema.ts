@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+
+import { parse, print, visit } from 'graphql';
+
+import { ROOT } from '../../src/config/root.ts';
+
+/** Returns the schema as it was before it had an object type: what an app of that time was built with. */
+export function schemaWithout(type: string): string {
+  const document = parse(readFileSync(new URL('schema.graphql', ROOT), 'utf8'));
+  return print(
+    visit(document, {
+      ObjectTypeDefinition: ({ name }) => (name.value === type ? null : undefined),
+      UnionTypeDefinition: (union) => ({
+        ...union,
+        types: union.types?.filter(({ name }) => name.value !== type),
+      }),
+    }),
+  );
+}

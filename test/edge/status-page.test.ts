@@ -1,0 +1,163 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  findInaccessible,
+  hasChromium,
+  launchChromium,
+  watchPage,
+  type WatchedPage,
+} from '../support/browser.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { awaitStatus } from '../support/status.ts';
+import { AUTH_BY_SECRET, mint, withScopes } from '../support/tokens.ts';
+
+if (!hasChromium) {
+  process.stdout.write('Skipped: the tests of /status need Debian’s package chromium.\n');
+}
+
+const UPDATE_MS = 5000;
+const PHONE = { width: 390, height: 800 };
+
+/** Everything that a browser keeps of a page. */
+const KEPT =
+  '[...Object.values(localStorage), ...Object.values(sessionStorage), document.cookie].join("")';
+
+describe.skipIf(!hasChromium)('the page /status in Chromium', () => {
+  let gateway: Gateway;
+  let closed: Gateway;
+  let browser: BrowserContext;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    gateway = await startGateway();
+    closed = await startGateway(AUTH_BY_SECRET, openThatOf(gateway));
+    browser = await launchChromium();
+    watched = await watchPage(browser, gateway.url);
+    page = watched.page;
+    await gateway.rest('/pets/none', { headers: { 'user-agent': 'shop/1.0' } });
+    await awaitStatus(gateway, 1);
+    await page.goto(`${gateway.url}/status`);
+    await page.locator('.plot').first().waitFor();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await closed?.close();
+    await gateway?.close();
+  });
+  afterEach(() => {
+    // oxlint-disable-next-line vitest/no-standalone-expect -- holds for every test
+    expect(watched.complaints.splice(0)).toEqual([]);
+  });
+
+  const sendToken = async (token: string): Promise<void> => {
+    await page.getByLabel('A token with the scope').fill(token);
+    await page.getByRole('button', { name: 'Show the status' }).click();
+  };
+
+  it('shows what runs, the errors and who calls what is deprecated', async () => {
+    const text = await page.locator('main').innerText();
+    expect(text).toMatch(/PostgreSQL \d+\.\d+/);
+    expect(text).toContain('embedded ready');
+    expect(text).toMatch(/INVALID_ID\s+1\s+1/);
+    expect(text).toMatch(/shop\s+1\s+1/);
+    expect(text).toMatch(/\d+ days left: may end on 2027-12-31/);
+  });
+
+  it('describes each plot in words', async () => {
+    const names = await page.locator('.plot h2').allInnerTexts();
+    expect(names).toEqual(['Requests', 'Latency', 'Errors', 'Event loop', 'Memory']);
+    for (const name of names) {
+      const plot = page.getByRole('img', { name: new RegExp(`^${name} of the last`) });
+      expect(await plot.getAttribute('aria-label')).toMatch(/now .+, lowest .+, highest .+\.$/);
+    }
+  });
+
+  it.each(['light', 'dark'] as const)('has no violation that axe finds, %s', async (scheme) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    expect(await findInaccessible(page)).toEqual([]);
+  });
+
+  it('fits a phone', async () => {
+    await page.setViewportSize(PHONE);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
+  });
+
+  it('shows new figures by itself', async () => {
+    await gateway.rest('/pets/none', { headers: { 'user-agent': 'till/1.0' } });
+    const row = page.getByRole('row', { name: /till\s*1\s*1/ });
+    await row.waitFor({ timeout: 40_000 });
+    expect(await row.isVisible()).toBe(true);
+  });
+
+  it('reads no figures while it is hidden, and at once when it is visible again', async () => {
+    await page.clock.install();
+    await page.goto(`${gateway.url}/status`);
+    await page.locator('.plot').first().waitFor();
+    let reads = 0;
+    page.on('request', (request) => {
+      if (request.url().endsWith('/status.json')) reads += 1;
+    });
+    const setHidden = (isHidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await setHidden(true);
+    await page.clock.runFor(20 * UPDATE_MS);
+    expect(reads).toBe(0);
+    await Promise.all([page.waitForResponse(/status\.json$/), setHidden(false)]);
+    expect(reads).toBe(1);
+  });
+
+  it('says that the gateway does not respond, until it does', async () => {
+    const alert = page.getByText('The gateway does not respond.');
+    await page.route('**/status.json', (route) => route.abort());
+    await page.clock.runFor(UPDATE_MS);
+    await alert.waitFor();
+    expect(watched.complaints.splice(0).join()).toContain('ERR_FAILED');
+    await page.unroute('**/status.json');
+    await page.clock.runFor(UPDATE_MS);
+    await alert.waitFor({ state: 'hidden' });
+  });
+
+  describe('of a gateway with AUTH=jwt', () => {
+    beforeAll(async () => {
+      await page.close();
+      watched = await watchPage(browser, closed.url);
+      page = watched.page;
+      await page.goto(`${closed.url}/status`);
+      const headers = await withScopes('metrics');
+      await awaitStatus(closed, ({ samples }) => samples.length > 0, headers);
+    });
+
+    it('asks for a token, and says why it does not accept one', async () => {
+      await page.getByText('This gateway requires a token.').waitFor();
+      await sendToken('not a token');
+      await page.getByText('This is not a token').waitFor();
+      await sendToken('eyJhbGciOiJIUzI1NiJ9.e30.x');
+      await page.getByText('401: The token is not valid.').waitFor();
+      await sendToken(await mint({ scope: 'read' }));
+      await page.getByText(/^403: .*scope "metrics"/).waitFor();
+      expect(await page.locator('#status').isVisible()).toBe(false);
+      expect(watched.complaints.splice(0).filter((text) => /^40[13] /.test(text))).toEqual([
+        `401 ${closed.url}/status.json`,
+        `403 ${closed.url}/status.json`,
+      ]);
+    });
+
+    it('has no violation that axe finds', async () => {
+      expect(await findInaccessible(page)).toEqual([]);
+    });
+
+    it('keeps the token nowhere in the browser', async () => {
+      await sendToken(await mint({ scope: 'metrics' }));
+      await page.locator('.plot').first().waitFor();
+      expect(await page.getByLabel('A token with the scope').isVisible()).toBe(false);
+      expect(await page.locator('#token').inputValue()).toBe('');
+      expect(await page.evaluate(KEPT)).toBe('');
+      expect(page.url()).toBe(`${closed.url}/status`);
+      await page.reload();
+      await page.getByText('This gateway requires a token.').waitFor();
+    });
+  });
+});
