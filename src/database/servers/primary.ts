@@ -34,29 +34,27 @@ export interface Primary {
 
 const timelineOf = ({ state }: WatchedServer): number => state?.timeline ?? 0;
 
-/**
- * Returns the server that accepts writes. Of several it is the one with the latest timeline, which was
- * promoted last: the others are former primaries that do not know it yet.
- */
-function elect(
-  candidates: readonly WatchedServer[],
-  current: WatchedServer | undefined,
-): WatchedServer | undefined {
-  const writable = candidates.filter(({ state }) => state?.writes);
-  const latest = Math.max(...writable.map(timelineOf));
-  const best = writable.filter((watched) => timelineOf(watched) === latest);
-  return best.find((watched) => watched === current) ?? best[0];
-}
-
 /** Creates the primary of a store: the one of `candidates` that accepts writes. */
 export function createPrimary(candidates: readonly WatchedServer[], log: Log): Primary {
   let current: WatchedServer | undefined;
   let last: WatchedServer | undefined;
+  let timeline = 0;
   let lostAt = 0;
   let failovers = 0;
 
+  /**
+   * Returns the server that accepts writes and was promoted last. A former primary that does not know of its
+   * end has an earlier timeline: what it wrote would be lost.
+   */
+  const elect = (): WatchedServer | undefined => {
+    const writable = candidates.filter(({ state }) => state?.writes);
+    timeline = Math.max(timeline, ...writable.map(timelineOf));
+    const latest = writable.filter((watched) => timelineOf(watched) === timeline);
+    return latest.find((watched) => watched === current) ?? latest[0];
+  };
+
   const update = (): void => {
-    const found = elect(candidates, current);
+    const found = elect();
     if (found === current) return;
     if (!found) {
       lostAt = performance.now();

@@ -22,15 +22,13 @@ export interface Reads {
   readonly readPosition: Replicas['readPosition'];
 }
 
-/** Returns the fault of a server in the chain of causes: it is lost, busy, or has cancelled the statement. */
-function serverFaultOf(error: unknown): Error | undefined {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  for (const fault of [error, cause]) {
-    const isFault = fault instanceof Error && toStoreError(fault).code === 'SERVICE_UNAVAILABLE';
-    if (isFault) return fault;
-  }
-  return undefined;
-}
+/** Whether another server may respond: this one is lost, busy, or has cancelled the statement. */
+const isServerFault = (error: unknown): boolean =>
+  error instanceof Error && toStoreError(error).code === 'SERVICE_UNAVAILABLE';
+
+/** An error and its cause. */
+const causesOf = (error: unknown): unknown[] =>
+  error instanceof Error ? [error, error.cause] : [error];
 
 /** Creates the reads of a store, whose database is the primary. */
 export function createReads(store: Store, replicas: Replicas): Reads {
@@ -57,12 +55,15 @@ export function createReads(store: Store, replicas: Replicas): Reads {
     for (let attempt = 1; ; attempt += 1) {
       const replica = await choose(at, failed);
       try {
-        return await work((replica && storeOf.get(replica)) ?? store);
-      } catch (error) {
-        const fault = serverFaultOf(error);
-        if (!replica || !fault || attempt === MAX_ATTEMPTS) throw error;
+        const result = await work((replica && storeOf.get(replica)) ?? store);
+        // A new connection may have led to another server than the one that was checked.
+        if (!replica || at === undefined || replicas.isOneServer(replica)) return result;
         failed.add(replica);
-        if (fault instanceof NothingWritten) replica.watched.markLost();
+      } catch (error) {
+        const causes = causesOf(error);
+        if (!replica || attempt === MAX_ATTEMPTS || !causes.some(isServerFault)) throw error;
+        failed.add(replica);
+        if (causes.some((cause) => cause instanceof NothingWritten)) replica.watched.markLost();
         void replica.watched.check();
       }
     }

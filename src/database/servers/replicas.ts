@@ -24,13 +24,16 @@ export interface Replicas {
   /** Returns the position of the primary's log after all that it has written until now. */
   readonly readPosition: () => Promise<Position>;
   /**
+   * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
+   * replica than the check: then its position says nothing.
+   */
+  readonly isOneServer: (replica: Replica) => boolean;
+  /**
    * Returns the replica that is used least of those that respond, are not behind for longer than
    * REPLICA_MAX_LAG_MS, and are not among `failed`; undefined if there is none.
    */
   readonly choose: (failed?: ReadonlySet<Replica>) => Replica | undefined;
-  /**
-   * Returns a replica that has replayed a position; undefined if there is none within 100 ms.
-   */
+  /** Returns a replica that has replayed a position; undefined if there is none within 100 ms. */
   readonly chooseAt: (
     position: Position,
     failed?: ReadonlySet<Replica>,
@@ -52,10 +55,6 @@ function leastUsed(replicas: readonly Replica[]): Replica | undefined {
   return least;
 }
 
-/**
- * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
- * replica than the check.
- */
 const isOneServer = ({ watched: { server, state } }: Replica): boolean =>
   [...server.addresses].every((address) => address === state?.address);
 
@@ -131,5 +130,5 @@ export function createReplicas(
   };
 
   const { hasPrimary, readPosition } = options;
-  return { all, hasPrimary, readPosition, choose, chooseAt, update };
+  return { all, hasPrimary, readPosition, isOneServer, choose, chooseAt, update };
 }
