@@ -94,7 +94,7 @@ export const Variables = z.object({
   ANSWER_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
     .describe(
-      'How long a GraphQL operation may take after its request has arrived; then it returns `SERVICE_UNAVAILABLE`, and what it writes may still be written.',
+      'How long a GraphQL operation may take after its request has arrived; then it returns `SERVICE_UNAVAILABLE`, or `OUTCOME_UNKNOWN` for a mutation, which may still be done.',
     ),
   COMPILE_QUERIES: flag
     .default(true)

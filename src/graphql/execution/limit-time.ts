@@ -1,25 +1,32 @@
-import type { ExecutionResult } from 'graphql';
+import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import { StoreError } from '../../contract/errors.ts';
 import { toExecutionError } from '../errors.ts';
-import type { Execute } from './call.ts';
+import type { Call, Execute } from './call.ts';
 
-/** Returns SERVICE_UNAVAILABLE for an operation that takes longer, but does not stop its execution. */
+/**
+ * Returns an error for an operation that takes longer, but does not stop its execution: SERVICE_UNAVAILABLE for
+ * a query, OUTCOME_UNKNOWN for a mutation.
+ */
 export function limitTime(next: Execute, timeoutMs: number): Execute {
-  const timeoutError = new StoreError(
-    'SERVICE_UNAVAILABLE',
-    `The operation took longer than ${timeoutMs} ms. Its changes may still be made.`,
-  );
-  const withTimeout = (execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
+  const message = `The operation took longer than ${timeoutMs} ms.`;
+  const errorOf = ({ operation }: Call): StoreError =>
+    operation.node.operation === OperationTypeNode.QUERY
+      ? new StoreError('SERVICE_UNAVAILABLE', message)
+      : new StoreError('OUTCOME_UNKNOWN', `${message} Its changes may still be made.`);
+  const withTimeout = (
+    call: Call,
+    execution: Promise<ExecutionResult>,
+  ): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => resolve({ errors: [toExecutionError(timeoutError)] }),
+        () => resolve({ errors: [toExecutionError(errorOf(call))] }),
         timeoutMs,
       );
       execution.finally(() => clearTimeout(timer)).then(resolve, reject);
     });
   return (call) => {
     const execution = next(call);
-    return execution instanceof Promise ? withTimeout(execution) : execution;
+    return execution instanceof Promise ? withTimeout(call, execution) : execution;
   };
 }
