@@ -1,6 +1,14 @@
 // Builds dist/ unless it is up to date. `npm start` runs this each time.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
@@ -8,6 +16,8 @@ const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
 // Lists the installed dependencies, which are in the bundle.
 const INSTALLED = 'node_modules/.package-lock.json';
+// Served as they are.
+const SWAGGER_UI = ['swagger-ui-bundle.js', 'swagger-ui.css'];
 
 /** Returns a digest of all inputs of the build. A time stamp would miss older files that git or cp restore. */
 function digest() {
@@ -64,15 +74,9 @@ async function bundle() {
     mainFields: ['module', 'main'],
     target: 'node20',
     plugins: [oneGraphql, tracedPg],
-    // Packages that read their own files, or that are large and only imported when needed.
-    external: [
-      '@electric-sql/pglite',
-      '@graphql-yoga/render-graphiql',
-      '@prisma/client/runtime/query_compiler*',
-      'fs-native-extensions',
-      'pg-native',
-      'yaml',
-    ],
+    // Packages that read their own files: they are the `dependencies` of package.json, with pg. All others
+    // are in the bundle; what is only imported when needed is a file of its own.
+    external: ['@electric-sql/pglite', 'fs-native-extensions', 'pg-native'],
     // For the dependencies that are CommonJS.
     banner: {
       js: `import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);`,
@@ -83,11 +87,17 @@ async function bundle() {
 
 process.chdir(import.meta.dirname);
 const currentDigest = digest();
-if (!existsSync(DIGEST_FILE) || readFileSync(DIGEST_FILE, 'utf8') !== currentDigest) {
+const builtDigest = existsSync(DIGEST_FILE) ? readFileSync(DIGEST_FILE, 'utf8') : undefined;
+// Without the development dependencies (`npm ci --omit=dev`) the programs that were built before are used.
+const canBuild = existsSync('node_modules/esbuild');
+if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   const files = await bundle();
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST);
   for (const { path, contents } of files) writeFileSync(join(DIST, basename(path)), contents);
+  for (const name of SWAGGER_UI) {
+    copyFileSync(join('node_modules/swagger-ui-dist', name), join(DIST, name));
+  }
   // Written last, so that an interrupted build is repeated.
   writeFileSync(DIGEST_FILE, currentDigest);
 }

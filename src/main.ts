@@ -1,3 +1,4 @@
+#!/usr/bin/env -S node --max-semi-space-size=16
 import { setFlagsFromString } from 'node:v8';
 
 import { isWorker, onPrimaryStops, startWorkers } from './server/cluster.ts';

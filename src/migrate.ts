@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { openDatabase } from './database/open.ts';
 import { run } from './server/run.ts';
 

@@ -1,0 +1,182 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { Job } from 'kubernetes-models/batch/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { ConfigMap, Service } from 'kubernetes-models/v1';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+
+import { readConfig } from '../../src/config/config.ts';
+import { Variables } from '../../src/config/variables.ts';
+
+const DATABASE_URL = 'postgresql://store@db/store';
+// What the gateway needs at most to close the database after the time for requests.
+const CLOSING_MS = 5000;
+
+const read = (file: string): string => readFileSync(file, 'utf8');
+
+/** Reads the variables that the Dockerfile sets. */
+const imageVariables = Object.fromEntries(
+  [...(/^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
+    ([, name = '', value = '']) => [name, value],
+  ),
+);
+const imageUser = Number(/^USER (\d+):\d+$/m.exec(read('Dockerfile'))?.[1]);
+
+/** Expects variables that a gateway in the image accepts, and time enough to stop with them. */
+function expectGateway(variables: Record<string, string>, stopSeconds: number): void {
+  expect(Object.keys(Variables.shape)).toEqual(expect.arrayContaining(Object.keys(variables)));
+  const config = readConfig({ ...imageVariables, ...variables });
+  expect(config.host).not.toBe('127.0.0.1');
+  const { stopDelayMs, stopTimeoutMs } = config;
+  expect(stopSeconds * 1000).toBeGreaterThanOrEqual(stopDelayMs + stopTimeoutMs + CLOSING_MS);
+}
+
+describe('compose.yaml', () => {
+  const { services } = parse(read('compose.yaml').replaceAll(/\$\{\w+:\?[^}]*\}/g, 'secret'), {
+    merge: true,
+  }) as { services: Record<string, Record<string, unknown>> };
+
+  it.each(['gateway-1', 'gateway-2', 'migrate'])(
+    'gives %s what it accepts, and time to stop',
+    (name) => {
+      const { environment, stop_grace_period: time } = services[name] ?? {};
+      expectGateway(environment as Record<string, string>, parseInt(time as string, 10));
+    },
+  );
+
+  it('lets nothing but the database write to the disk, and contains no password', () => {
+    expect(Object.values(services).filter((service) => service['read_only'] !== true)).toEqual([]);
+    expect(
+      Object.keys(services).filter((name) => services[name]?.['cap_drop'] === undefined),
+    ).toEqual(['postgres']);
+    expect(read('compose.yaml').match(/^ +POSTGRES_PASSWORD: .*$/gm)).toEqual([
+      expect.stringMatching(/\$\{POSTGRES_PASSWORD:\?.*\}$/),
+    ]);
+  });
+});
+
+describe('deploy/kubernetes.yaml', () => {
+  const objects: unknown[] = parseAllDocuments(read('deploy/kubernetes.yaml')).map((document) =>
+    document.toJS(),
+  );
+  const [configMap, job, deployment, service, budget] = objects as [
+    ConfigMap,
+    Job,
+    Deployment,
+    Service,
+    PodDisruptionBudget,
+  ];
+
+  it('is valid by the schemas of Kubernetes', () => {
+    new ConfigMap(configMap).validate();
+    new Job(job).validate();
+    new Deployment(deployment).validate();
+    new Service(service).validate();
+    new PodDisruptionBudget(budget).validate();
+    expect(objects).toHaveLength(5);
+    const ports = [{ port: 'http' as never }];
+    expect(() => new Service({ spec: { ports } }).validate()).toThrow('port must be integer');
+  });
+
+  it('has no field that Kubernetes does not know', () => {
+    // In the project, where the types of the package are found.
+    const folder = mkdtempSync('node_modules/kubernetes-');
+    const file = join(folder, 'objects.ts');
+    const findErrors = (text: string): string => {
+      writeFileSync(
+        file,
+        `import type { IDeployment } from 'kubernetes-models/apps/v1';
+        import type { IJob } from 'kubernetes-models/batch/v1';
+        import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1';
+        import type { IConfigMap, IService } from 'kubernetes-models/v1';
+        type Objects = [IConfigMap, IJob, IDeployment, IService, IPodDisruptionBudget];
+        export const objects: Objects = ${text};`,
+      );
+      const flags = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck'];
+      return spawnSync('node_modules/.bin/tsc', [...flags, file], { encoding: 'utf8' }).stdout;
+    };
+    const text = JSON.stringify(objects);
+    expect(findErrors(text)).toBe('');
+    expect(findErrors(text.replace('"readinessProbe"', '"readyProbe"'))).toContain('readyProbe');
+    rmSync(folder, { recursive: true });
+  });
+
+  const pod = deployment.spec?.template.spec;
+  const [container] = pod?.containers ?? [];
+
+  it('gives the gateways and the migration what they accept, and time to stop', () => {
+    const variables = { ...configMap.data, DATABASE_URL };
+    expectGateway(variables, pod?.terminationGracePeriodSeconds ?? 30);
+    const { migrate, stopDelayMs } = readConfig({ ...imageVariables, ...variables });
+    expect(migrate).toBe(false);
+    expect(stopDelayMs).toBeGreaterThan((container?.readinessProbe?.periodSeconds ?? 10) * 1000);
+  });
+
+  it('selects the pods of the gateways, and not that of the migration', () => {
+    const selector = deployment.spec?.selector.matchLabels;
+    expect(service.spec?.selector).toEqual(selector);
+    expect(budget.spec?.selector?.matchLabels).toEqual(selector);
+    expect(deployment.spec?.template.metadata?.labels).toMatchObject(selector ?? {});
+    expect(job.spec?.template.metadata?.labels).not.toMatchObject(selector ?? {});
+  });
+
+  it('names the image of this release', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const containers = [job, deployment].flatMap(
+      ({ spec }) => spec?.template.spec?.containers ?? [],
+    );
+    expect(containers.map(({ image }) => image)).toEqual([
+      `pet-store-gateway:${version}`,
+      `pet-store-gateway:${version}`,
+    ]);
+  });
+
+  it('gives no container a right, as the user of the image', () => {
+    for (const { spec } of [job.spec?.template ?? {}, deployment.spec?.template ?? {}]) {
+      expect(spec?.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: imageUser });
+      expect(spec?.containers.map(({ securityContext }) => securityContext)).toEqual([
+        {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+      ]);
+    }
+  });
+});
+
+const unitText = read('deploy/pet-store-gateway.service');
+const valueOf = (name: string): string =>
+  new RegExp(`^${name}=(.*)$`, 'm').exec(unitText)?.[1] ?? '';
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+
+describe('deploy/pet-store-gateway.service', () => {
+  it('starts the gateway as `npm start` does, with time to stop', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    expect(
+      valueOf('ExecStart').replace('/opt/pet-store-gateway/', '').replace('/usr/bin/', ''),
+    ).toBe(scripts['start']);
+    const { stopDelayMs, stopTimeoutMs } = readConfig({});
+    expect(Number(valueOf('TimeoutStopSec')) * 1000).toBeGreaterThanOrEqual(
+      stopDelayMs + stopTimeoutMs + CLOSING_MS,
+    );
+  });
+
+  it.runIf(hasSystemd)('has no mistake that systemd finds, and an exposure of at most 1.5', () => {
+    const unit = unitText.replace('/usr/bin/node', process.execPath);
+    const folder = mkdtempSync(join(tmpdir(), 'systemd-'));
+    const file = join(folder, 'pet-store-gateway.service');
+    writeFileSync(file, unit);
+    const { stdout, stderr, status } = spawnSync('systemd-analyze', ['verify', file], {
+      encoding: 'utf8',
+    });
+    expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: '', status: 0 });
+    execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file]);
+    rmSync(folder, { recursive: true });
+  });
+});

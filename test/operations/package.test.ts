@@ -1,0 +1,113 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { post } from '../support/post.ts';
+
+interface Manifest {
+  readonly bin: Readonly<Record<string, string>>;
+}
+
+let folder: string;
+let installed: string;
+let files: string[];
+let manifest: Manifest;
+
+const isNoTemplate = (path: string): boolean => !path.endsWith('template-store');
+
+/** Copies the packages that `npm ci --omit=dev` installs, without what this project has added to them. */
+async function copyProductionPackages(target: string): Promise<void> {
+  const lock = JSON.parse(await readFile('package-lock.json', 'utf8')) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean }>;
+  };
+  const names = Object.entries(lock.packages).flatMap(([name, { dev, devOptional }]) =>
+    /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(name) && !dev && !devOptional ? [name] : [],
+  );
+  const options = { recursive: true, filter: isNoTemplate };
+  await Promise.all(names.map((name) => cp(name, join(target, name), options)));
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'package-'));
+  const flags = ['--ignore-scripts', '--json', `--pack-destination=${folder}`];
+  const packed = execFileSync('npm', ['pack', ...flags], { encoding: 'utf8', stdio: 'pipe' });
+  const [pack] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }];
+  files = pack.files.map(({ path }) => path);
+  installed = join(folder, 'node_modules/pet-store-gateway');
+  await mkdir(installed, { recursive: true });
+  execFileSync('tar', [
+    '-xzf',
+    join(folder, pack.filename),
+    '--strip-components=1',
+    '-C',
+    installed,
+  ]);
+  await copyProductionPackages(folder);
+  manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Manifest;
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the package of `npm pack`', () => {
+  it('contains only what the programs read', () => {
+    const read = /^(?:dist|prisma\/migrations|src\/pages\/(?:browser|examples))\//;
+    expect(files.filter((path) => !read.test(path)).toSorted()).toEqual([
+      'LICENSE',
+      'README.md',
+      'package.json',
+    ]);
+    expect(files).toEqual(expect.arrayContaining(Object.values(manifest.bin)));
+  });
+
+  it('starts by its name with only production dependencies, and serves what it loads later', async () => {
+    const program = join(installed, manifest.bin['pet-store-gateway'] ?? '');
+    await chmod(program, 0o755);
+    const child = spawn(program, {
+      cwd: folder,
+      // oxlint-disable-next-line node/no-process-env -- the shebang finds Node.js
+      env: { PATH: process.env['PATH'], PORT: '0', STOP_DELAY_MS: '0', NODE_ENV: 'production' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let url = '';
+    for await (const line of createInterface(child.stdout)) {
+      [, url = ''] = /"Listening on (http:\S+)"/.exec(line) ?? [];
+      if (url !== '') break;
+    }
+    const paths = ['/docs', '/openapi.yaml', '/schema.graphql', '/graphql'];
+    const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'graphiql/graphiql.js'];
+    for (const path of [...paths, ...assets.map((name) => `/assets/${name}`)]) {
+      const response = await fetch(url + path, { headers: { accept: 'text/html, */*' } });
+      expect({ path, status: response.status }).toEqual({ path, status: 200 });
+    }
+    const query =
+      'mutation { createCategory(input: { name: "Rats" }) { ... on Category { name } } }';
+    expect(await (await post({ url }, { query })).json()).toEqual({
+      data: { createCategory: { name: 'Rats' } },
+    });
+    child.stdout.resume();
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});
+
+describe('a checkout with only production dependencies', () => {
+  it('is prepared and started with the programs that were built before', async () => {
+    for (const name of ['build.js', 'tsconfig.json', 'scripts', 'src']) {
+      await cp(name, join(folder, name), { recursive: true });
+    }
+    for (const name of ['package.json', 'dist']) {
+      await cp(join(installed, name), join(folder, name), { recursive: true });
+    }
+    await cp('dist/made-of', join(folder, 'dist/made-of'));
+    await rm(join(folder, 'src/context.ts'));
+    const before = await readFile(join(folder, 'dist/main.js'), 'utf8');
+    for (const script of ['prepare', 'prestart']) {
+      execFileSync('npm', ['run', script], { cwd: folder, stdio: 'pipe' });
+    }
+    expect(await readFile(join(folder, 'dist/main.js'), 'utf8')).toBe(before);
+  });
+});

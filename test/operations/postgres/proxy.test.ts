@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { copyOnPostgres } from '../../support/databases.ts';
+import { post } from '../../support/post.ts';
+import { freePort } from '../../support/postgres.ts';
+import { isReady, killPrograms, type Program, startProgram } from '../../support/program.ts';
+
+const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+const WAIT = { timeout: 30_000, interval: 50 };
+
+let folder: string;
+let databaseUrl: string;
+let drop: () => Promise<void>;
+let nginx: ChildProcess;
+let url: string;
+
+interface Gateway {
+  readonly port: string;
+  program: Program;
+}
+const gateways: Gateway[] = [];
+
+const startOn = (port: string): Promise<Program> =>
+  startProgram({ DATABASE_URL: databaseUrl, PORT: port });
+
+/** Starts nginx with deploy/nginx.conf, for the gateways and the files of this test. */
+async function startNginx(): Promise<void> {
+  const port = await freePort();
+  const [first, second] = gateways;
+  const text = (await readFile('deploy/nginx.conf', 'utf8'))
+    .replace('gateway-1:4000', `127.0.0.1:${first?.port}`)
+    .replace('gateway-2:4000', `127.0.0.1:${second?.port}`)
+    .replace('listen 8080', `listen 127.0.0.1:${port}`)
+    .replaceAll(' /tmp/', ` ${folder}/`);
+  const file = join(folder, 'nginx.conf');
+  await writeFile(file, text);
+  nginx = spawn('nginx', ['-c', file, '-g', 'daemon off;'], { stdio: 'inherit' });
+  url = `http://127.0.0.1:${port}`;
+  await vi.waitUntil(() => isReady(url), WAIT);
+}
+
+const query = (): Promise<Response> => post({ url }, { query: '{ pets { totalCount } }' });
+const listOrders = (): Promise<Response> => fetch(`${url}/store/orders`);
+
+/** Sends requests one after the other until `work` has ended; returns all their statuses. */
+async function sendDuring(work: Promise<void>, send: () => Promise<Response>): Promise<number[]> {
+  const ended = new AbortController();
+  const end = work.finally(() => ended.abort());
+  const statuses: number[] = [];
+  while (!ended.signal.aborted) {
+    const response = await send();
+    await response.text();
+    statuses.push(response.status);
+  }
+  await end;
+  return statuses;
+}
+
+async function restartAll(): Promise<void> {
+  for (const gateway of gateways) {
+    expect(await gateway.program.stop()).toBe(0);
+    gateway.program = await startOn(gateway.port);
+  }
+}
+
+describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-light)", () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'store-nginx-'));
+    // Started by root, nginx writes as another user.
+    await chmod(folder, 0o755);
+    ({ url: databaseUrl, drop } = await copyOnPostgres());
+    for (const port of [String(await freePort()), String(await freePort())]) {
+      gateways.push({ port, program: await startOn(port) });
+    }
+    await startNginx();
+  });
+  afterAll(async () => {
+    nginx.kill('SIGQUIT');
+    await once(nginx, 'exit');
+    await killPrograms();
+    await drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('loses no request while the gateways restart one after the other', async () => {
+    const restarts = restartAll();
+    const statuses = await Promise.all([
+      sendDuring(restarts, query),
+      sendDuring(restarts, query),
+      sendDuring(restarts, listOrders),
+    ]);
+    expect(new Set(statuses.flat())).toEqual(new Set([200]));
+  });
+
+  it('passes a body that is too large on, so that its error is the one of the gateway', async () => {
+    const response = await post({ url }, 'x'.repeat(1_500_000));
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({
+      errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }],
+    });
+  });
+
+  it('sends every request to the other gateway after one was killed', async () => {
+    expect(await gateways[0]?.program.stop('SIGKILL')).toBe('SIGKILL');
+    for (const send of [query, listOrders, query, listOrders, query, listOrders]) {
+      expect((await send()).status).toBe(200);
+    }
+  });
+});
