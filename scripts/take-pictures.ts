@@ -19,7 +19,6 @@ async function takeGraphiql(page: Page, url: string): Promise<void> {
   await page.locator('.graphiql-query-editor').getByText('OnePet').waitFor();
   await page.getByRole('button', { name: 'Execute query' }).click();
   await page.getByText('"Biscuit"').waitFor();
-  await page.getByRole('button', { name: 'Hide editor tools' }).click();
   // It is a word of its own once the syntax is highlighted.
   await page.locator('.view-line').getByText('query', { exact: true }).waitFor();
   await page.addStyleTag({ content: NO_SCROLL_BARS });
@@ -30,7 +29,7 @@ async function takeGraphiql(page: Page, url: string): Promise<void> {
 
 async function takeReference(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/docs`);
-  await page.getByText('/store/orders').waitFor();
+  await page.locator('[id$="-listOrders"]').waitFor();
   await page.screenshot({ path: join(FOLDER, 'rest-reference.png'), animations: 'disabled' });
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -10,8 +11,11 @@ const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 
 const OWN = fileURLToPath(new URL('src/pages/browser', ROOT));
 const EXAMPLES = fileURLToPath(new URL('src/pages/examples', ROOT));
+const BUILT = fileURLToPath(new URL('dist', ROOT));
+
 // Resolved, not imported: the function of the package for its path loads all of Swagger UI.
-const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const findSwaggerUi = (): string =>
+  dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 type FileName = `${string}.${keyof typeof TYPES}`;
 
@@ -27,8 +31,12 @@ const read = async (folder: string, name: FileName): Promise<Asset> =>
 /** Reads a file of src/pages/browser. */
 export const ownFile = (name: FileName): Promise<Asset> => read(OWN, name);
 
-/** Reads a file of Swagger UI. */
-export const swaggerFile = (name: FileName): Promise<Asset> => read(SWAGGER_UI, name);
+/**
+ * Reads a file of Swagger UI. The build copies those that are served to dist/, because the package itself is
+ * only installed for development.
+ */
+export const swaggerFile = (name: FileName): Promise<Asset> =>
+  read(existsSync(join(BUILT, name)) ? BUILT : findSwaggerUi(), name);
 
 /** Reads the example queries of GraphiQL, in the order of their file names. */
 export async function readExamples(): Promise<string[]> {

@@ -1,7 +1,10 @@
+import escapeHtml from 'escape-html';
+
 import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { ownFile, readExamples, textAsset } from './files.ts';
-import { renderHtml } from './page.ts';
+import { graphiqlUrl } from './graphiql-link.ts';
+import { renderHeader, renderHtml, type VisiblePages } from './page.ts';
 
 // The editor of GraphiQL sets inline styles, and its style sheet contains its fonts.
 const POLICY = {
@@ -10,20 +13,46 @@ const POLICY = {
   'font-src': 'data:',
 };
 
+/** The first line of an example: what it is for, and what it does. */
+const TITLE = /^# (?<group>[^:]+): (?<title>.+)$/m;
+
+/** The examples as a menu, grouped by what one wants to do. */
+function renderMenu(examples: readonly string[]): string {
+  const groups = new Map<string, string[]>();
+  for (const query of examples) {
+    const { group = '', title = '' } = TITLE.exec(query)?.groups ?? {};
+    const link = `<li><a href="${graphiqlUrl(query)}">${escapeHtml(title)}</a></li>`;
+    groups.set(group, [...(groups.get(group) ?? []), link]);
+  }
+  const lists = [...groups].map(
+    ([group, links]) => `<div><h2>${escapeHtml(group)}</h2><ul>${links.join('\n')}</ul></div>`,
+  );
+  return `<details class="examples"><summary>Examples</summary>
+<nav aria-label="Examples">${lists.join('\n')}</nav></details>`;
+}
+
 /**
- * The page of GraphiQL, with one tab for each example. Large files have paths of their own: a POST to
+ * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
  * a path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its own path.
  */
-export async function renderGraphiql(): Promise<Asset> {
+export async function renderGraphiql(visible: VisiblePages): Promise<Asset> {
   const examples = await readExamples();
-  const options = { title: 'Pet store', defaultTabs: examples.map((query) => ({ query })) };
+  const options = {
+    title: 'Pet store',
+    defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
+    defaultEditorToolsVisibility: false,
+    // They can contain a token.
+    shouldPersistHeaders: false,
+  };
   return renderHtml({
     title: 'GraphiQL · Pet store',
     policy: POLICY,
-    styles: ['/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
+    styles: ['/assets/page.css', '/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
     scripts: ['/assets/graphiql/graphiql.js', '/assets/graphiql-page.js'],
-    body: `<noscript>GraphiQL needs JavaScript.</noscript>
-<div id="root"></div>
+    body: `${renderHeader(visible, '/graphql', renderMenu(examples))}
+<main><h1 class="hidden">GraphiQL</h1>
+<noscript>GraphiQL needs JavaScript.</noscript>
+<div id="root"></div></main>
 <script type="application/json" id="options">${JSON.stringify(options).replaceAll('<', '\\u003c')}</script>`,
   });
 }

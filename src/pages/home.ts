@@ -1,21 +1,110 @@
+import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
-import { renderPage, type VisiblePages } from './page.ts';
+import { renderBlock, renderCode, toReadableJson } from './code.ts';
+import { linkToGraphiql } from './graphiql-link.ts';
+import { renderPage } from './page.ts';
+import { renderSchemaPicture } from './schema-picture.ts';
 
-const GRAPHIQL = '<li><a href="/graphql">GraphiQL</a> Explore the store with example queries.</li>';
-const SCHEMA =
-  '<li><a href="/schema.graphql">GraphQL schema</a> The whole schema, with descriptions.</li>';
+/** The query of the start page, and its result on the sample store. */
+const EXAMPLE = {
+  query: `query PetsInStock {
+  pets(first: 2, filter: { inStock: true }) {
+    totalCount
+    nodes {
+      name
+      category {
+        name
+      }
+      inventory {
+        quantity
+      }
+    }
+  }
+}`,
+  result: {
+    data: {
+      pets: {
+        totalCount: 85,
+        nodes: [
+          { name: 'Biscuit', category: { name: 'Dogs' }, inventory: { quantity: 12 } },
+          { name: 'Whiskers', category: { name: 'Cats' }, inventory: { quantity: 19 } },
+        ],
+      },
+    },
+  },
+};
 
-/** The start page. */
-export const renderHome = (visible: VisiblePages): Asset =>
-  renderPage(visible, {
+/** The origin of the gateway until the script of the page has replaced it. */
+const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
+
+function renderCurl(config: Config): string {
+  const query = EXAMPLE.query.replaceAll(/\s+/g, ' ');
+  const token = config.auth && !config.auth.readIsOpen;
+  return renderBlock(
+    'The same with curl',
+    `curl ${origin(config)}/graphql \\
+  -H 'Content-Type: application/json' \\
+${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${query}"}'`,
+  );
+}
+
+const card = (url: string, name: string, text: string): string =>
+  `<li><a href="${url}">${name}</a><p>${text}</p></li>`;
+
+const renderCards = ({ graphiql, introspection }: Config): string =>
+  [
+    graphiql &&
+      card('/graphql', 'GraphiQL', 'Try queries in the browser, with examples to begin with.'),
+    card(
+      '/docs',
+      'REST reference',
+      'The two routes of the old API. As OpenAPI too: <a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>.',
+    ),
+    card('/docs/moving', 'Moving to GraphQL', 'Each REST route beside the query that replaces it.'),
+    introspection &&
+      card(
+        '/schema.graphql',
+        'GraphQL schema',
+        'All types as text, for people and code generators.',
+      ),
+    card(
+      '/status',
+      'Status',
+      'For operators: what runs, how fast, and who calls what is deprecated.',
+    ),
+  ]
+    .filter(Boolean)
+    .join('\n');
+
+const renderPicture = (schema: string): string => `<section aria-labelledby="schema">
+<h2 id="schema">What there is</h2>
+${renderSchemaPicture(schema)}
+</section>`;
+
+/** The start page: the endpoint, a query with its result, the ways on, and the types of the schema. */
+export const renderHome = (config: Config, printSchema: () => string): Asset =>
+  renderPage(config, {
+    path: '/',
     title: 'Pet store',
-    main: `<h1>Pet store</h1>
-<p>A GraphQL gateway over the pet store: categories, pets, stock and orders.</p>
+    styles: ['/assets/home.css'],
+    main: `<h1>One endpoint for the whole pet store</h1>
+<p class="lead">A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
+exactly that, in one request.</p>
+<p class="endpoint"><b>POST</b> <span>${origin(config)}/graphql</span></p>
+<section aria-labelledby="example">
+<h2 id="example">A query and its answer</h2>
+<div class="sides">
+${renderCode('Query', EXAMPLE.query)}
+${renderCode('Answer of the sample store', toReadableJson(EXAMPLE.result))}
+</div>
+<p class="actions">${linkToGraphiql(EXAMPLE.query, config)}</p>
+<div class="curl">${renderCurl(config)}</div>
+</section>
+<section aria-labelledby="ways">
+<h2 id="ways">Where to go from here</h2>
 <ul class="doors">
-${visible.graphiql ? GRAPHIQL : ''}
-<li><a href="/docs">REST reference</a> The two routes of the old API, as OpenAPI
-(<a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>).</li>
-<li><a href="/docs/moving">Moving to GraphQL</a> Each REST route and the query that replaces it.</li>
-${visible.introspection ? SCHEMA : ''}
-</ul>`,
+${renderCards(config)}
+</ul>
+</section>
+${config.introspection ? renderPicture(printSchema()) : ''}`,
   });

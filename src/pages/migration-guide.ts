@@ -8,6 +8,8 @@ import {
   type SunsetConfig,
 } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
+import { renderCode, toReadableJson } from './code.ts';
+import { linkToGraphiql } from './graphiql-link.ts';
 import { renderPage, type VisiblePages } from './page.ts';
 
 function status(operation: RestOperation, sunset: SunsetConfig): string {
@@ -15,41 +17,44 @@ function status(operation: RestOperation, sunset: SunsetConfig): string {
   return lifecycleOf(operation).deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 
-/** A link that opens a query in GraphiQL; empty if GraphiQL is off. */
-function linkToGraphiql(query: string, { graphiql }: VisiblePages): string {
-  const url = `/graphql?query=${encodeURIComponent(query)}`;
-  return graphiql ? `<p><a href="${escapeHtml(url)}">Run it in GraphiQL</a></p>` : '';
-}
+const renderSides = ({ migration }: RestOperation, visible: VisiblePages): string => {
+  const { request, query, results } = migration;
+  return `<div class="sides pair">
+<div>
+<h3>REST</h3>
+${renderCode('Request', `GET ${request}`)}
+${renderCode('Answer', toReadableJson(results.rest))}
+<p><a class="button quiet" href="${escapeHtml(request)}">Open it</a></p>
+</div>
+<div>
+<h3>GraphQL</h3>
+${renderCode('Query', query)}
+${renderCode('Answer', toReadableJson(results.graphql))}
+<p>${linkToGraphiql(query, visible)}</p>
+</div>
+</div>`;
+};
 
 function guide(operation: RestOperation, config: SunsetConfig & VisiblePages): string {
   const { id, name, migration } = operation;
   const { successor } = lifecycleOf(operation);
-  const body = JSON.stringify({ query: migration.query.replaceAll(/\s+/g, ' ').trim() });
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escapeHtml(name)}</h2>
 <p>${status(operation, config)} <code>${escapeHtml(successor)}</code> returns the same data.</p>
-<div class="sides">
-<figure><figcaption>REST</figcaption>
-<pre tabindex="0">GET ${escapeHtml(migration.request)}</pre>
-<p><a href="${escapeHtml(migration.request)}">Open it</a></p></figure>
-<figure><figcaption>GraphQL</figcaption>
-<pre tabindex="0">POST /graphql
-Content-Type: application/json
-
-${escapeHtml(body)}</pre>
-<pre tabindex="0" class="query">${escapeHtml(migration.query)}</pre>
-${linkToGraphiql(migration.query, config)}</figure>
-</div>
-<p>Differences:</p>
+${renderSides(operation, config)}
+<h3>Differences</h3>
 <ul>${migration.differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
 </section>`;
 }
 
-/** The migration guide: for each REST route, the request and its GraphQL query side by side. */
+/** The migration guide: each REST route beside the query that replaces it, both with their answers. */
 export const renderMigrationGuide = (config: SunsetConfig & VisiblePages): Asset =>
   renderPage(config, {
+    path: '/docs/moving',
     title: 'Moving to GraphQL · Pet store',
+    styles: ['/assets/moving.css'],
     main: `<h1>Moving to GraphQL</h1>
-<p>GraphQL returns the same data as the REST routes, with the same ids and the same error codes.</p>
+<p class="lead">GraphQL returns the same data as the REST routes, with the same ids and the same error codes.
+Queries are sent by <code>POST /graphql</code>. The answers below are those of the sample store.</p>
 ${OPERATIONS.map((operation) => guide(operation, config)).join('\n')}`,
   });

@@ -9,13 +9,27 @@ const LINKS: readonly (readonly [url: string, text: string, option?: keyof Visib
   ['/docs', 'REST reference'],
   ['/docs/moving', 'Moving to GraphQL'],
   ['/schema.graphql', 'GraphQL schema', 'introspection'],
+  ['/status', 'Status'],
 ];
 
-/** The links to all visible pages. */
-const renderLinks = (visible: VisiblePages): string =>
-  LINKS.filter(([, , option]) => !option || visible[option])
-    .map(([url, text]) => `<a href="${url}">${text}</a>`)
-    .join('\n');
+const PAW = `<svg viewBox="0 0 24 24" aria-hidden="true"><ellipse cx="5" cy="11" rx="2.4" ry="3.1"/>
+<ellipse cx="9.4" cy="5.6" rx="2.4" ry="3.4"/><ellipse cx="14.6" cy="5.6" rx="2.4" ry="3.4"/>
+<ellipse cx="19" cy="11" rx="2.4" ry="3.1"/>
+<path d="M12 11c3.2 0 6.2 4.1 6.2 7.1 0 2.1-1.5 3.2-3.2 3.2-1.2 0-1.9-.7-3-.7s-1.8 .7-3 .7c-1.7 0-3.2-1.1-3.2-3.2 0-3 3-7.1 6.2-7.1z"/></svg>`;
+
+/**
+ * The head of a page: the name, a menu if the page has one, and the links to all visible pages; `path` is the
+ * page itself.
+ */
+export const renderHeader = (visible: VisiblePages, path: string, menu = ''): string => {
+  const links = LINKS.filter(([, , option]) => !option || visible[option]).map(
+    ([url, text]) => `<a href="${url}"${url === path ? ' aria-current="page"' : ''}>${text}</a>`,
+  );
+  return `<header class="site">
+<a class="name" href="/">${PAW}Pet store</a>
+<nav class="pages" aria-label="Pages">${links.join('\n')}</nav>
+${menu}</header>`;
+};
 
 // Only resources of this server, and no inline scripts.
 const POLICY = {
@@ -28,6 +42,10 @@ const POLICY = {
   'form-action': "'none'",
   'frame-ancestors': "'none'",
 };
+
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  PAW.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"'),
+)}`;
 
 interface HtmlDocument {
   readonly title: string;
@@ -56,7 +74,7 @@ export const renderHtml = ({ title, body, styles, scripts, policy }: HtmlDocumen
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${ICON}">
 ${styles.map((url) => `<link rel="stylesheet" href="${url}">`).join('\n')}
 </head>
 <body>
@@ -68,6 +86,8 @@ ${scripts.map((url) => `<script src="${url}"></script>`).join('\n')}
 });
 
 interface HtmlPage {
+  /** The path of the page, which its own link does not lead away from. */
+  readonly path: string;
   readonly title: string;
   /** The content of `main`, as HTML. */
   readonly main: string;
@@ -78,17 +98,16 @@ interface HtmlPage {
 /** Renders a page with the links to all other pages. */
 export const renderPage = (
   visible: VisiblePages,
-  { title, main, styles = [], scripts = [] }: HtmlPage,
+  { path, title, main, styles = [], scripts = [] }: HtmlPage,
 ): Asset =>
   renderHtml({
     title,
-    styles: [...styles, '/assets/page.css'],
-    scripts,
-    body: `<header>
-<a class="name" href="/">Pet store</a>
-<nav aria-label="Pages">${renderLinks(visible)}</nav>
-</header>
-<main>
+    // Before those of the page, which use its properties.
+    styles: ['/assets/page.css', ...styles],
+    scripts: ['/assets/page.js', ...scripts],
+    body: `<a class="skip" href="#main">Skip to the content</a>
+${renderHeader(visible, path)}
+<main id="main">
 ${main}
 </main>`,
   });

@@ -6,6 +6,23 @@ import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderReference } from './reference.ts';
+import { renderStatus } from './status.ts';
+
+/** The files of src/pages/browser, without those of GraphiQL. */
+const OWN_FILES = [
+  'page.css',
+  'page.js',
+  'home.css',
+  'moving.css',
+  'reference.css',
+  'reference.js',
+  'status.css',
+  'status.js',
+  'status-view.js',
+  'status-figures.js',
+  'status-plot.js',
+  'status-words.js',
+] as const;
 
 const createSchemaRoute = (printSchema: () => string): Route => ({
   path: '/schema.graphql',
@@ -14,13 +31,16 @@ const createSchemaRoute = (printSchema: () => string): Route => ({
 
 /** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
 export const createPages = (config: Config, printSchema: () => string): Route[] => [
-  { path: '/', get: serveAsset(() => renderHome(config)) },
+  { path: '/', get: serveAsset(() => renderHome(config, printSchema)) },
   { path: '/docs', get: serveAsset(() => renderReference(config)) },
   { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(config)) },
+  { path: '/status', get: serveAsset(() => renderStatus(config)) },
   ...(config.introspection ? [createSchemaRoute(printSchema)] : []),
   ...(config.graphiql ? createGraphiqlFiles() : []),
-  { path: '/assets/page.css', get: serveAsset(() => ownFile('page.css')) },
-  { path: '/assets/reference.js', get: serveAsset(() => ownFile('reference.js')) },
+  ...OWN_FILES.map((name): Route => ({
+    path: `/assets/${name}`,
+    get: serveAsset(() => ownFile(name)),
+  })),
   { path: '/assets/swagger-ui.css', get: serveAsset(() => swaggerFile('swagger-ui.css')) },
   {
     path: '/assets/swagger-ui-bundle.js',

@@ -142,8 +142,8 @@ export const createOpenApiRoutes = (config: OpenApiConfig): Route[] => [
   {
     path: '/openapi.yaml',
     get: serveAsset(async () => {
-      const { stringify } = await import('yaml');
-      return { type: 'application/yaml', content: stringify(createOpenApi(config), YAML) };
+      const { default: yaml } = await import('yaml');
+      return { type: 'application/yaml', content: yaml.stringify(createOpenApi(config), YAML) };
     }),
   },
 ];

@@ -34,6 +34,8 @@ export interface RestOperation {
   readonly migration: {
     readonly request: string;
     readonly query: string;
+    /** The bodies of both responses on the sample store. */
+    readonly results: { readonly rest: unknown; readonly graphql: unknown };
     readonly differences: readonly string[];
   };
   /** @throws StoreError */

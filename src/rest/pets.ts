@@ -39,7 +39,7 @@ export const getPet: RestOperation = {
   errors: ['INVALID_ID', 'PET_NOT_FOUND'],
   migration: {
     request: '/pets/1',
-    query: `{
+    query: `query GetPet {
   pet(id: "1") {
     id
     name
@@ -47,6 +47,12 @@ export const getPet: RestOperation = {
     status
   }
 }`,
+    results: {
+      rest: { id: 1, name: 'Biscuit', categoryId: 1, status: 'available' },
+      graphql: {
+        data: { pet: { id: '1', name: 'Biscuit', categoryId: '1', status: 'AVAILABLE' } },
+      },
+    },
     differences: [
       'Ids are strings: "1".',
       'The status is in capital letters: AVAILABLE.',

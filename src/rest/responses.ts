@@ -34,7 +34,11 @@ const DESCRIPTIONS: Headers = {
   'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
 };
 
-function errorsOf(operation: RestOperation, { auth, checksHost }: OpenApiConfig): ErrorCode[] {
+/** Returns the codes of all errors of an operation. */
+export function errorsOf(
+  operation: RestOperation,
+  { auth, checksHost }: OpenApiConfig,
+): ErrorCode[] {
   const codes: ErrorCode[] = [...operation.errors, ...COMMON_ERRORS];
   if (auth) codes.push('UNAUTHENTICATED');
   if (auth && !auth.readIsOpen) codes.push('FORBIDDEN');

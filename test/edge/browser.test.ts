@@ -6,7 +6,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/pages/files.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
-import { hasChromium, launchChromium, watchPage, type WatchedPage } from '../support/browser.ts';
+import {
+  findInaccessible,
+  hasChromium,
+  launchChromium,
+  watchPage,
+  type WatchedPage,
+} from '../support/browser.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
@@ -60,13 +66,6 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
 
   const executeButton = (): Locator => page.getByRole('button', { name: 'Execute query' });
 
-  /** Waits until GraphiQL knows which operation is in the editor. */
-  const waitForOperation = async (name: string): Promise<void> => {
-    await expect
-      .poll(() => page.evaluate("localStorage.getItem('graphiql:query')"), { timeout: 20_000 })
-      .toContain(` ${name}`);
-  };
-
   /** Executes the operation in the editor and returns the response. */
   const execute = async (): Promise<string> => {
     const answered = page.waitForResponse((response) => {
@@ -79,6 +78,8 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await executeButton().waitFor();
     return text;
   };
+
+  const storedText = (): Promise<string> => page.evaluate('JSON.stringify({ ...localStorage })');
 
   /** Takes the complaints of the page, without those that it left its own server. */
   const takeComplaints = (): string[] =>
@@ -124,16 +125,33 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await expectShown(page.getByText('"Biscuit"'));
     });
 
-    it('executes each of its examples', async () => {
-      const tabs = page.locator('.graphiql-tab-button');
-      expect(await tabs.count()).toBe((await readExamples()).length);
-      for (const tab of await tabs.all()) {
-        await tab.click();
-        await waitForOperation((await tab.textContent()) ?? '');
+    it('executes each of its examples, in a tab with its name', async () => {
+      const menu = page.locator('.examples');
+      const links = menu.locator('nav a');
+      expect(await links.count()).toBe((await readExamples()).length);
+      for (const link of await links.all()) {
+        await menu.locator('summary').click();
+        const query = new URL((await link.getAttribute('href')) ?? '', gateway.url).searchParams;
+        const [, name = ''] = /^(?:query|mutation) (\w+)/m.exec(query.get('query') ?? '') ?? [];
+        await link.click();
+        await expectShown(page.locator('.graphiql-tab-active').getByText(name));
+        await page.locator('.graphiql-query-editor').getByText(name).first().waitFor();
         const answer = await execute();
         expect(answer).toMatch(/^\{"data":\{/);
         expect(answer).not.toContain('"errors"');
       }
+    });
+
+    it('has a history of what was executed', async () => {
+      await page.getByRole('button', { name: 'Show History' }).click();
+      await expectShown(page.getByRole('region', { name: 'History' }).getByText('Delivery'));
+      await page.getByRole('button', { name: 'Hide History' }).click();
+    });
+
+    it('hides the variables until one asks for them', async () => {
+      await expectShown(page.getByRole('button', { name: 'Show editor tools' }));
+      await page.getByRole('button', { name: 'Variables' }).click();
+      await page.getByRole('button', { name: 'Hide editor tools' }).click();
     });
 
     it('shows the documentation of the schema', async () => {
@@ -180,6 +198,68 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await page.setViewportSize({ width: 600, height: 400 });
       const answer = await page.locator('.graphiql-response').boundingBox();
       expect(answer?.height).toBeGreaterThan(150);
+    });
+  });
+
+  describe('GraphiQL with many tabs, and with tokens that an earlier version has stored', () => {
+    const headers = '{"Authorization":"Bearer stored-secret"}';
+    const query = 'query Old { __typename }';
+    const rest = { query, variables: null, headers, operationName: 'Old' };
+    const tabs = Array.from({ length: 12 }, (_, index) => ({
+      ...rest,
+      id: String(index),
+      hash: null,
+      title: `Old${index}`,
+      response: null,
+    }));
+    const STORED = {
+      'graphiql:headers': headers,
+      'graphiql:persistHeaders': 'true',
+      'graphiql:tabState': JSON.stringify({ tabs, activeTabIndex: 0 }),
+      'graphiql:queries': JSON.stringify({ queries: [rest] }),
+      'graphiql:favorites': JSON.stringify({ favorites: [{ ...rest, favorite: true }] }),
+    };
+    beforeAll(async () => {
+      await openEmpty(gateway.url, PHONE);
+      await page.addInitScript(`Object.assign(localStorage, ${JSON.stringify(STORED)})`);
+      await page.goto(
+        `${gateway.url}/graphql?query=${encodeURIComponent('query Linked { pets { totalCount } }')}`,
+      );
+      await executeButton().waitFor();
+    });
+
+    it('opens a link in a tab of its own, in sight and with its name', async () => {
+      const tab = page.locator('.graphiql-tab-active');
+      await expect.poll(() => tab.textContent()).toContain('Linked');
+      expect(await page.locator('.graphiql-tab').count()).toBe(13);
+      const box = await tab.boundingBox();
+      expect(box?.x).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+    });
+
+    it('removes the tokens', async () => {
+      expect(await storedText()).toContain('Old11');
+      expect(await storedText()).not.toContain('stored-secret');
+    });
+
+    it('stores no token with a request, in no tab and not in the history', async () => {
+      await page.getByRole('button', { name: 'Headers' }).click();
+      await page.locator('.graphiql-editor-tool .monaco-editor:visible').click();
+      await page.keyboard.insertText('{"X-Token":"typed-secret"}');
+      const sent = page.waitForRequest(
+        (request) => request.postData()?.includes('Linked') === true,
+      );
+      await executeButton().click();
+      expect((await sent).headers()['x-token']).toBe('typed-secret');
+      await expect.poll(storedText).toMatch(/queries.+Linked/);
+      expect(await storedText()).not.toContain('typed-secret');
+    });
+
+    it('shows each tab that is chosen', async () => {
+      const first = page.getByRole('button', { name: 'Old', exact: false }).first();
+      await first.scrollIntoViewIfNeeded();
+      await first.click();
+      await expect.poll(() => page.locator('[aria-current=true]').textContent()).toContain('Old');
     });
   });
 
@@ -230,6 +310,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await guide.getByRole('link', { name: 'Run it in GraphiQL' }).click();
       await page.locator('.graphiql-execute-button').waitFor();
       await page.getByText('categoryId').first().waitFor();
+      await expectShown(page.locator('.graphiql-tab-active').getByText('GetPet'));
       expect(await execute()).toBe(
         '{"data":{"pet":{"id":"1","name":"Biscuit","categoryId":"1","status":"AVAILABLE"}}}',
       );
@@ -241,11 +322,12 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await openEmpty(closed.url, PHONE);
     await page.goto(`${closed.url}/docs`);
     await page.getByRole('button', { name: 'Authorize' }).click();
-    expect(await page.getByText('Servers').isVisible()).toBe(false);
-    const dialog = page.locator('.modal-ux');
+    expect(await page.getByText('Servers').count()).toBe(0);
+    const dialog = page.getByRole('dialog', { name: 'Authorize' });
+    expect(await findInaccessible(page)).toEqual([]);
     await dialog.locator('input').fill(await mint({ scope: 'read' }));
-    await dialog.getByRole('button', { name: 'Apply credentials' }).click();
-    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.getByRole('button', { name: 'Authorize' }).click();
+    await dialog.getByRole('button', { name: 'Close', exact: true }).click();
     const pet = operation('getPet');
     await pet.locator('.opblock-summary-control').click();
     await operation('listOrders').locator('.opblock-summary-control').click();
@@ -260,6 +342,55 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   it.each(['/', '/docs/moving'])('%s fits a phone', async (path) => {
     await open(path, PHONE);
     await expectFits();
+  });
+
+  it('the reference of an operation is short, as errors are in one table of the page', async () => {
+    await open('/docs');
+    const pet = operation('getPet');
+    await pet.locator('.opblock-summary-control').click();
+    await expectShown(pet.getByText('PET_NOT_FOUND'));
+    expect((await pet.boundingBox())?.height).toBeLessThan(2000);
+    await pet.getByRole('link', { name: 'below' }).click();
+    expect(await page.locator('#errors-title').isVisible()).toBe(true);
+  });
+
+  it('a block of code is copied by its button, with the URL of this gateway', async () => {
+    await browser.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await open('/');
+    await page.getByRole('button', { name: 'Copy: The same with curl' }).click();
+    await expectShown(page.getByText('Copied'));
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).toContain(`curl ${gateway.url.replace(/\/$/, '')}/graphql`);
+  });
+
+  describe.each(['light', 'dark'] as const)('in a %s scheme, axe finds nothing', (colorScheme) => {
+    const openIn = async (path: string): Promise<void> => {
+      await openEmpty();
+      await page.emulateMedia({ colorScheme });
+      await page.goto(gateway.url + path);
+    };
+
+    it.each(['/', '/docs/moving'])('on %s', async (path) => {
+      await openIn(path);
+      expect(await findInaccessible(page)).toEqual([]);
+    });
+
+    it('on the reference with its operations open', async () => {
+      await openIn('/docs');
+      for (const id of ['getPet', 'listOrders']) {
+        await operation(id).locator('.opblock-summary-control').click();
+        await operation(id).getByText('Responses').waitFor();
+      }
+      expect(await findInaccessible(page)).toEqual([]);
+    });
+
+    it('on GraphiQL with a result and its menu open', async () => {
+      await openIn('/graphql');
+      await page.getByText('OnePet').first().waitFor();
+      await execute();
+      await page.locator('.examples summary').click();
+      expect(await findInaccessible(page)).toEqual([]);
+    });
   });
 
   describe('a page of another site', () => {

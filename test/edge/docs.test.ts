@@ -12,6 +12,7 @@ import { ROOT } from '../../src/config/root.ts';
 import { Variables } from '../../src/config/variables.ts';
 import { ERRORS } from '../../src/contract/error-codes.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
+import { createDatabaseMetrics } from '../../src/telemetry/database-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
@@ -196,13 +197,20 @@ describe('the samples of the documentation', () => {
   });
 
   it('of PromQL, and the table above them, name metrics that exist', async () => {
-    const { registries } = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }));
+    const database = createDatabaseMetrics(async () => ({ writes: true }));
+    const { registries } = createMetrics({
+      poolUse: () => ({ max: 0, total: 0, idle: 0, waiting: 0 }),
+      databaseRegistry: database.registry,
+      facts: { version: '', sunset: new Date(), maxCost: 0 },
+    });
     const exposed = (await Promise.all(registries.map((registry) => registry.metrics()))).join(
       '\n',
     );
     const guide = read('docs/observability.md');
     const named = [
-      ...guide.matchAll(/\b(?:database|dataloader|http|operation|process|nodejs)_\w+\b/g),
+      ...guide.matchAll(
+        /(?<![\w:])(?:database|dataloader|gateway|graphql|http|nodejs|operation|process|request)_\w+/g,
+      ),
     ];
     expect(named.length).toBeGreaterThan(5);
     for (const [name] of named) expect(exposed).toContain(`# HELP ${name}`);
@@ -237,7 +245,7 @@ const toAnchor = (heading: string): string =>
 const hasHeading = (file: string, anchor: string): boolean =>
   [...read(file).matchAll(/^#+ (.*)$/gm)].some(([, heading = '']) => toAnchor(heading) === anchor);
 
-const BUILT_IN = ['ci', 'install', 'audit'];
+const BUILT_IN = ['ci', 'install', 'audit', 'pack'];
 // Names in capitals that are neither variables of the gateway nor error codes.
 const OTHER_NAMES = ['LC_CTYPE', 'TEST_DATABASE_URL'];
 

@@ -19,6 +19,9 @@ afterAll(async () => {
   await gateway.close();
 });
 
+const hasPicture = async (by: Gateway): Promise<boolean> =>
+  (await (await by.rest('/')).text()).includes('class="schema"');
+
 describe('GraphiQL', () => {
   it('is a page without anything from other servers', async () => {
     const response = await gateway.rest('/graphql', { headers: BROWSER });
@@ -56,9 +59,19 @@ describe('GraphiQL', () => {
     expect(again.headers.get('etag')).toBe(tag);
   });
 
-  it('has tabs with the examples', async () => {
+  it('has a menu with the examples, each in a group and with a title', async () => {
     const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
-    for (const name of ['OnePet', 'LowStock', 'PlaceOrder']) expect(html).toContain(name);
+    for (const example of await readExamples()) {
+      const [, group = '', title = ''] = /^# ([^:]+): (.+)\n/.exec(example) ?? [];
+      const url = `/graphql?query=${encodeURIComponent(example)}`.replaceAll("'", '&#39;');
+      expect(html).toContain(`<a href="${url}">${title}</a>`);
+      expect(html.split(`<h2>${group}</h2>`)).toHaveLength(2);
+    }
+  });
+
+  it('keeps no headers in the browser', async () => {
+    const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
+    expect(html).toContain('"shouldPersistHeaders":false');
   });
 });
 
@@ -139,6 +152,11 @@ describe('INTROSPECTION=false', () => {
     for (const path of ['/', '/docs', '/docs/moving']) {
       expect(await (await hidden.rest(path)).text()).not.toContain('schema.graphql');
     }
+  });
+
+  it('has no picture of the schema', async () => {
+    expect(await hasPicture(gateway)).toBe(true);
+    expect(await hasPicture(hidden)).toBe(false);
   });
 
   const UPDATE =

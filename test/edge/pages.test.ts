@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
+import { buildSchema, type GraphQLInterfaceType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { readConfig } from '../../src/config/config.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
 import { serveAsset } from '../../src/http/static-asset.ts';
 import { lifecycleOf } from '../../src/rest/operation.ts';
@@ -11,6 +13,7 @@ import { listOrders } from '../../src/rest/orders.ts';
 import { getPet } from '../../src/rest/pets.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { BROWSER } from '../support/browsing.ts';
+import { openApiOf, resolve } from '../support/documented.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { requestRaw } from '../support/raw.ts';
 
@@ -21,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const PAGES = ['/', '/docs', '/docs/moving', '/graphql'];
+const PAGES = ['/', '/docs', '/docs/moving', '/status', '/graphql'];
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
 
 /** The URLs that a page links to or loads. */
@@ -41,9 +44,12 @@ describe.each(PAGES)('the page at %s', (path) => {
   });
 
   it('has no broken and no external links', async () => {
-    const urls = urlsIn(await (await read(path)).text()).filter((url) => url !== 'data:,');
+    const html = await (await read(path)).text();
+    const urls = urlsIn(html).filter((url) => !url.startsWith('data:'));
     expect(urls.length).toBeGreaterThan(1);
-    for (const url of urls) {
+    const places = urls.filter((url) => url.startsWith('#'));
+    expect(places.filter((place) => !html.includes(` id="${place.slice(1)}"`))).toEqual([]);
+    for (const url of urls.filter((link) => !places.includes(link))) {
       expect(url).toMatch(/^\/(?!\/)/);
       const response = await read(url);
       await response.body?.cancel();
@@ -96,10 +102,70 @@ describe('a large file', () => {
   });
 });
 
+/** The text of a part of a page, as people read it. */
+const textOf = (html: string): string =>
+  html
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&amp;', '&');
+
+/** The code of the blocks of a page that have this title. */
+const codeOf = (html: string, title: string): string[] =>
+  html
+    .split('<figure class="code">')
+    .filter((block) => block.startsWith(`<figcaption>${title}<`))
+    .map((block) => textOf(/<pre[^>]*>(.*?)<\/pre>/s.exec(block)?.[1] ?? ''));
+
 describe('the home page', () => {
+  it('has a query and its answer', async () => {
+    const html = await (await gateway.rest('/')).text();
+    const [query = ''] = codeOf(html, 'Query');
+    const [answer = ''] = codeOf(html, 'Answer of the sample store');
+    expect(JSON.parse(answer)).toEqual({ data: await gateway.data(query) });
+  });
+
+  it('has the same query as a command', async () => {
+    const html = await (await gateway.rest('/')).text();
+    const [command = ''] = codeOf(html, 'The same with curl');
+    expect(command).toMatch(/^curl http:\/\/localhost:\d+\/graphql /);
+    const { query } = JSON.parse(/-d '(.+)'$/.exec(command)?.[1] ?? '') as { query: string };
+    const [answer = ''] = codeOf(html, 'Answer of the sample store');
+    expect(await gateway.data(query)).toEqual((JSON.parse(answer) as { data: unknown }).data);
+  });
+
+  it('has a picture of all types with rows, with their fields and the links between them', async () => {
+    const html = await (await gateway.rest('/')).text();
+    const [picture = ''] = /<svg viewBox="[^"]+" role="img".*?<\/svg>/s.exec(html) ?? [];
+    const shown = new Set([...picture.matchAll(/<text[^>]*>([^<]+)</g)].map(([, text]) => text));
+    const schema = buildSchema(printedSchema());
+    const node = schema.getType('Node') as GraphQLInterfaceType;
+    const types = schema.getPossibleTypes(node);
+    expect(types).toHaveLength(4);
+    const names = types.flatMap((type) => [type.name, ...Object.keys(type.getFields())]);
+    expect(names.filter((name) => !shown.has(name) && name !== 'nodeId')).toEqual([]);
+    expect(picture.match(/class="link"/g)).toHaveLength(6);
+    expect(textOf(html)).toContain('pets is a list of Pet.');
+  });
+
   it('links to GraphiQL, the reference and the schema', async () => {
     const urls = urlsIn(await (await gateway.rest('/')).text());
     expect(urls).toEqual(expect.arrayContaining(['/graphql', '/docs', '/schema.graphql']));
+  });
+});
+
+describe('the reference', () => {
+  it('has each error of the OpenAPI document once', async () => {
+    const document = openApiOf(readConfig({}));
+    const codes = Object.values(document.paths)
+      .flatMap(({ get }) => Object.values(get.responses))
+      .map((response) => resolve(document, response).content?.['application/json']?.examples)
+      .flatMap((examples) => Object.keys(examples ?? {}));
+    const html = await (await gateway.rest('/docs')).text();
+    const rows = [...html.matchAll(/<th scope="row"><code>(\w+)</g)].map(([, code]) => code);
+    expect(new Set(rows)).toEqual(new Set(codes));
+    expect(rows).toHaveLength(new Set(rows).size);
   });
 });
 
@@ -116,13 +182,23 @@ describe('the migration guide', () => {
     const html = await (await gateway.rest('/docs/moving')).text();
     expect(html).toContain(`id="${operation.id}"`);
     expect(html).toContain(lifecycleOf(operation).successor);
-    expect(html).toContain(`GET ${operation.migration.request}`);
+    expect(textOf(html)).toContain(`GET ${operation.migration.request}`);
     expect(html).toContain(encodeURIComponent(operation.migration.query));
   });
 
   it('has the dates of deprecation and sunset', async () => {
     const html = await (await gateway.rest('/docs/moving')).text();
     expect(html).toContain('Deprecated since 2026-11-01. It may stop working on 2027-12-31.');
+  });
+
+  it.each([...OPERATIONS])('has the answers of $name and of its query', async ({ migration }) => {
+    const { request, query, results } = migration;
+    expect(await (await gateway.rest(request)).json()).toEqual(results.rest);
+    expect({ data: await gateway.data(query) }).toEqual(results.graphql);
+    const html = await (await gateway.rest('/docs/moving')).text();
+    const answers = codeOf(html, 'Answer').map((text): unknown => JSON.parse(text));
+    expect(answers).toEqual(expect.arrayContaining([results.rest, results.graphql]));
+    expect(codeOf(html, 'Query').filter((text) => text === query)).toHaveLength(1);
   });
 
   it('has two requests for a pet with the same result', async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -59,4 +60,20 @@ export async function watchPage(browser: BrowserContext, serverUrl: string): Pro
     if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);
   });
   return { page, complaints };
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly target: readonly unknown[] }[];
+  }[];
+}
+
+/** Returns what axe finds on a page: the rule and the element of each violation. */
+export async function findInaccessible(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const results = await page.evaluate<AxeResults>('axe.run(document)');
+  return results.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target }) => `${id}: ${target.join(' ')}`),
+  );
 }

@@ -5,7 +5,140 @@ self.MonacoEnvironment = {
   getWorkerUrl: (_module, label) => `/assets/graphiql/${label}.js`,
 };
 
-YogaGraphiQL.renderYogaGraphiQL(
-  document.querySelector('#root'),
-  JSON.parse(document.querySelector('#options').textContent),
-);
+const TABS = 'graphiql:tabState';
+// What GraphiQL 5 stores with the headers of requests, its history even if it must not keep headers.
+const WITH_HEADERS = new Set([TABS, 'graphiql:queries', 'graphiql:favorites']);
+const OF_HEADERS = ['graphiql:headers', 'graphiql:persistHeaders'];
+
+const dropHeaders = (name, value) => (name === 'headers' ? null : value);
+
+/** A storage for GraphiQL that keeps no headers, as they can contain a token. */
+const storage = {
+  getItem: (key) => localStorage.getItem(key),
+  setItem(key, text) {
+    if (OF_HEADERS.includes(key)) return;
+    const kept = WITH_HEADERS.has(key) ? JSON.stringify(JSON.parse(text, dropHeaders)) : text;
+    localStorage.setItem(key, kept);
+  },
+  removeItem: (key) => localStorage.removeItem(key),
+  clear() {
+    for (const key of Object.keys(localStorage)) {
+      if (key.startsWith('graphiql:')) localStorage.removeItem(key);
+    }
+  },
+  get length() {
+    return Object.keys(localStorage).length;
+  },
+};
+
+/** Removes the headers that earlier versions of this page have stored. */
+function removeStoredHeaders() {
+  for (const key of OF_HEADERS) localStorage.removeItem(key);
+  for (const key of WITH_HEADERS) {
+    const text = localStorage.getItem(key);
+    try {
+      if (text) storage.setItem(key, text);
+    } catch {
+      // It is no JSON, so GraphiQL could not read it either.
+      localStorage.removeItem(key);
+    }
+  }
+}
+
+const createTab = (query) => {
+  const name = /^(?!#).*(?:query|mutation)\s+(\w+)/m.exec(query)?.[1];
+  return {
+    id: `linked-${Date.now()}`,
+    hash: null,
+    title: name ?? '<untitled>',
+    query,
+    variables: null,
+    headers: null,
+    operationName: name ?? null,
+    response: null,
+  };
+};
+
+/** Opens the tab of a query, a new one unless it has one, and returns its variables. */
+function openTab(query) {
+  const stored = JSON.parse(localStorage.getItem(TABS));
+  const state = Array.isArray(stored?.tabs) ? stored : { tabs: [] };
+  state.activeTabIndex = state.tabs.findIndex((tab) => tab.query === query);
+  if (state.activeTabIndex < 0) state.activeTabIndex = state.tabs.push(createTab(query)) - 1;
+  storage.setItem(TABS, JSON.stringify(state));
+  return state.tabs[state.activeTabIndex].variables ?? '';
+}
+
+/**
+ * Turns the tabs into a list of buttons, and shows the one that is active. In GraphiQL 5, a tab contains two
+ * buttons: neither can be reached by screen readers.
+ */
+function mendTabs(tabs) {
+  tabs.removeAttribute('role');
+  for (const tab of tabs.children) {
+    tab.removeAttribute('role');
+    tab.removeAttribute('aria-selected');
+    const isActive = tab.classList.contains('graphiql-tab-active');
+    tab.querySelector('.graphiql-tab-button').setAttribute('aria-current', isActive);
+    if (isActive) tab.scrollIntoView({ block: 'nearest' });
+  }
+}
+
+/** Mends the tabs whenever they change; returns whether there are any. */
+function watchTabs() {
+  const tabs = document.querySelector('.graphiql-tabs');
+  if (!tabs) return false;
+  document.querySelector('#graphiql-session').setAttribute('role', 'group');
+  new MutationObserver(() => mendTabs(tabs)).observe(tabs, {
+    subtree: true,
+    childList: true,
+    attributeFilter: ['class'],
+  });
+  mendTabs(tabs);
+  return true;
+}
+
+/** Mends what GraphiQL renders: its tabs once, and its history, whose items have all the same label. */
+function watch(element) {
+  let hasTabs = false;
+  new MutationObserver(() => {
+    hasTabs ||= watchTabs();
+    for (const item of element.querySelectorAll('.graphiql-history-item-label[aria-label]')) {
+      item.removeAttribute('aria-label');
+    }
+  }).observe(element, { subtree: true, childList: true });
+}
+
+/** The menu of examples closes like any menu. */
+function watchMenu(menu) {
+  document.addEventListener('click', ({ target }) => {
+    if (!menu.contains(target)) menu.open = false;
+  });
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape') return;
+    menu.open = false;
+    menu.querySelector('summary').focus();
+  });
+}
+
+const options = JSON.parse(document.querySelector('#options').textContent);
+const root = document.querySelector('#root');
+const query = new URL(location.href).searchParams.get('query');
+
+// Its only tab, if GraphiQL can't read those that it has stored.
+if (query) options.defaultTabs = [{ query }];
+
+try {
+  removeStoredHeaders();
+  if (query) options.variables = openTab(query);
+  options.storage = storage;
+} catch {
+  // The browser keeps nothing for this page.
+  options.storage = null;
+}
+
+watchMenu(document.querySelector('.examples'));
+watch(root);
+
+// Undefined plugins are those of GraphiQL itself: its history.
+YogaGraphiQL.renderYogaGraphiQL(root, { ...options, plugins: undefined });

@@ -1,0 +1,26 @@
+// The server does not know by which URL callers reach it.
+for (const element of document.querySelectorAll('.origin')) {
+  element.textContent = location.origin;
+}
+
+/** Adds a button that copies the code of a block. */
+function addCopyButton(block) {
+  const caption = block.querySelector('figcaption');
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy';
+  button.textContent = 'Copy';
+  button.setAttribute('aria-label', `Copy: ${caption.textContent}`);
+  const copy = async () => {
+    await navigator.clipboard.writeText(block.querySelector('pre').textContent);
+    button.textContent = 'Copied';
+    setTimeout(() => (button.textContent = 'Copy'), 2000);
+  };
+  button.addEventListener('click', () => void copy());
+  caption.append(button);
+}
+
+// Browsers have a clipboard only on https:// and on localhost.
+if (navigator.clipboard) {
+  for (const block of document.querySelectorAll('.code')) addCopyButton(block);
+}
