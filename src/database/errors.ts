@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-import { isErrorCode } from '../contract/error-codes.ts';
 import { StoreError } from '../contract/errors.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
@@ -138,9 +137,8 @@ export function isUnavailable(error: unknown): boolean {
 /** Converts anything thrown to the error that a caller receives; its cause is for the log only. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  // Prisma makes an error of its own of each error that has a code.
-  if (isKnown(error) && isErrorCode(error.code))
-    return new StoreError(error.code, undefined, error);
+  // As Prisma's adapter for the primary throws it.
+  if (error instanceof Error && error.cause instanceof StoreError) return error.cause;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
   return new StoreError(code, undefined, error);
 }

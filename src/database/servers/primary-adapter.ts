@@ -1,8 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 
+import { StoreError } from '../../contract/errors.ts';
 import { isConflict } from '../errors.ts';
 import { retryConflicts } from '../retry.ts';
-import { NothingWritten } from './outcome.ts';
 import type { Primary } from './primary.ts';
 import type { Server } from './server.ts';
 
@@ -25,8 +25,8 @@ export class PrimaryAdapter extends PrismaPg {
       try {
         return await retryConflicts(() => this.#onPrimary(work), isConflict);
       } catch (error) {
-        // Prisma would hide the cause.
-        throw error instanceof NothingWritten ? error.cause : error;
+        // Of an error with a code Prisma makes one of its own, without the cause.
+        throw error instanceof StoreError ? new Error('No result.', { cause: error }) : error;
       }
     };
     adapter.queryRaw = (statement) =>

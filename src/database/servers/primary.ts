@@ -6,7 +6,7 @@ import type { Server } from './server.ts';
 import type { WatchedServer } from './watch.ts';
 
 /** No server accepts writes. Each request gets it at once; the log has one line when the primary is lost. */
-export class NoPrimary extends StoreError {
+class NoPrimary extends StoreError {
   constructor() {
     super('SERVICE_UNAVAILABLE', 'The store does not accept writes at the moment.');
   }

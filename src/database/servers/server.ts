@@ -16,7 +16,7 @@ import { NothingWritten, OutcomeUnknown, withOutcome } from './outcome.ts';
 type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
 
 /** Sends the statements of Prisma's model API. */
-export type PrismaSender = Pick<Adapter, 'queryRaw' | 'executeRaw'>;
+type PrismaSender = Pick<Adapter, 'queryRaw' | 'executeRaw'>;
 
 /** A server of PostgreSQL, or a balancer in front of some, with a pool of connections. */
 export interface Server {

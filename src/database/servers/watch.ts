@@ -21,7 +21,7 @@ interface StateRow {
 }
 
 /** The state of a server that responds. */
-export interface ServerState extends Omit<StateRow, 'position'> {
+interface ServerState extends Omit<StateRow, 'position'> {
   /** What it has written or, as a replica, replayed. */
   readonly position: Position;
 }
