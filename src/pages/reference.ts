@@ -1,6 +1,7 @@
 import escapeHtml from 'escape-html';
 
-import { type ErrorCode, ERRORS, PetNotFound } from '../contract/errors.ts';
+import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
+import { PetNotFound } from '../contract/errors.ts';
 import type { Asset } from '../http/static-asset.ts';
 import type { OpenApiConfig } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
