@@ -17,8 +17,12 @@ export function splitHosts(url: string): string[] {
   });
 }
 
-const isUrlOfPostgres = (text: string): boolean =>
-  URL.canParse(text) && PROTOCOL.test(new URL(text).protocol);
+function isUrlOfPostgres(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, pathname } = new URL(text);
+  // URLs that are joined by commas would be a URL with a strange name of a database.
+  return PROTOCOL.test(protocol) && !pathname.includes('://');
+}
 
 /** Whether a text is a URL of PostgreSQL. With several hosts it may only ask for the one that accepts writes. */
 export function isDatabaseUrl(text: string): boolean {

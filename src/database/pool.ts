@@ -4,7 +4,8 @@ import { type ClientBase, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import { keepsConnection } from './errors.ts';
+import { isConnectionLost, keepsConnection } from './errors.ts';
+import { NothingWritten } from './servers/outcome.ts';
 import { OWN_SESSION, POOLED_SESSION } from './session-settings.ts';
 
 /** The name of the gateway's connections in pg_stat_activity. */
@@ -33,16 +34,27 @@ function keepAfterStatementErrors(client: PoolClient): void {
     release(error instanceof Error && keepsConnection(error) ? undefined : error);
 }
 
-/** A pool that keeps a connection after an error of a statement only, such as a violated constraint. */
+/** Converts an error of connecting: no statement was sent. */
+const toConnectError = (error: Error): Error =>
+  isConnectionLost(error) ? new NothingWritten(error) : error;
+
+/**
+ * A pool that keeps a connection after an error of a statement only, such as a violated constraint. If it
+ * can't connect, or a new connection is lost, the error is NothingWritten.
+ */
 class StatementErrorPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: OnConnect): void;
   override connect(callback?: OnConnect): Promise<PoolClient> | void {
-    if (!callback) return super.connect();
+    if (!callback) {
+      return super.connect().catch((error: Error) => {
+        throw toConnectError(error);
+      });
+    }
     // Pool.query calls this overload, and closes the connection after any error.
     super.connect((error, client, done) => {
       if (client) keepAfterStatementErrors(client);
-      callback(error, client, done);
+      callback(error && toConnectError(error), client, done);
     });
   }
 }

@@ -14,6 +14,7 @@ import { ERRORS } from '../../src/contract/error-codes.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { createDatabaseMetrics } from '../../src/telemetry/database-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { reportServers } from '../../src/telemetry/server-metrics.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { post } from '../support/post.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
@@ -198,6 +199,7 @@ describe('the samples of the documentation', () => {
 
   it('of PromQL, and the table above them, name metrics that exist', async () => {
     const database = createDatabaseMetrics(async () => ({ writes: true }));
+    reportServers({ readServers: () => [], readFailovers: () => 0 }, database.registry);
     const { registries } = createMetrics({
       poolUse: () => ({ max: 0, total: 0, idle: 0, waiting: 0 }),
       databaseRegistry: database.registry,

@@ -46,21 +46,12 @@ const TYPES: CustomTypesConfig = {
 
 const ignore = (): void => {};
 
-/** Takes a connection of the pool. */
-async function connect(pool: Pool): Promise<PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    throw isConnectionLost(error) ? new NothingWritten(error) : error;
-  }
-}
-
 /** Runs `work` on a connection of the pool; closes it after an error that leaves it unusable. */
 async function withClient<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await connect(pool);
+  const client = await pool.connect();
   // The connection may fail before the statement is sent: then the statement rejects.
   client.on('error', ignore);
   let isUsable = true;
@@ -87,7 +78,7 @@ async function runTransaction<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await connect(pool);
+  const client = await pool.connect();
   // The connection may fail between two statements: then the next one rejects.
   client.on('error', ignore);
   let hasEnded = false;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openCopyOnPostgres } from '../../support/databases.ts';
+import { openDatabase } from '../../../src/database/open.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import {
   metricsIn,
@@ -15,10 +16,17 @@ const alerts = rules.filter(({ alert }) => alert !== undefined);
 const records = rules.flatMap(({ record }) => record ?? []);
 
 let gateway: Gateway;
+let dropStore: () => Promise<void>;
 beforeAll(async () => {
-  gateway = await startGateway({}, openCopyOnPostgres);
+  const { url, drop } = await copyOnPostgres();
+  dropStore = drop;
+  // A gateway with several servers has the metrics of each.
+  gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URLS: url }, openDatabase);
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  await dropStore();
+});
 
 /** The names of the samples that a metric has. */
 const sampleNames = (name: string, type: string): string[] =>

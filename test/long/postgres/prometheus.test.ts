@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { copyOnPostgres } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
-import { runSql } from '../../support/postgres.ts';
+import { createStoreOn, runSql } from '../../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../../support/program.ts';
 import {
   complaintsOf,
@@ -13,6 +12,7 @@ import {
   readRules,
   startPrometheus,
 } from '../../support/prometheus.ts';
+import { type Replication, startReplication } from '../../support/replication.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 
 const WAIT = { timeout: 60_000, interval: 250 };
@@ -46,8 +46,13 @@ const UNCONVENTIONAL = [
 ];
 
 const queries = readPanelQueries();
-// At the moment of a scrape, all or no connections may be idle; the sunset has passed.
-const MAY_BE_ZERO = new Set(['Waiting for a connection', 'Connections', 'Days until the sunset']);
+// At the moment of a scrape, all or no connections may be idle, and a replica up to date; the sunset has passed.
+const MAY_BE_ZERO = new Set([
+  'Waiting for a connection',
+  'Connections',
+  'Lag of replicas',
+  'Days until the sunset',
+]);
 
 /** What callers send again and again: reads, writes, calls of what is deprecated, and faults. */
 const LOAD: readonly object[] = [
@@ -63,8 +68,7 @@ const LOAD: readonly object[] = [
   { query: `{ ${'a'.repeat(60_000)} }` },
 ];
 
-let url: string;
-let drop: () => Promise<void>;
+let replication: Replication;
 let program: Program;
 let prometheus: Prometheus;
 let load: Promise<unknown>;
@@ -104,7 +108,10 @@ async function largest(expr: string): Promise<number | undefined> {
 
 describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`)", () => {
   beforeAll(async () => {
-    ({ url, drop } = await copyOnPostgres());
+    replication = await startReplication({ replicas: 1 });
+    const [primary, replica] = replication.servers;
+    if (!primary || !replica) throw new Error('There are a primary and a replica.');
+    const url = await createStoreOn(primary.url);
     await runSql(
       url,
       `alter table categories add constraint no_bad_luck check (name <> 'unlucky');
@@ -112,7 +119,13 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`
        insert into pets (name, category_id) select 'Rex', 1 from generate_series(1, 10);
        insert into inventory_items (pet_id, quantity) values (1, 5)`,
     );
-    const environment = { ...AUTH_BY_SECRET, ...SUNSET, DATABASE_URL: url, POOL_SIZE: '2' };
+    const environment = {
+      ...AUTH_BY_SECRET,
+      ...SUNSET,
+      DATABASE_URL: url,
+      DATABASE_REPLICA_URLS: replica.urlOf(url),
+      POOL_SIZE: '2',
+    };
     program = await startProgram({ ...environment, WORKERS: '2' });
     const token = await mint({ exp: 3600, scope: SCOPES });
     prometheus = await startPrometheus({
@@ -128,7 +141,7 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`
     await load;
     await prometheus.stop();
     await killPrograms();
-    await drop();
+    await replication.stop();
   });
 
   it.each(queries.filter(({ title }) => !MAY_BE_ZERO.has(title)))(
