@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { createOwnWritesFetch } from '../clients/own-writes.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Journal } from './journal.ts';
 
@@ -7,6 +8,14 @@ import type { Journal } from './journal.ts';
 const PATIENCE_MS = 20_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
+// After both, a request can be repeated.
+const TEMPORARY: ReadonlySet<string | undefined> = new Set([
+  'SERVICE_UNAVAILABLE',
+  'OUTCOME_UNKNOWN',
+]);
+
+// What one caller has written is compared with what others read.
+const fetchOwnWrites = createOwnWritesFetch();
 
 /** Thrown if an honest caller has no response by the end of the soak. */
 export class GivenUp extends Error {}
@@ -44,9 +53,9 @@ export class Client {
     return this.#try(body.query, async (url, signal) => {
       const headers = { 'content-type': 'application/json' };
       const init = { method: 'POST', headers, body: JSON.stringify(body), signal };
-      const text = await (await fetch(`${url}/graphql`, init)).text();
+      const text = await (await fetchOwnWrites(`${url}/graphql`, init)).text();
       const { data, errors } = JSON.parse(text) as GraphqlAnswer<Data>;
-      if (errors?.some(({ extensions }) => extensions?.code !== 'SERVICE_UNAVAILABLE')) {
+      if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
         this.#journal.violate(`${shorten(body.query)} was answered with ${shorten(text)}`);
       }
       if (errors || !data) throw new Error(shorten(text));
@@ -68,7 +77,7 @@ export class Client {
   async rest<Body>(path: string): Promise<Body> {
     while (!this.givesUp) {
       const answer = await this.#try(`GET ${path}`, async (url, signal) => {
-        const response = await fetch(url + path, { signal });
+        const response = await fetchOwnWrites(url + path, { signal });
         const text = await response.text();
         if (!response.ok && response.status !== 503) {
           this.#journal.violate(

@@ -1,4 +1,5 @@
 import type { TestServer } from '../support/postgres.ts';
+import type { Cluster } from './failovers.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Disturbance } from './journal.ts';
 import type { Random } from './random.ts';
@@ -9,9 +10,10 @@ export interface World {
   readonly gateway: GatewayProcess;
   /** Chooses what a fault does, apart from the honest callers' choices. */
   readonly random: Random;
-  /** The PostgreSQL, unless the gateway runs on the embedded one. */
+  /** The only PostgreSQL, unless the gateway runs on the embedded one or on a cluster. */
   readonly server: TestServer | undefined;
-  /** The database of the gateway on that server. */
+  readonly cluster: Cluster | undefined;
+  /** The database of the gateway on that server or cluster. */
   readonly databaseUrl: string | undefined;
   /** The small disks of the embedded store and of the log, if the soak can mount some. */
   readonly storeDisk: string | undefined;
@@ -32,7 +34,9 @@ export interface Fault extends Disturbance {
 
 export const always = (): boolean => true;
 export const onPostgres = ({ server }: World): boolean => server !== undefined;
-export const onEmbedded = ({ server }: World): boolean => server === undefined;
+export const onCluster = ({ cluster }: World): boolean => cluster !== undefined;
+export const withWorkers = ({ databaseUrl }: World): boolean => databaseUrl !== undefined;
+export const onEmbedded = ({ databaseUrl }: World): boolean => databaseUrl === undefined;
 
 /** Repeats something in several loops until it is stopped. */
 export function repeat(times: number, work: () => Promise<void>): () => Promise<void> {

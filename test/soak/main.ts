@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import { createDatabaseOn, startPostgres, type TestServer } from '../support/postgres.ts';
+import { createDatabaseOn, startPostgres } from '../support/postgres.ts';
+import { startReplication } from '../support/replication.ts';
 import { Client } from './client.ts';
+import type { Cluster } from './failovers.ts';
 import type { World } from './fault.ts';
 import { GatewayProcess } from './gateway-process.ts';
 import { Journal } from './journal.ts';
@@ -42,35 +44,50 @@ const unknown = [...chosen, ...left].filter((name) => !FAULT_NAMES.includes(name
 if (unknown.length > 0)
   throw new Error(`Unknown faults: ${unknown.join()}. Known: ${FAULT_NAMES.join(', ')}.`);
 if (!(minutes > 0) || !Number.isInteger(seed)) throw new Error('--minutes and --seed are numbers.');
-if (!['embedded', 'postgres'].includes(values.database)) {
-  throw new Error('--database is embedded or postgres.');
+if (!['embedded', 'postgres', 'cluster'].includes(values.database)) {
+  throw new Error('--database is embedded, postgres or cluster.');
 }
+type Databases = Pick<World, 'server' | 'cluster'>;
+
 const names = chosen.filter((name) => !left.includes(name));
 
+/** Starts a primary and two replicas; a commit is acknowledged when one of them has it. */
+async function startCluster(): Promise<Cluster> {
+  const replication = await startReplication({ synchronous: true });
+  const [primary] = replication.servers;
+  if (!primary) throw new Error('A replication has a primary.');
+  return { replication, primary };
+}
+
+/** Creates a database and returns the variables for it. */
+async function createStore({ server, cluster }: Databases): Promise<Record<string, string>> {
+  if (server) return { DATABASE_URL: await createDatabaseOn(server.url), WORKERS: '2' };
+  if (!cluster) return {};
+  const url = cluster.replication.multiHostUrl(await createDatabaseOn(cluster.primary.url));
+  return { DATABASE_URL: url, DATABASE_REPLICA_URLS: url, WORKERS: '2' };
+}
+
 /** Starts the gateway on a new database. */
-async function prepare(
-  workshop: Workshop,
-  journal: Journal,
-  server: TestServer | undefined,
-): Promise<World> {
+async function prepare(workshop: Workshop, journal: Journal, databases: Databases): Promise<World> {
   const { folder } = workshop;
-  const storeDisk = server ? undefined : await workshop.mountSmall('store', STORE_DISK_MB);
+  const store = await createStore(databases);
+  const databaseUrl = store['DATABASE_URL'];
+  const storeDisk = databaseUrl ? undefined : await workshop.mountSmall('store', STORE_DISK_MB);
   const logDisk = await workshop.mountSmall('log', LOG_DISK_MB);
-  const databaseUrl = server && (await createDatabaseOn(server.url));
   const settings = {
     folder,
     logFile: join(logDisk ?? folder, 'gateway.log'),
     environment: {
       ...ENVIRONMENT,
-      ...(databaseUrl
-        ? { DATABASE_URL: databaseUrl, WORKERS: '2' }
-        : { DATA_DIR: join(storeDisk ?? folder, 'data') }),
+      ...store,
+      DATA_DIR: join(storeDisk ?? folder, 'data'),
     },
   };
   const gateway = new GatewayProcess(settings, journal);
   journal.readTail = () => gateway.readTail();
   while (!(await gateway.isReady())) await sleep(50);
-  return { folder, gateway, random: new Random(seed), server, databaseUrl, storeDisk, logDisk };
+  const random = new Random(seed);
+  return { ...databases, folder, gateway, random, databaseUrl, storeDisk, logDisk };
 }
 
 /** Soaks the gateway and returns the report. */
@@ -102,11 +119,13 @@ async function soak(world: World, journal: Journal): Promise<string> {
 
 const journal = new Journal();
 const server = values.database === 'postgres' ? await startPostgres() : undefined;
+const cluster = values.database === 'cluster' ? await startCluster() : undefined;
 const workshop = await openWorkshop();
 try {
   journal.print(`Seed ${seed}, ${values.database}, ${minutes} minutes.`);
-  process.stdout.write(await soak(await prepare(workshop, journal, server), journal));
+  process.stdout.write(await soak(await prepare(workshop, journal, { server, cluster }), journal));
 } finally {
   await server?.stop();
+  await cluster?.replication.stop();
 }
 process.exit(journal.violations.length > 0 ? 1 : 0);

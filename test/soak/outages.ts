@@ -11,6 +11,7 @@ import {
   onPostgres,
   repeat,
   type Stop,
+  withWorkers,
   type World,
 } from './fault.ts';
 
@@ -96,7 +97,7 @@ export const OUTAGES: readonly Fault[] = [
   ofGateway(
     'worker frozen',
     async ({ gateway, random }) => freeze([random.pick((await gateway.pids()).slice(1))]),
-    onPostgres,
+    withWorkers,
   ),
   ofGateway(
     'worker killed',
@@ -106,7 +107,7 @@ export const OUTAGES: readonly Fault[] = [
       signal([worker], 'SIGKILL');
       return () => {};
     },
-    onPostgres,
+    withWorkers,
   ),
   ofGateway(
     'two starts after a kill',

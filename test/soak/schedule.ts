@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { FAILOVERS } from './failovers.ts';
 import type { Fault, Stop, World } from './fault.ts';
 import type { Journal } from './journal.ts';
 import { NEIGHBOURS } from './neighbours.ts';
 import { OUTAGES } from './outages.ts';
 
-const FAULTS: readonly Fault[] = [...NEIGHBOURS, ...OUTAGES];
+const FAULTS: readonly Fault[] = [...NEIGHBOURS, ...OUTAGES, ...FAILOVERS];
 const MAX_AT_ONCE = 3;
 const MAX_OFFSET_MS = 3000;
 const MIN_DURATION_MS = 500;
