@@ -9,24 +9,7 @@ import { createHeavyQueue, type HeavyLimits } from './heavy-queue.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
 import { retryConflicts } from './retry.ts';
 import type { Replicas } from './servers/replicas.ts';
-
-/**
- * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which
- * is faster if the number of rows depends on them.
- */
-export type Planning = 'once' | 'each';
-
-/** How much a statement reads: rows found by an index, or a large part of a table. */
-export type Load = 'light' | 'heavy';
-
-/** A statement with its parameters `$1`, `$2`… */
-type Statement = Pick<Prisma.Sql, 'text' | 'values'>;
-
-/** Runs statements: each by itself, or all in one transaction. */
-export interface Session {
-  /** Runs one statement; its parameters are bound, never put into the text. */
-  readonly query: <Row>(statement: Statement, planning?: Planning, load?: Load) => Promise<Row[]>;
-}
+import type { Load, Planning, Run, Session, Statement } from './session.ts';
 
 /**
  * A migrated database: embedded, or a PostgreSQL server.
@@ -54,9 +37,6 @@ export interface Database extends Session {
   readonly ping: () => Promise<Readiness>;
   readonly close: () => Promise<void>;
 }
-
-/** Runs one statement; TYPE_PARSERS parse its values. */
-export type Run = <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
 
 /** What a Database is created from. */
 export interface Driver {
@@ -149,10 +129,4 @@ export function createDatabase(driver: Driver, log: Log): Database {
       await disconnect();
     },
   };
-}
-
-/** Returns the row of a statement that always returns exactly one. */
-export function onlyRow<Row>([row]: readonly Row[]): Row {
-  if (row === undefined) throw new Error('A statement returned no row.');
-  return row;
 }

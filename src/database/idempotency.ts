@@ -4,8 +4,9 @@ import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
 import { IdempotencyConflict } from '../contract/errors.ts';
 import { IdempotencyKey, parse } from '../contract/values.ts';
-import type { Database, Session } from './database.ts';
+import type { Database } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
+import type { Session } from './session.ts';
 
 /** The idempotency key of a write, and the caller that chose it. */
 export interface CallerKey {

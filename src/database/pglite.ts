@@ -3,10 +3,11 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import type { Log } from '../telemetry/log.ts';
-import { createDatabase, type Database, onlyRow, type Run } from './database.ts';
+import { createDatabase, type Database } from './database.ts';
 import { migrate, requireMigrated, type SqlConnection, warnIfNewer } from './migrations.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { OWN_SESSION, warnAboutSettings } from './session-settings.ts';
+import { onlyRow, type Run } from './session.ts';
 import { TYPE_PARSERS } from './type-parsers.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
 

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 
 import type { Config } from '../config/config.ts';
-import { onlyRow } from './database.ts';
 import { APPLICATION_NAME, sessionSql } from './pool.ts';
 import { type Probe, type Readiness, READINESS_SQL } from './probe.ts';
+import { onlyRow } from './session.ts';
 
 /** A statement whose row is the state of a server. */
 interface StateQuery<State> {

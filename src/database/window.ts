@@ -1,8 +1,8 @@
 import { InvalidCursor, InvalidInput } from '../contract/errors.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
-import type { Load, Planning } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
+import type { Load, Planning } from './session.ts';
 
 /** The size of a page without `first` or `last`. */
 export const DEFAULT_PAGE = 20;

@@ -1,5 +1,6 @@
-import type { Database, Session } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { type PetStatus, Prisma } from '../database/generated/prisma/client.ts';
+import type { Session } from '../database/session.ts';
 
 /** Ten categories, each with a description and ten pets. */
 const CATEGORIES: readonly (readonly [name: string, description: string, pets: string])[] = [

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import type { Session } from '../../src/database/database.ts';
+import type { Session } from '../../src/database/session.ts';
 import { Prisma } from '../../src/database/generated/prisma/client.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';

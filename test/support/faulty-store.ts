@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 
 import { StoreError } from '../../src/contract/errors.ts';
-import type { Database, Session } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
+import type { Session } from '../../src/database/session.ts';
 import { openCopy } from './databases.ts';
 
 const SECRET = 'secret: password of the store';

@@ -5,15 +5,15 @@ import { splitHosts } from '../../config/database-url.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { PoolUse } from '../../telemetry/metrics.ts';
 import { reportServers, type ServerUse } from '../../telemetry/server-metrics.ts';
-import type { Driver, Run } from '../database.ts';
+import type { Driver } from '../database.ts';
 import { isConflict } from '../errors.ts';
 import { createPostgresProbe, READINESS } from '../postgres-probe.ts';
 import type { Readiness } from '../probe.ts';
 import { retryConflicts } from '../retry.ts';
+import type { Run } from '../session.ts';
 import { createLag, type Lag } from './lag.ts';
-import { createReadPosition } from './position.ts';
 import { PrimaryAdapter } from './primary-adapter.ts';
-import { createPrimary, type Primary } from './primary.ts';
+import { createPrimary, createReadPosition, type Primary } from './primary.ts';
 import { createReplicas, type Replica } from './replicas.ts';
 import { createServer, type Server } from './server.ts';
 import { watchServer, type WatchedServer } from './watch.ts';
@@ -82,12 +82,12 @@ async function openServers(
   const lag = createLag(config.replicaMaxLagMs);
   const mayMove = primaryUrls.length === 1;
   const changes = new EventEmitter();
-  const onState = ({ server, state }: WatchedServer, isSilent: boolean): void => {
+  const onState = ({ server, state, wasReplica }: WatchedServer, isSilent: boolean): void => {
     primary.update();
     if (server === primary.current() && state) lag.add(state.position);
     changes.emit('state');
     // What waits for a silent replica can be read from another server; a write can't be repeated.
-    if (isSilent && !primaryUrls.includes(server.url)) server.abort();
+    if (isSilent && wasReplica) server.abort();
   };
   const servers = [...new Set([...primaryUrls, ...replicaUrls])].map((url) =>
     watchServer(createServer(url, config, log), config, mayMove && url === primaryUrls[0], onState),

@@ -1,7 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import { StoreError } from '../../contract/errors.ts';
-import type { Primary } from './primary.ts';
 
 /** A position in the write-ahead log, in bytes. All servers of one store count the same bytes. */
 export type Position = bigint;
@@ -27,23 +24,4 @@ export function parsePosition(header: string | string[] | undefined): Position |
     );
   }
   return BigInt(`0x${header}`);
-}
-
-/** Creates a function that reads the position of the primary's log; calls of one turn share a statement. */
-export function createReadPosition(onPrimary: Primary['use']): () => Promise<Position> {
-  let next: Promise<Position> | undefined;
-  const read = async (): Promise<Position> => {
-    await nextTurn();
-    next = undefined;
-    const [row] = await onPrimary(({ run }) =>
-      run<{ position: bigint }>(
-        `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS "position"`,
-        [],
-        'once',
-      ),
-    );
-    if (!row) throw new Error('The primary returned no position.');
-    return row.position;
-  };
-  return () => (next ??= read());
 }

@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import { StoreError } from '../../contract/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isReadOnlyServer } from '../errors.ts';
 import { NothingWritten, OutcomeUnknown } from './outcome.ts';
+import type { Position } from './position.ts';
 import type { Server } from './server.ts';
 import type { WatchedServer } from './watch.ts';
 
@@ -60,7 +63,11 @@ export function createPrimary(candidates: readonly WatchedServer[], log: Log): P
       lostAt = performance.now();
       log.error(`The primary ${current?.server.name} is lost: mutations are rejected.`);
     } else if (last) {
-      if (found !== last) failovers += 1;
+      if (found !== last) {
+        failovers += 1;
+        // What still waits for the former primary would get no response before its time limit.
+        last.server.abort();
+      }
       const ms = current ? 0 : Math.round(performance.now() - lostAt);
       log.warn(`The primary is ${found.server.name} now, after ${ms} ms without one.`);
     }
@@ -84,4 +91,23 @@ export function createPrimary(candidates: readonly WatchedServer[], log: Log): P
   };
 
   return { current: () => current?.server, update, use, failovers: () => failovers };
+}
+
+/** Creates a function that reads the position of the primary's log; calls of one turn share a statement. */
+export function createReadPosition(onPrimary: Primary['use']): () => Promise<Position> {
+  let next: Promise<Position> | undefined;
+  const read = async (): Promise<Position> => {
+    await nextTurn();
+    next = undefined;
+    const [row] = await onPrimary(({ run }) =>
+      run<{ position: bigint }>(
+        `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS "position"`,
+        [],
+        'once',
+      ),
+    );
+    if (!row) throw new Error('The primary returned no position.');
+    return row.position;
+  };
+  return () => (next ??= read());
 }

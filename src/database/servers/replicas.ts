@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../../telemetry/log.ts';
-import type { Session } from '../database.ts';
+import type { Session } from '../session.ts';
 import type { Lag } from './lag.ts';
 import type { Position } from './position.ts';
 import type { WatchedServer } from './watch.ts';

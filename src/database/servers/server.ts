@@ -5,10 +5,10 @@ import type { Config } from '../../config/config.ts';
 import { StoreError } from '../../contract/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { PoolUse } from '../../telemetry/metrics.ts';
-import type { Run } from '../database.ts';
 import { isConnectionLost, keepsConnection } from '../errors.ts';
 import { openPool } from '../pool.ts';
 import { nameStatement, statementName } from '../prepared-statements.ts';
+import type { Run } from '../session.ts';
 import { TYPE_PARSERS } from '../type-parsers.ts';
 import { NothingWritten, OutcomeUnknown, withOutcome } from './outcome.ts';
 

@@ -43,6 +43,8 @@ export interface WatchedServer {
   readonly server: Server;
   /** Undefined if it did not respond within two seconds, or if a connection to it was lost. */
   state: ServerState | undefined;
+  /** Whether it was a replica when it last responded: then no statement on it writes. */
+  wasReplica: boolean;
   /** Reads the state now; concurrent calls share one statement. */
   readonly check: () => Promise<void>;
   /** Forgets the state until the next check, as a connection was lost. */
@@ -72,11 +74,13 @@ export function watchServer(
   const setState = (state: ServerState | undefined, isSilent = false): void => {
     if (stopping.signal.aborted) return;
     watched.state = state;
+    if (state) watched.wasReplica = state.isReplica;
     onState(watched, isSilent);
   };
   const watched: WatchedServer = {
     server,
     state: undefined,
+    wasReplica: false,
     check: async () => {
       try {
         const { position, ...state } = await ping();

@@ -14,10 +14,7 @@ export function limitTime(next: Execute, timeoutMs: number): Execute {
     operation.node.operation === OperationTypeNode.QUERY
       ? new StoreError('SERVICE_UNAVAILABLE', message)
       : new StoreError('OUTCOME_UNKNOWN', `${message} Its changes may still be made.`);
-  const withTimeout = (
-    call: Call,
-    execution: Promise<ExecutionResult>,
-  ): Promise<ExecutionResult> =>
+  const withTimeout = (call: Call, execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => resolve({ errors: [toExecutionError(errorOf(call))] }),

@@ -1,9 +1,9 @@
 import { type DirectiveNode, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import type { Load, Planning } from '../../database/database.ts';
 import type { Prisma } from '../../database/generated/prisma/client.ts';
 import type { Store } from '../../database/loaders.ts';
+import type { Load, Planning } from '../../database/session.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { readSelection } from './read-selection.ts';

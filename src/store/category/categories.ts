@@ -9,12 +9,13 @@ import {
   parseId,
   type Unchecked,
 } from '../../contract/values.ts';
-import { type Database, onlyRow } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
 import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf, required } from '../../database/loaders.ts';
+import { onlyRow } from '../../database/session.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
 import { containsText, nameKey } from '../../database/text.ts';
 

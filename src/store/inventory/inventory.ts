@@ -7,12 +7,13 @@ import {
   StockLimitExceeded,
 } from '../../contract/errors.ts';
 import { Id, parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
-import type { Database, Session } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { isForeignKeyViolation, isOutOfRange } from '../../database/errors.ts';
 import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf } from '../../database/loaders.ts';
+import type { Session } from '../../database/session.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 

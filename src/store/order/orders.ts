@@ -10,12 +10,13 @@ import {
   StockLimitExceeded,
 } from '../../contract/errors.ts';
 import { Id, OrderQuantity, parse, parseId, Time, type Unchecked } from '../../contract/values.ts';
-import type { Database, Session } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
+import type { Session } from '../../database/session.ts';
 import { columnsOf, rowsByIds, type Table } from '../../database/table.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 

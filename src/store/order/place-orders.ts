@@ -7,9 +7,10 @@ import {
   type StoreError,
 } from '../../contract/errors.ts';
 import { parse, type Unchecked } from '../../contract/values.ts';
-import type { Database, Session } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
+import type { Session } from '../../database/session.ts';
 import { NewOrder, type OrderAndPet } from './orders.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');

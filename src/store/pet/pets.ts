@@ -10,7 +10,7 @@ import {
   StockQuantity,
   type Unchecked,
 } from '../../contract/values.ts';
-import { type Database, onlyRow, type Session } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
 import {
   type Category,
@@ -21,6 +21,7 @@ import {
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { IdBounds, Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
+import { onlyRow, type Session } from '../../database/session.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
 import { containsText, isOneOf, nameKey } from '../../database/text.ts';
 

@@ -1,7 +1,8 @@
 import { Client, escapeLiteral, type QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Database, Planning } from '../../../src/database/database.ts';
+import type { Database } from '../../../src/database/database.ts';
+import type { Planning } from '../../../src/database/session.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';

@@ -1,0 +1,28 @@
+import type { Prisma } from './generated/prisma/client.ts';
+
+/**
+ * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which
+ * is faster if the number of rows depends on them.
+ */
+export type Planning = 'once' | 'each';
+
+/** How much a statement reads: rows found by an index, or a large part of a table. */
+export type Load = 'light' | 'heavy';
+
+/** A statement with its parameters `$1`, `$2`… */
+export type Statement = Pick<Prisma.Sql, 'text' | 'values'>;
+
+/** Runs statements: each by itself, or all in one transaction. */
+export interface Session {
+  /** Runs one statement; its parameters are bound, never put into the text. */
+  readonly query: <Row>(statement: Statement, planning?: Planning, load?: Load) => Promise<Row[]>;
+}
+
+/** Runs one statement; TYPE_PARSERS parse its values. */
+export type Run = <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
+
+/** Returns the row of a statement that always returns exactly one. */
+export function onlyRow<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error('A statement returned no row.');
+  return row;
+}
