@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { splitHosts } from '../../src/config/database-url.ts';
+
+const MESSAGE = 'DATABASE_URL must be like postgresql://user@host:5432/name.';
+
+describe('DATABASE_URL', () => {
+  it.each([
+    ['postgresql://db/store', ['postgresql://db/store']],
+    ['postgres://me:secret@db:5433/store', ['postgres://me:secret@db:5433/store']],
+    [
+      'postgresql://a,b,c/store',
+      ['postgresql://a/store', 'postgresql://b/store', 'postgresql://c/store'],
+    ],
+    [
+      'postgresql://me@a:5432,b:5433,c/store?sslmode=require',
+      [
+        'postgresql://me@a:5432/store?sslmode=require',
+        'postgresql://me@b:5433/store?sslmode=require',
+        'postgresql://me@c/store?sslmode=require',
+      ],
+    ],
+    [
+      'postgresql://[::1]:5433,[fe80::2],10.0.0.1/store',
+      [
+        'postgresql://[::1]:5433/store',
+        'postgresql://[fe80::2]/store',
+        'postgresql://10.0.0.1/store',
+      ],
+    ],
+    [
+      'postgresql://me:one,two%40three%2Cfour@a,b/store',
+      [
+        'postgresql://me:one,two%40three%2Cfour@a/store',
+        'postgresql://me:one,two%40three%2Cfour@b/store',
+      ],
+    ],
+    ['postgresql://a,b', ['postgresql://a', 'postgresql://b']],
+    ['postgresql://a,b/', ['postgresql://a/', 'postgresql://b/']],
+    ['postgresql://a/with,comma', ['postgresql://a/with,comma']],
+    ['postgresql://a/store?options=-c+x%3D1%2C2', ['postgresql://a/store?options=-c+x%3D1%2C2']],
+    ['POSTGRESQL://a,b/store', ['postgresql://a/store', 'postgresql://b/store']],
+  ])('accepts %s and has a URL for each host', (databaseUrl, urls) => {
+    expect(readConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl });
+    expect(splitHosts(databaseUrl)).toEqual(urls);
+  });
+
+  it.each(['read-write', 'primary'])(
+    'accepts target_session_attrs=%s, which it does for several hosts anyway',
+    (attribute) => {
+      const databaseUrl = `postgresql://a,b/store?target_session_attrs=${attribute}&sslmode=require`;
+      expect(readConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl });
+      expect(splitHosts(databaseUrl)).toEqual([
+        'postgresql://a/store?sslmode=require',
+        'postgresql://b/store?sslmode=require',
+      ]);
+    },
+  );
+
+  it.each([
+    'a,b',
+    'postgresql:a,b/store',
+    'mysql://a,b/store',
+    'http://postgresql://a,b/store',
+    'postgresql://a,/store',
+    'postgresql://,a/store',
+    'postgresql://a,,b/store',
+    'postgresql://,/store',
+    'postgresql://a:port,b/store',
+    'postgresql://a,b:65536/store',
+    'postgresql://a b,c/store',
+    'postgresql://[::1,b/store',
+    'postgresql://a/store?target_session_attrs=any',
+    'postgresql://a,b/store?target_session_attrs=standby',
+    'postgresql://a,b/store?target_session_attrs=read-only',
+    'postgresql://a,b/store?target_session_attrs=read-write&target_session_attrs=any',
+    'postgresql://a,b/store?target_session_attrs=',
+  ])('rejects %s', (databaseUrl) => {
+    const read = () => readConfig({ DATABASE_URL: databaseUrl });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(MESSAGE);
+  });
+
+  it('keeps the password out of the message', () => {
+    expect(() => readConfig({ DATABASE_URL: 'postgresql://me:hunter2@a,,b/store' })).toThrow(
+      /^(?!.*hunter2)/s,
+    );
+  });
+});
+
+describe('DATABASE_REPLICA_URLS', () => {
+  const DATABASE_URL = 'postgresql://a/store';
+
+  it.each([
+    ['postgresql://b/store', ['postgresql://b/store']],
+    ['postgresql://b,c/store', ['postgresql://b,c/store']],
+    [
+      ' postgresql://b/store\n  postgresql://me:x,y@c:1,d:2/store ',
+      ['postgresql://b/store', 'postgresql://me:x,y@c:1,d:2/store'],
+    ],
+    ['', []],
+    [' ', []],
+  ])('accepts %j', (urls, replicaUrls) => {
+    const environment = { DATABASE_URL, DATABASE_REPLICA_URLS: urls };
+    expect(readConfig(environment)).toMatchObject({ replicaUrls });
+  });
+
+  it.each([
+    'b',
+    'postgresql://b/store,postgresql://c/store',
+    'postgresql://b/store nonsense',
+    'mysql://b/store',
+    'postgresql://me:hunter2@b,/store',
+  ])('rejects %s', (urls) => {
+    const read = () => readConfig({ DATABASE_URL, DATABASE_REPLICA_URLS: urls });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(/^DATABASE_REPLICA_URLS must be (?!.*hunter2)/s);
+  });
+
+  it('needs DATABASE_URL', () => {
+    expect(() => readConfig({ DATABASE_REPLICA_URLS: DATABASE_URL })).toThrow(
+      'DATABASE_REPLICA_URLS needs DATABASE_URL.',
+    );
+  });
+});
+
+describe('REPLICA_MAX_LAG_MS', () => {
+  it('is 1000 to 3600000, 5000 by default', () => {
+    expect(readConfig({})).toMatchObject({ replicaMaxLagMs: 5000 });
+    for (const value of [1000, 3_600_000]) {
+      const environment = { REPLICA_MAX_LAG_MS: String(value) };
+      expect(readConfig(environment)).toMatchObject({ replicaMaxLagMs: value });
+    }
+    for (const value of ['999', '3600001', '0', '5s', '-1']) {
+      expect(() => readConfig({ REPLICA_MAX_LAG_MS: value })).toThrow(
+        'REPLICA_MAX_LAG_MS must be a whole number, 1000 to 3600000.',
+      );
+    }
+  });
+});

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { createLag } from '../../src/database/servers/lag.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const KEPT_MS = 5000;
+
+/** Creates a lag that has a position of the primary for each half second. */
+function createFilled(...positions: bigint[]): ReturnType<typeof createLag> {
+  const lag = createLag(KEPT_MS);
+  for (const position of positions) {
+    vi.advanceTimersByTime(500);
+    lag.add(position);
+  }
+  return lag;
+}
+
+it('a replica that has the position of the primary is not behind, however long that is', () => {
+  const lag = createFilled(100n, ...Array.from({ length: 100 }, () => 200n));
+  expect(lag.of(200n)).toBe(0);
+  expect(lag.of(300n)).toBe(0);
+});
+
+it('a replica is behind since the primary has passed its position', () => {
+  const lag = createFilled(100n, 200n, 300n, 400n);
+  expect([lag.of(300n), lag.of(299n), lag.of(250n), lag.of(100n)]).toEqual([0, 500, 500, 1000]);
+});
+
+it('a replica falls behind while the primary goes on, though little is left to replay', () => {
+  const lag = createFilled(100n, 101n, ...Array.from({ length: 20 }, () => 101n));
+  expect(lag.of(100n)).toBe(20 * 500);
+});
+
+it('a replica that is behind everything that is kept is too far behind', () => {
+  const positions = Array.from({ length: 100 }, (_, index) => BigInt(index + 1));
+  const lag = createFilled(...positions);
+  expect(lag.of(0n)).toBeGreaterThan(KEPT_MS);
+  expect(lag.of(1n)).toBeGreaterThan(KEPT_MS);
+  expect(lag.of(90n)).toBe(9 * 500);
+});
+
+it('does not grow without a primary', () => {
+  const lag = createFilled(100n, 200n, 300n);
+  vi.advanceTimersByTime(600_000);
+  expect(lag.of(100n)).toBe(500);
+});
+
+it('a replica that has what the promoted one has is not behind', () => {
+  const lag = createFilled(100n, 200n, 300n, 250n);
+  expect(lag.of(250n)).toBe(0);
+  expect(lag.of(100n)).toBe(0);
+});
+
+it('no replica is behind before a position of the primary is known', () => {
+  expect(createLag(KEPT_MS).of(0n)).toBe(0);
+});

@@ -1,0 +1,401 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { makeCategory, makePet } from '../../support/make.ts';
+import { createStoreOn, runSql } from '../../support/postgres.ts';
+import {
+  type ReplicatedGateway,
+  send,
+  startReaders,
+  startReplicatedGateway,
+  WAIT,
+} from '../../support/replicated-gateway.ts';
+import {
+  type ReplicatedServer,
+  type Replication,
+  startReplication,
+} from '../../support/replication.ts';
+
+const HOUR = 3_600_000;
+
+let replication: Replication;
+let primary: ReplicatedServer;
+let first: ReplicatedServer;
+let second: ReplicatedServer;
+/** The URL of the database on the primary. */
+let url: string;
+let gateway: ReplicatedGateway;
+/** A gateway that asks replicas however far they are behind. */
+let patient: ReplicatedGateway;
+let petId: string;
+
+/** The description of a category is the name of the server that it is read from. */
+const TELL_SERVER = `
+  alter table categories rename to kept_categories;
+  create view categories as
+    select id, name, current_setting('cluster_name')::varchar as description from kept_categories`;
+
+async function catchUp(): Promise<void> {
+  const lsn = await primary.lsn();
+  await Promise.all([first, second].map((standby) => standby.waitUntilReplayed(lsn)));
+}
+
+beforeAll(async () => {
+  replication = await startReplication({ flags: ['-c', 'max_standby_streaming_delay=100ms'] });
+  [primary, first, second] = replication.servers as [
+    ReplicatedServer,
+    ReplicatedServer,
+    ReplicatedServer,
+  ];
+  url = await createStoreOn(primary.url);
+  await catchUp();
+  const start = (maxLagMs: number): Promise<ReplicatedGateway> =>
+    startReplicatedGateway({
+      DATABASE_URL: url,
+      DATABASE_REPLICA_URLS: `${first.urlOf(url)} ${second.urlOf(url)}`,
+      REPLICA_MAX_LAG_MS: String(maxLagMs),
+    });
+  [gateway, patient] = await Promise.all([start(1000), start(HOUR)]);
+  petId = await makePet(gateway, { categoryId: await makeCategory(gateway), stock: 1_000_000 });
+  await runSql(url, TELL_SERVER);
+});
+afterAll(async () => {
+  await Promise.all([gateway.close(), patient.close()]);
+  await replication.stop();
+});
+
+const asked = ({ port }: ReplicatedServer): string =>
+  `The replica 127.0.0.1:${port} is asked for reads.`;
+const notAsked = ({ port }: ReplicatedServer, why: string): string =>
+  `The replica 127.0.0.1:${port} is not asked for reads: ${why}.`;
+
+/** Waits for a line of the log. */
+async function expectLogged(message: string): Promise<void> {
+  await expect.poll(() => gateway.messages, WAIT).toContain(message);
+}
+
+/** Returns what the log says about replicas. */
+const linesAbout = (server: ReplicatedServer): string[] =>
+  gateway.messages.filter((line) => line.includes(`The replica 127.0.0.1:${server.port} `));
+
+/** Returns the names of the servers that answer many queries at once. */
+async function serversOf(): Promise<Set<string>> {
+  return new Set(await Promise.all(Array.from({ length: 40 }, () => serverOf())));
+}
+
+async function expectBothAsked(): Promise<void> {
+  await expect.poll(serversOf, WAIT).toEqual(new Set([first.name, second.name]));
+}
+
+// Each test begins with two replicas that are asked.
+beforeEach(async () => {
+  await catchUp();
+  await expectBothAsked();
+  gateway.messages.length = 0;
+});
+
+const SERVER = '{ categories { nodes { description } } }';
+
+/** Returns the name of the server that answers a query. */
+async function serverOf(position?: string | null): Promise<string> {
+  const { data } = await send(gateway, SERVER, position);
+  return data.categories.nodes[0].description;
+}
+
+const rename = (
+  name: string,
+): string => `mutation { updatePet(id: "${petId}", input: { name: "${name}" }) {
+  ... on Pet { name category { description } inventory { pet { name } } } } }`;
+const PET = (): string => `{ pet(id: "${petId}") { name } }`;
+const takeOne = (): string =>
+  `mutation { adjustInventory(petId: "${petId}", by: -1) { ... on InventoryItem { quantity } } }`;
+const STOCK = (): string => `{ inventoryItem(petId: "${petId}") { quantity } }`;
+
+// A server that does not respond is given up after two seconds, a new connection to it after five.
+const READERS = { concurrency: 20, path: '/store/orders?limit=1', maxMs: 8000 };
+
+/** A query of orders takes long on a replica, until the rows that it reads are removed. */
+const SLOW_ON_FIRST = `
+  create table sleepers (server text);
+  insert into sleepers values ('server2');
+  alter table orders rename to kept_orders;
+  create function sleep_on_one() returns boolean volatile language sql as $$
+    select pg_sleep(case when exists (
+      select from sleepers where server = current_setting('cluster_name')
+    ) then 60 else 0 end) is not null $$;
+  create view orders as select kept_orders.* from kept_orders, sleep_on_one() where sleep_on_one`;
+
+/** Runs \`work\` while both replicas replay each transaction so long after its commit. */
+async function whileBehind<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
+  await Promise.all([first.setDelay(ms), second.setDelay(ms)]);
+  try {
+    return await work();
+  } finally {
+    await Promise.all([first.setDelay(0), second.setDelay(0)]);
+  }
+}
+
+/** Writes until a condition holds. */
+async function writeUntil(isDone: () => boolean): Promise<void> {
+  const write = async (): Promise<boolean> => {
+    await send(gateway, takeOne());
+    return isDone();
+  };
+  await expect.poll(write, WAIT).toBe(true);
+}
+
+async function nameByRest(position?: string | null): Promise<unknown> {
+  const headers = position == null ? {} : { 'Store-Position': position };
+  const response = await patient.rest(`/pets/${petId}`, { headers });
+  return ((await response.json()) as { name: unknown }).name;
+}
+
+/** Returns the ids of all orders by REST. */
+async function orderIds(position?: string | null): Promise<string[]> {
+  const headers = position == null ? {} : { 'Store-Position': position };
+  const response = await patient.rest('/store/orders', { headers });
+  return ((await response.json()) as { id: number }[]).map(({ id }) => String(id));
+}
+
+describe('with two replicas', () => {
+  it('queries read them both, and mutations and their answers the primary', async () => {
+    const { data } = await send(gateway, rename('Cleo'));
+    expect(data.updatePet.category.description).toBe(primary.name);
+    expect(await serversOf()).toEqual(new Set([first.name, second.name]));
+  });
+
+  it('the response to a mutation has a position, unlike that to a query', async () => {
+    const written = await send(gateway, rename('Cleo'));
+    expect(written.position).toMatch(/^[\da-f]{16}$/);
+    expect((await send(gateway, PET())).position).toBeNull();
+    expect((await send(gateway, PET(), written.position)).position).toBeNull();
+    const later = await send(gateway, rename('Cleo'));
+    expect((later.position ?? '') > (written.position ?? '')).toBe(true);
+    const response = await gateway.rest(`/pets/${petId}`);
+    expect(response.headers.get('store-position')).toBeNull();
+  });
+
+  it('a response to a mutation that changed nothing has a position too', async () => {
+    const mutation = `mutation { deletePet(id: "999") { ... on Error { code } } }`;
+    const { data, position } = await send(gateway, mutation);
+    expect(data.deletePet.code).toBe('PET_NOT_FOUND');
+    expect(position).toMatch(/^[\da-f]{16}$/);
+  });
+
+  it('a request with the position sees the write, and replicas answer it', async () => {
+    let stale = 0;
+    const check = async (): Promise<void> => {
+      for (let count = 0; count < 100; count += 1) {
+        const written = await send(gateway, takeOne());
+        const { quantity } = written.data.adjustInventory;
+        const { data } = await send(gateway, STOCK(), written.position);
+        // The other callers take units too.
+        if (data.inventoryItem.quantity > quantity) stale += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 5 }, check));
+    expect(stale).toBe(0);
+    const written = await send(gateway, rename('Cleo'));
+    await catchUp();
+    expect(await serverOf(written.position)).not.toBe(primary.name);
+  });
+
+  it('a request waits for a replica that is a little behind', async () => {
+    const servers = await whileBehind(30, async () => {
+      const names = [];
+      for (let count = 0; count < 20; count += 1) {
+        const { position } = await send(gateway, takeOne());
+        names.push(await serverOf(position));
+      }
+      return names;
+    });
+    // On a busy machine some wait for longer than 100 ms.
+    expect(servers.filter((name) => name !== primary.name).length).toBeGreaterThan(10);
+  });
+
+  it.each([
+    '',
+    '0',
+    'now',
+    '0/15E0F28',
+    '0000000005475DE0',
+    '0x00000005475de0',
+    '00000000005475de0',
+    '0000000005475de0, 0000000005475de0',
+    '-000000005475de0',
+  ])('a request with a position of another form is rejected: %j', async (position) => {
+    const { status, code } = await send(gateway, PET(), position);
+    expect([status, code]).toEqual([400, 'BAD_REQUEST']);
+    for (const path of [`/pets/${petId}`, '/store/orders', '/store/orders?limit=1']) {
+      const response = await gateway.rest(path, { headers: { 'Store-Position': position } });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ code: 'BAD_REQUEST' });
+    }
+  });
+
+  it('a request with a position in the future is answered, by the primary, in bounded time', async () => {
+    const future = 'f'.repeat(16);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => send(gateway, SERVER, future)),
+    );
+    for (const { data, ms } of answers) {
+      expect(data.categories.nodes[0].description).toBe(primary.name);
+      expect(ms).toBeLessThan(1000);
+    }
+    const response = await gateway.rest(`/pets/${petId}`, {
+      headers: { 'Store-Position': future },
+    });
+    expect(response.status).toBe(200);
+    expect(gateway.messages).toEqual([]);
+  });
+});
+
+describe('while both replicas are far behind', () => {
+  it('a request with the position of a write sees it, and others do not', async () => {
+    const old = await send(patient, rename('Old'));
+    await catchUp();
+    await whileBehind(HOUR, async () => {
+      const { data, position } = await send(patient, rename('New'));
+      expect(data.updatePet).toMatchObject({ name: 'New', inventory: { pet: { name: 'New' } } });
+      const seen = await send(patient, PET(), position);
+      expect(seen.data.pet.name).toBe('New');
+      expect(seen.ms).toBeLessThan(1000);
+      expect(await nameByRest(position)).toBe('New');
+      for (const earlier of [undefined, old.position]) {
+        expect((await send(patient, PET(), earlier)).data.pet.name).toBe('Old');
+        expect(await nameByRest(earlier)).toBe('Old');
+      }
+    });
+  });
+
+  it('GET /store/orders has a new order only with its position', async () => {
+    await whileBehind(HOUR, async () => {
+      const { data, position } = await send(
+        patient,
+        `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) { ... on Order { id } } }`,
+      );
+      expect(await orderIds(position)).toContain(data.placeOrder.id);
+      expect(await orderIds()).not.toContain(data.placeOrder.id);
+    });
+  });
+
+  it('the primary is asked instead, after REPLICA_MAX_LAG_MS', async () => {
+    await whileBehind(HOUR, async () => {
+      await writeUntil(() => linesAbout(first).length > 0 && linesAbout(second).length > 0);
+      expect(await serverOf()).toBe(primary.name);
+      await send(gateway, rename('Now'));
+      expect((await send(gateway, PET())).data.pet.name).toBe('Now');
+    });
+    await Promise.all([first, second].map((server) => expectLogged(asked(server))));
+    for (const server of [first, second]) {
+      expect(linesAbout(server)).toEqual([notAsked(server, 'it is too far behind'), asked(server)]);
+    }
+  });
+});
+
+describe('a replica that fails', () => {
+  it('is not asked while it is cut off and too far behind, and is asked again', async () => {
+    await first.cutOff();
+    const readers = startReaders(gateway, SERVER, READERS);
+    await writeUntil(() => linesAbout(first).length > 0);
+    expect(await serversOf()).toEqual(new Set([second.name]));
+    await first.reconnect();
+    await expectLogged(asked(first));
+    await readers.stop();
+    expect(linesAbout(first)).toEqual([notAsked(first, 'it is too far behind'), asked(first)]);
+    expect(linesAbout(second)).toEqual([]);
+  });
+
+  it('is asked while it is cut off and nothing is written, as it has everything', async () => {
+    await first.cutOff();
+    const readers = startReaders(gateway, SERVER, READERS);
+    await readers.more(200);
+    await first.reconnect();
+    await readers.stop();
+    expect(linesAbout(first)).toEqual([]);
+  });
+
+  it('leaves each query to another server when it freezes, and is asked again', async () => {
+    const readers = startReaders(gateway, SERVER, READERS);
+    await readers.more(100);
+    first.freeze();
+    await expectLogged(notAsked(first, 'it does not respond'));
+    await readers.more(100);
+    expect(await serverOf()).toBe(second.name);
+    // Also the queries that it was asked for before.
+    await readers.stop();
+    first.thaw();
+    await expectLogged(asked(first));
+    await expectBothAsked();
+    expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
+    expect(linesAbout(second)).toEqual([]);
+  });
+
+  it.each(['killed', 'stopped'])(
+    'leaves each query to another server when it is %s',
+    async (how) => {
+      const readers = startReaders(gateway, SERVER, READERS);
+      await readers.more(100);
+      await (how === 'killed' ? first.kill() : first.stop('fast'));
+      await expectLogged(notAsked(first, 'it does not respond'));
+      await readers.more(100);
+      await first.start();
+      await expectLogged(asked(first));
+      await readers.more(100);
+      await readers.stop();
+      expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
+    },
+  );
+
+  it('leaves queries to the primary if the other one is gone too', async () => {
+    const readers = startReaders(gateway, SERVER, READERS);
+    await readers.more(100);
+    await Promise.all([first.kill(), second.kill()]);
+    await readers.more(100);
+    expect(await serverOf()).toBe(primary.name);
+    const ready = await gateway.rest('/ready?for=writes');
+    expect(await ready.json()).toEqual({ status: 'ready', writes: true });
+    expect((await send(gateway, takeOne())).position).not.toBeNull();
+    await Promise.all([first.start(), second.start()]);
+    await readers.stop();
+  });
+
+  it('leaves a query to another server when its rows are removed', async () => {
+    await runSql(url, SLOW_ON_FIRST);
+    await catchUp();
+    const sleepers = `select from pg_stat_activity where wait_event = 'PgSleep'`;
+    const query = '{ orders(first: 1) { nodes { id } } }';
+    const reads: Promise<unknown>[] = [];
+    const read = async (): Promise<number> => {
+      reads.push(gateway.data(query));
+      return (await runSql(first.urlOf(url), sleepers)).length;
+    };
+    await expect.poll(read, WAIT).toBeGreaterThan(0);
+    const start = performance.now();
+    await runSql(url, 'delete from sleepers');
+    await runSql(url, 'vacuum sleepers');
+    await Promise.all(reads);
+    // Without the conflict, the time limit of statements would have ended it.
+    expect(performance.now() - start).toBeLessThan(8000);
+    await runSql(url, 'drop view orders; alter table kept_orders rename to orders');
+    expect(gateway.messages).toEqual([]);
+  });
+
+  it('leaves the rest of GET /store/orders to another server', async () => {
+    const [{ count } = {}] = await runSql(
+      url,
+      `insert into orders (pet_id, quantity) select ${petId}, 1 from generate_series(1, 50000);
+       select count(*)::int from orders`,
+    );
+    await catchUp();
+    const response = await fetch(`${gateway.url}/store/orders`);
+    gateway.statements.length = 0;
+    await first.kill();
+    const killed = gateway.statements.length;
+    const orders = (await response.json()) as { id: number }[];
+    expect(gateway.statements.length).toBeGreaterThan(killed);
+    expect(new Set(orders.map(({ id }) => id)).size).toBe(count);
+    expect(orders).toHaveLength(count as number);
+    await expectLogged(notAsked(first, 'it does not respond'));
+    await first.start();
+  });
+});
