@@ -1,17 +1,21 @@
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(.*)$/is;
 const PROTOCOL = /^postgres(ql)?:$/;
-// Of libpq's values, those that mean the server that accepts writes.
+// The values with which libpq connects to the server that accepts writes.
 const WRITABLE = ['read-write', 'primary'];
 const ATTRIBUTES = 'target_session_attrs';
+
+const urlsOf = (text: string): string[] => {
+  const [, head = '', hosts = '', tail = ''] = PARTS.exec(text) ?? [];
+  return hosts.split(',').map((host) => `${head}${host}${tail}`);
+};
 
 /**
  * Splits a URL that names several hosts into one URL for each host, in their order
  * (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS).
  */
 export function splitHosts(url: string): string[] {
-  const [, head = '', hosts = '', tail = ''] = PARTS.exec(url) ?? [];
-  return hosts.split(',').map((host) => {
-    const one = new URL(`${head}${host}${tail}`);
+  return urlsOf(url).map((text) => {
+    const one = new URL(text);
     one.searchParams.delete(ATTRIBUTES);
     return one.href;
   });
@@ -24,12 +28,17 @@ function isUrlOfPostgres(text: string): boolean {
   return PROTOCOL.test(protocol) && !pathname.includes('://');
 }
 
-/** Whether a text is a URL of PostgreSQL. With several hosts it may only ask for the one that accepts writes. */
+/** Whether a text is a URL of PostgreSQL, with one host or several. */
 export function isDatabaseUrl(text: string): boolean {
-  const [, head = '', hosts = '', tail = ''] = PARTS.exec(text) ?? [];
-  const urls = hosts.split(',').map((host) => `${head}${host}${tail}`);
-  if (!urls.every(isUrlOfPostgres)) return false;
-  if (urls.length > 1 && hosts.split(',').includes('')) return false;
+  const urls = urlsOf(text);
+  return (
+    urls.every(isUrlOfPostgres) && (urls.length === 1 || urls.every((url) => new URL(url).host))
+  );
+}
+
+/** Whether a URL with several hosts asks for the one that accepts writes, or for none. */
+export function isOfPrimary(text: string): boolean {
+  const urls = urlsOf(text);
   const attributes = urls.flatMap((url) => new URL(url).searchParams.getAll(ATTRIBUTES));
-  return attributes.every((attribute) => WRITABLE.includes(attribute));
+  return urls.length === 1 || attributes.every((attribute) => WRITABLE.includes(attribute));
 }

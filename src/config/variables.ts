@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
-import { isDatabaseUrl } from './database-url.ts';
+import { isDatabaseUrl, isOfPrimary } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
 
 const DATABASE_URL_RULE = 'must be like postgresql://user@host:5432/name';
@@ -45,7 +45,8 @@ export const Variables = z.object({
     .describe('The folder of the embedded database. One gateway at a time can use it.'),
   DATABASE_URL: z
     .string()
-    .refine(isDatabaseUrl, DATABASE_URL_RULE)
+    .refine(isDatabaseUrl, { error: DATABASE_URL_RULE, abort: true })
+    .refine(isOfPrimary, 'with several hosts must have target_session_attrs=read-write, or none')
     .optional()
     .describe(
       '`postgresql://…`: use this PostgreSQL instead of the embedded database. With several hosts (`postgresql://a,b,c/store`), the one that accepts writes.',

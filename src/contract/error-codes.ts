@@ -72,7 +72,7 @@ export const ERRORS = {
     status: 503,
     description:
       'The connection to the database was lost before it confirmed the write, which may have been made. ' +
-      'Repeat the request with the same idempotency key, or read what is stored.',
+      'Repeat the request with the same idempotency key; without one, read later what is stored.',
   },
 } as const satisfies Record<string, ErrorKind>;
 

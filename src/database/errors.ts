@@ -34,7 +34,8 @@ const UNAVAILABLE_SQLSTATE = new RegExp(
     'XX00[12]', // corrupted data or index: an operator has to repair it or fail over
   ].join('|')})$`,
 );
-const UNAVAILABLE_SYSTEM = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
+const UNAVAILABLE_SYSTEM =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 // The same as messages of pg, for errors that have no code.
 const UNAVAILABLE_MESSAGE =
   /^(Query read timeout|timeout e|Connection terminated|Client has encountered a connection error)/;
@@ -98,7 +99,7 @@ export function isConflict(error: unknown): boolean {
 // The same for a connection that is lost. Not `timeout exceeded`: then all connections are in use.
 const LOST_MESSAGE =
   /^(Query read timeout|Connection terminated|Client has encountered a connection error)/;
-// As Prisma's driver adapter names it.
+// The same in Prisma's driver adapter.
 const LostConnection = z.object({
   cause: z.object({ kind: z.enum(['ConnectionClosed', 'SocketTimeout']) }),
 });
@@ -113,6 +114,29 @@ export function isConnectionLost(error: unknown): boolean {
     LOST_MESSAGE.test(error.message)
   );
 }
+
+/** The connection was lost before anything could be written: the same work can be tried again. */
+export class NothingWritten extends StoreError {
+  constructor(cause: unknown) {
+    super('SERVICE_UNAVAILABLE', undefined, cause);
+  }
+}
+
+/** The connection was lost before PostgreSQL confirmed a write. */
+export class OutcomeUnknown extends StoreError {
+  constructor(cause: unknown) {
+    super('OUTCOME_UNKNOWN', undefined, cause);
+  }
+}
+
+// Conflicts with the replay of the log or with other statements; shutting down, starting; no connection left.
+const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
+
+/** Whether a read that failed may succeed on another server: this one is lost, or has ended the statement. */
+export const isServerFault = (error: unknown): boolean =>
+  error instanceof NothingWritten ||
+  isConnectionLost(error) ||
+  SERVER_SQLSTATE.test(sqlStateOf(error));
 
 /** Whether the server only accepts reads: a replica, or a primary that was demoted. Nothing was written. */
 export const isReadOnlyServer = (error: unknown): boolean => sqlStateOf(error) === '25006';
@@ -137,7 +161,7 @@ export function isUnavailable(error: unknown): boolean {
 /** Converts anything thrown to the error that a caller receives; its cause is for the log only. */
 export function toStoreError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  // As Prisma's adapter for the primary throws it.
+  // Thrown by PrimaryAdapter.
   if (error instanceof Error && error.cause instanceof StoreError) return error.cause;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
   return new StoreError(code, undefined, error);

@@ -4,8 +4,7 @@ import { type ClientBase, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
-import { isConnectionLost, keepsConnection } from './errors.ts';
-import { NothingWritten } from './servers/outcome.ts';
+import { isConnectionLost, keepsConnection, NothingWritten } from './errors.ts';
 import { OWN_SESSION, POOLED_SESSION } from './session-settings.ts';
 
 /** The name of the gateway's connections in pg_stat_activity. */
@@ -82,12 +81,12 @@ function limitSilence(pool: Pool, limitMs: number): void {
   });
 }
 
-/** Creates a pool of connections that run sessionSql and `setUp` first. It connects on demand. */
+/** Creates a pool of connections that run sessionSql first, and then `setUp`. It connects on demand. */
 export function openPool(
   url: string,
   config: Config,
   log: Log,
-  setUp: (client: ClientBase) => Promise<void>,
+  setUp: (client: ClientBase) => Promise<void> = async () => {},
 ): Pool {
   const limitMs = config.statementTimeoutMs + GRACE_MS;
   const session = { text: sessionSql(config), query_timeout: limitMs };

@@ -141,7 +141,6 @@ interface HttpHead {
 }
 
 function headOf(error: GraphQLError, cause: Cause | undefined): HttpHead {
-  // The data of other fields is sent, with a header for those that can be requested again.
   if (error.path) return { headers: cause?.error.headers ?? {} };
   if (cause) return { status: cause.error.status, headers: cause.error.headers };
   return error.extensions.http ?? { status: ERRORS[codeOf(error)].status };
@@ -179,6 +178,8 @@ export function toClientResult(
   }
   const firstErrors = result.errors.slice(0, MAX_ERRORS);
   const heads = firstErrors.map((error) => headOf(error, causes.get(thrownErrorOf(error))));
+  // A write that was done must not be requested again.
+  const isRepeatable = Object.values(result.data ?? {}).every((value) => value === null);
   const statuses = heads.map(({ status = 200, spec }) => (isJson && spec ? 200 : status));
   const errors = firstErrors.map((error) => {
     const cause = causes.get(thrownErrorOf(error));
@@ -189,6 +190,6 @@ export function toClientResult(
   return {
     body: { ...result, errors, ...extensions },
     status: Math.max(200, ...statuses),
-    headers: Object.assign({}, ...heads.map(({ headers }) => headers)),
+    headers: isRepeatable ? Object.assign({}, ...heads.map(({ headers }) => headers)) : {},
   };
 }

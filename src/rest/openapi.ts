@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 
+import { VERSION } from '../config/version.ts';
 import { type Stability, toDay } from '../contract/lifecycle.ts';
 import { POSITION_HEADER } from '../database/servers/position.ts';
 import type { Route } from '../http/route.ts';
@@ -97,7 +98,6 @@ function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
   };
 }
 
-const VERSION = '1.0.0';
 // Quotes dates, which a parser of YAML 1.1 would not read as strings.
 const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
 

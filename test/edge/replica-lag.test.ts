@@ -54,6 +54,13 @@ it('does not grow without a primary', () => {
 it('a replica that has what the promoted one has is not behind', () => {
   const lag = createFilled(100n, 200n, 300n, 250n);
   expect(lag.of(250n)).toBe(0);
+  expect(lag.of(200n)).toBe(0);
+  expect(lag.of(100n)).toBe(1000);
+});
+
+it('a replica that is behind the first known position is too far behind, until it has reached it', () => {
+  const lag = createFilled(100n);
+  expect(lag.of(99n)).toBeGreaterThan(KEPT_MS);
   expect(lag.of(100n)).toBe(0);
 });
 

@@ -17,7 +17,7 @@ export const entriesOf = (text: string): string[] =>
     .filter((entry) => entry !== '');
 
 /** The part of a changelog under a heading such as `Unreleased`. */
-function sectionOf(changelog: string, title: string): string {
+export function sectionOf(changelog: string, title: string): string {
   const sections = changelog.split(/^## /m).slice(1);
   return sections.find((section) => section.startsWith(title))?.replace(/^.*\n/, '') ?? '';
 }

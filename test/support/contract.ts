@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { readConfig } from '../../src/config/config.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
+import type { ReleasedStatement } from './record-statements.ts';
 
 /** What callers rely on. */
 export interface Contract {
@@ -18,6 +19,7 @@ const RELEASED = new URL('../released/', import.meta.url);
 export const RELEASED_FILES = {
   graphql: new URL('schema.graphql', RELEASED),
   openapi: new URL('openapi.json', RELEASED),
+  statements: new URL('statements.json', RELEASED),
 };
 
 /** The contract of the last release. */
@@ -27,6 +29,10 @@ export async function readReleased(): Promise<Contract> {
     openapi: JSON.parse(await readFile(RELEASED_FILES.openapi, 'utf8')),
   };
 }
+
+/** The SQL statements of the last release, which its gateways send beside those of the next one. */
+export const readReleasedStatements = async (): Promise<ReleasedStatement[]> =>
+  JSON.parse(await readFile(RELEASED_FILES.statements, 'utf8')) as ReleasedStatement[];
 
 /** The contract as the code has it now; the document is the one that a gateway serves. */
 export const readCurrent = (): Contract => ({

@@ -11,8 +11,8 @@ export interface Lag {
   /** Adds a position of the primary. */
   readonly add: (position: Position) => void;
   /**
-   * Returns how long ago, as of its last position, the primary was where a replica is now: at most the
-   * time between two samples too little. Without a primary it does not grow.
+   * Returns how long ago the primary was where a replica is now, in milliseconds. It counts until the last
+   * known position of the primary, so it does not grow without a primary.
    */
   readonly of: (position: Position) => number;
 }
@@ -27,16 +27,19 @@ export function createLag(keptMs: number): Lag {
   return {
     add: (position) => {
       lastAt = performance.now();
-      const last = samples.at(-1);
       // A promoted replica may not have all that the former primary had.
-      if (last && position < last.position) samples = [];
+      samples = samples.filter((sample) => sample.position <= position);
       if (position !== samples.at(-1)?.position) samples.push({ at: lastAt, position });
       // One older sample stays, so that a replica which is behind all of them has a lag above keptMs.
       while ((samples[1]?.at ?? Infinity) < lastAt - keptMs) samples.shift();
     },
     of: (position) => {
+      const [first] = samples;
       const next = samples.find((sample) => sample.position > position);
-      return next ? lastAt - next.at : 0;
+      if (!next) return 0;
+      // Nobody knows when the primary was there: it can be days ago.
+      if (next === first) return Math.max(lastAt - next.at, keptMs + 1);
+      return lastAt - next.at;
     },
   };
 }

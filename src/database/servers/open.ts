@@ -1,5 +1,3 @@
-import { EventEmitter } from 'node:events';
-
 import type { Config } from '../../config/config.ts';
 import { splitHosts } from '../../config/database-url.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -12,27 +10,34 @@ import type { Readiness } from '../probe.ts';
 import { retryConflicts } from '../retry.ts';
 import type { Run } from '../session.ts';
 import { createLag, type Lag } from './lag.ts';
+import { isWrite } from './outcome.ts';
 import { PrimaryAdapter } from './primary-adapter.ts';
-import { createPrimary, createReadPosition, type Primary } from './primary.ts';
+import { createPrimary, type Primary } from './primary.ts';
+import { createReadPosition } from './read-position.ts';
 import { createReplicas, type Replica } from './replicas.ts';
 import { createServer, type Server } from './server.ts';
-import { watchServer, type WatchedServer } from './watch.ts';
+import { type StateRow, watchServer, type WatchedServer } from './watch.ts';
 
 const NO_POOL: PoolUse = { max: 0, total: 0, idle: 0, waiting: 0 };
+
+const noReplicas = (): void => {};
 
 const describe = (servers: readonly Server[]): string =>
   `PostgreSQL at ${servers.map(({ name }) => name).join(', ')}`;
 
 /** What each database on PostgreSQL has in common. */
-const driverOf = (url: string, onPrimary: Primary['use'], { pgbouncer, ...config }: Config) => ({
-  adapter: new PrimaryAdapter(url, onPrimary),
-  run: ((text, values, planning) =>
-    retryConflicts(
-      () => onPrimary(({ run }) => run(text, values, planning)),
-      isConflict,
-    )) satisfies Run,
+const driverOf = (
+  url: string,
+  { use, read }: Pick<Primary, 'use' | 'read'>,
+  { pgbouncer, ...config }: Config,
+) => ({
+  adapter: new PrimaryAdapter(url, use),
+  run: ((text, values, planning) => {
+    const onPrimary = isWrite(text) ? use : read;
+    return retryConflicts(() => onPrimary(({ run }) => run(text, values, planning)), isConflict);
+  }) satisfies Run,
   transaction: <Result>(work: (run: Run) => Promise<Result>) =>
-    onPrimary(({ transaction }) => transaction(work)),
+    use(({ transaction }) => transaction(work)),
   // A pooler may give the next statement another connection.
   keepsPlans: !pgbouncer,
   heavyLimits: { concurrency: Math.ceil(config.poolSize / 2), maxWaitMs: config.connectTimeoutMs },
@@ -40,10 +45,11 @@ const driverOf = (url: string, onPrimary: Primary['use'], { pgbouncer, ...config
 
 /** Opens the only server. */
 function openServer(url: string, config: Config, log: Log): Driver {
-  const server = createServer(url, config, log);
+  const server = createServer(url, config, log, false);
+  const onServer: Primary['use'] = (work) => work(server);
   const probe = createPostgresProbe(url, config, READINESS);
   return {
-    ...driverOf(url, (work) => work(server), config),
+    ...driverOf(url, { use: onServer, read: onServer }, config),
     description: `${describe([server])}${new URL(url).pathname}`,
     poolUse: server.poolUse,
     probe,
@@ -56,8 +62,7 @@ function openServer(url: string, config: Config, log: Log): Driver {
 
 /** What is known of all servers together. */
 function readinessOf(servers: readonly WatchedServer[], primary: Primary): Readiness {
-  const states = servers.flatMap(({ state }) => state ?? []);
-  const [state] = states;
+  const [state] = servers.flatMap((watched) => watched.state ?? []);
   if (!state) throw new Error('No server responds.');
   return { writes: primary.current() !== undefined, version: state.version };
 }
@@ -72,6 +77,9 @@ function toUse({ server, state }: WatchedServer, primary: Primary, lag: Lag): Se
   };
 }
 
+const ofUrls = (servers: readonly WatchedServer[], urls: readonly string[]): WatchedServer[] =>
+  servers.filter(({ server }) => urls.includes(server.url));
+
 /** Opens a primary, which can be any of several servers, and replicas. */
 async function openServers(
   primaryUrls: readonly string[],
@@ -80,50 +88,51 @@ async function openServers(
   log: Log,
 ): Promise<Driver> {
   const lag = createLag(config.replicaMaxLagMs);
-  const mayMove = primaryUrls.length === 1;
-  const changes = new EventEmitter();
-  const onState = ({ server, state, wasReplica }: WatchedServer, isSilent: boolean): void => {
+  let updateReplicas = noReplicas;
+  const onState = ({ server, state, wasReplica }: WatchedServer, hasFailed: boolean): void => {
     primary.update();
     if (server === primary.current() && state) lag.add(state.position);
-    changes.emit('state');
-    // What waits for a silent replica can be read from another server; a write can't be repeated.
-    if (isSilent && wasReplica) server.abort();
+    updateReplicas();
+    // What waits for a lost replica can be read from another server; a write can't be repeated.
+    if (hasFailed && wasReplica) server.abort();
   };
+  // Of several hosts each is one server. A single address may lead to another one after a failover.
+  const mayMove = (url: string, { writes, isReplica }: StateRow): boolean =>
+    primaryUrls.includes(url) ? primaryUrls.length === 1 && !writes : !isReplica;
   const servers = [...new Set([...primaryUrls, ...replicaUrls])].map((url) =>
-    watchServer(createServer(url, config, log), config, mayMove && url === primaryUrls[0], onState),
+    watchServer(createServer(url, config, log, true), {
+      config,
+      shouldReconnect: (state) => mayMove(url, state),
+      onState,
+    }),
   );
-  const named = (urls: readonly string[]): WatchedServer[] =>
-    servers.filter(({ server }) => urls.includes(server.url));
-  const primary = createPrimary(named(primaryUrls), log);
+  const primary = createPrimary(ofUrls(servers, primaryUrls), log);
   await Promise.all(servers.map(({ check }) => check()));
   const createReplicasOf: Driver['createReplicas'] = (toSession) => {
-    const all = named(replicaUrls).map((watched): Replica => {
+    const all = ofUrls(servers, replicaUrls).map((watched): Replica => {
       return { watched, query: toSession(watched.server.run).query };
     });
     const replicas = createReplicas(all, {
       lag,
       maxLagMs: config.replicaMaxLagMs,
       log,
-      hasPrimary: () => primary.current() !== undefined,
-      readPosition: createReadPosition(primary.use),
+      readPrimary: () => servers.find(({ server }) => server === primary.current()),
+      readTimeline: primary.timeline,
+      readPosition: createReadPosition(primary.read),
     });
-    changes.on('state', replicas.update);
-    replicas.update();
+    updateReplicas = replicas.update;
+    updateReplicas();
     return replicas;
   };
   return {
-    ...driverOf(primaryUrls[0] ?? '', primary.use, config),
+    ...driverOf(primaryUrls[0] ?? '', primary, config),
     description: describe(servers.map(({ server }) => server)),
     poolUse: () => primary.current()?.poolUse() ?? NO_POOL,
     ...(replicaUrls.length > 0 && { createReplicas: createReplicasOf }),
-    reportServers: (registry) =>
-      reportServers(
-        {
-          readServers: () => servers.map((watched) => toUse(watched, primary, lag)),
-          readFailovers: primary.failovers,
-        },
-        registry,
-      ),
+    reportServers: (registry) => {
+      const readServers = () => servers.map((watched) => toUse(watched, primary, lag));
+      reportServers({ readServers, readFailovers: primary.failovers }, registry);
+    },
     probe: { read: async () => readinessOf(servers, primary), disconnect: () => {} },
     disconnect: async () => {
       for (const { stop } of servers) stop();

@@ -1,22 +1,9 @@
-import { StoreError } from '../../contract/errors.ts';
-import { isConnectionLost } from '../errors.ts';
+import { isConnectionLost, NothingWritten, OutcomeUnknown } from '../errors.ts';
 
 // All statements are the gateway's own. One with WITH writes or locks rows; reads begin with SELECT.
 const WRITE = /^\s*(insert|update|delete|with)\b/i;
 
-/** The connection was lost before anything could be written: the same work can be tried again. */
-export class NothingWritten extends StoreError {
-  constructor(cause: unknown) {
-    super('SERVICE_UNAVAILABLE', undefined, cause);
-  }
-}
-
-/** The connection was lost before PostgreSQL confirmed a write. */
-export class OutcomeUnknown extends StoreError {
-  constructor(cause: unknown) {
-    super('OUTCOME_UNKNOWN', undefined, cause);
-  }
-}
+export const isWrite = (text: string): boolean => WRITE.test(text);
 
 /**
  * Sends a statement outside a transaction.
@@ -30,6 +17,6 @@ export async function withOutcome<Result>(
     return await send();
   } catch (error) {
     if (!isConnectionLost(error)) throw error;
-    throw WRITE.test(text) ? new OutcomeUnknown(error) : new NothingWritten(error);
+    throw isWrite(text) ? new OutcomeUnknown(error) : new NothingWritten(error);
   }
 }

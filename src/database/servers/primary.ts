@@ -1,10 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import { StoreError } from '../../contract/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isReadOnlyServer } from '../errors.ts';
-import { NothingWritten, OutcomeUnknown } from './outcome.ts';
-import type { Position } from './position.ts';
+import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../errors.ts';
 import type { Server } from './server.ts';
 import type { WatchedServer } from './watch.ts';
 
@@ -23,91 +19,104 @@ class NoPrimary extends StoreError {
 export interface Primary {
   /** Undefined while no server accepts writes. */
   readonly current: () => Server | undefined;
-  /** Finds the primary again after the state of a server has changed. */
+  /** The last timeline of the primary; 0 if there was none. */
+  readonly timeline: () => number;
+  /** Finds the primary again after the state of a server was set. */
   readonly update: () => void;
   /**
    * Runs `work` on the primary. If certainly nothing was written, as the server was lost or accepts
    * reads only, it runs once more on the server that is the primary now.
-   * @throws NoPrimary, OutcomeUnknown
+   * @throws StoreError
    */
   readonly use: <Result>(work: (server: Server) => Promise<Result>) => Promise<Result>;
+  /** Like `use` for work that only reads: while there is no primary, on the last one if it responds. */
+  readonly read: Primary['use'];
   /** The number of failovers to another server since the start. */
   readonly failovers: () => number;
 }
 
-const timelineOf = ({ state }: WatchedServer): number => state?.timeline ?? 0;
+/** The servers that were elected. */
+interface Elected {
+  current: WatchedServer | undefined;
+  /** The current one or, if there is none, the one before. */
+  last: WatchedServer | undefined;
+  failovers: number;
+}
+
+/**
+ * Creates a function that returns the server that accepts writes and was promoted last, and its timeline. A
+ * former primary that does not know of its end has an earlier timeline: what it wrote would be lost.
+ */
+function createElection(candidates: readonly WatchedServer[]) {
+  let timeline = 0;
+  return (current: WatchedServer | undefined): { found?: WatchedServer; timeline: number } => {
+    const writable = candidates.filter(({ state }) => state?.writes);
+    timeline = Math.max(timeline, ...writable.map(({ state }) => state?.timeline ?? 0));
+    const latest = writable.filter(({ state }) => state?.timeline === timeline);
+    const found = latest.find((watched) => watched === current) ?? latest[0];
+    return { timeline, ...(found && { found }) };
+  };
+}
+
+/** Creates the function that elects the primary after the state of a server was set, and logs a change. */
+function createUpdate(elected: Elected, candidates: readonly WatchedServer[], log: Log) {
+  const elect = createElection(candidates);
+  let last = { timeline: 0, identity: '' };
+  let lostAt = 0;
+  const replace = (found: WatchedServer, former: WatchedServer, timeline: number): void => {
+    if (found !== former || timeline !== last.timeline) elected.failovers += 1;
+    // What still waits for the former primary would get no response before its time limit, and behind one
+    // address, connections may lead to it still.
+    former.server.abort();
+    const ms = elected.current ? 0 : Math.round(performance.now() - lostAt);
+    log.warn(`The primary is ${found.server.name} now, after ${ms} ms without one.`);
+  };
+  return (): number => {
+    const { found, timeline } = elect(elected.current);
+    const identity = found?.state?.identity ?? last.identity;
+    if (!found && elected.current) {
+      lostAt = performance.now();
+      log.error(`The primary ${elected.current.server.name} is lost: mutations are rejected.`);
+    }
+    const isOther = found !== elected.current || identity !== last.identity;
+    if (found && elected.last && isOther) replace(found, elected.last, timeline);
+    elected.current = found;
+    elected.last = found ?? elected.last;
+    last = { timeline, identity };
+    return timeline;
+  };
+}
 
 /** Creates the primary of a store: the one of `candidates` that accepts writes. */
 export function createPrimary(candidates: readonly WatchedServer[], log: Log): Primary {
-  let current: WatchedServer | undefined;
-  let last: WatchedServer | undefined;
+  const elected: Elected = { current: undefined, last: undefined, failovers: 0 };
+  const update = createUpdate(elected, candidates, log);
   let timeline = 0;
-  let lostAt = 0;
-  let failovers = 0;
-
-  /**
-   * Returns the server that accepts writes and was promoted last. A former primary that does not know of its
-   * end has an earlier timeline: what it wrote would be lost.
-   */
-  const elect = (): WatchedServer | undefined => {
-    const writable = candidates.filter(({ state }) => state?.writes);
-    timeline = Math.max(timeline, ...writable.map(timelineOf));
-    const latest = writable.filter((watched) => timelineOf(watched) === timeline);
-    return latest.find((watched) => watched === current) ?? latest[0];
-  };
-
-  const update = (): void => {
-    const found = elect();
-    if (found === current) return;
-    if (!found) {
-      lostAt = performance.now();
-      log.error(`The primary ${current?.server.name} is lost: mutations are rejected.`);
-    } else if (last) {
-      if (found !== last) {
-        failovers += 1;
-        // What still waits for the former primary would get no response before its time limit.
-        last.server.abort();
+  const useOr =
+    (other: () => WatchedServer | undefined): Primary['use'] =>
+    async (work) => {
+      const { server } = elected.current ?? other() ?? {};
+      if (!server) throw new NoPrimary();
+      try {
+        return await work(server);
+      } catch (error) {
+        const canRepeat = error instanceof NothingWritten || isReadOnlyServer(error);
+        if (!canRepeat && !(error instanceof OutcomeUnknown)) throw error;
+        const checks = Promise.all(candidates.map(({ check }) => check()));
+        if (!canRepeat) throw error;
+        await checks;
+        if (!elected.current) throw new NoPrimary();
+        return work(elected.current.server);
       }
-      const ms = current ? 0 : Math.round(performance.now() - lostAt);
-      log.warn(`The primary is ${found.server.name} now, after ${ms} ms without one.`);
-    }
-    current = found;
-    last = found ?? last;
+    };
+  return {
+    current: () => elected.current?.server,
+    timeline: () => timeline,
+    update: () => {
+      timeline = update();
+    },
+    use: useOr(() => undefined),
+    read: useOr(() => (elected.last?.state ? elected.last : undefined)),
+    failovers: () => elected.failovers,
   };
-
-  const use = async <Result>(work: (server: Server) => Promise<Result>): Promise<Result> => {
-    if (!current) throw new NoPrimary();
-    try {
-      return await work(current.server);
-    } catch (error) {
-      const canRepeat = error instanceof NothingWritten || isReadOnlyServer(error);
-      if (!canRepeat && !(error instanceof OutcomeUnknown)) throw error;
-      const checks = Promise.all(candidates.map(({ check }) => check()));
-      if (!canRepeat) throw error;
-      await checks;
-      if (!current) throw new NoPrimary();
-      return work(current.server);
-    }
-  };
-
-  return { current: () => current?.server, update, use, failovers: () => failovers };
-}
-
-/** Creates a function that reads the position of the primary's log; calls of one turn share a statement. */
-export function createReadPosition(onPrimary: Primary['use']): () => Promise<Position> {
-  let next: Promise<Position> | undefined;
-  const read = async (): Promise<Position> => {
-    await nextTurn();
-    next = undefined;
-    const [row] = await onPrimary(({ run }) =>
-      run<{ position: bigint }>(
-        `SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS "position"`,
-        [],
-        'once',
-      ),
-    );
-    if (!row) throw new Error('The primary returned no position.');
-    return row.position;
-  };
-  return () => (next ??= read());
 }

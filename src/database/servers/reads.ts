@@ -1,10 +1,9 @@
-import { toStoreError } from '../errors.ts';
+import { isServerFault, NothingWritten } from '../errors.ts';
 import type { Store } from '../loaders.ts';
-import { NothingWritten } from './outcome.ts';
 import type { Position } from './position.ts';
 import type { Replica, Replicas } from './replicas.ts';
 
-// Of a read whose server fails: on other servers, the last time on the primary.
+// How often a read runs if its servers fail. The last time is on the primary.
 const MAX_ATTEMPTS = 3;
 
 /** Reads from replicas. */
@@ -21,10 +20,6 @@ export interface Reads {
   readonly storeAt: (position: Position | undefined) => Store;
   readonly readPosition: Replicas['readPosition'];
 }
-
-/** Whether another server may respond: this one is lost, busy, or has cancelled the statement. */
-const isServerFault = (error: unknown): boolean =>
-  error instanceof Error && toStoreError(error).code === 'SERVICE_UNAVAILABLE';
 
 /** An error and its cause. */
 const causesOf = (error: unknown): unknown[] =>
@@ -64,7 +59,6 @@ export function createReads(store: Store, replicas: Replicas): Reads {
         if (!replica || attempt === MAX_ATTEMPTS || !causes.some(isServerFault)) throw error;
         failed.add(replica);
         if (causes.some((cause) => cause instanceof NothingWritten)) replica.watched.markLost();
-        void replica.watched.check();
       }
     }
   };

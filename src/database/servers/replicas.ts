@@ -56,25 +56,68 @@ function leastUsed(replicas: readonly Replica[]): Replica | undefined {
 }
 
 const isOneServer = ({ watched: { server, state } }: Replica): boolean =>
-  [...server.addresses].every((address) => address === state?.address);
+  [...server.identities()].every((identity) => identity === state?.identity);
 
 /** What a replica is compared with. */
 interface ReplicasOptions {
   readonly lag: Lag;
   readonly maxLagMs: number;
   readonly log: Log;
-  readonly hasPrimary: Replicas['hasPrimary'];
+  /** Returns the server of the primary and its state, if there is one. */
+  readonly readPrimary: () => WatchedServer | undefined;
+  /** Returns the last timeline of the primary. */
+  readonly readTimeline: () => number;
   readonly readPosition: Replicas['readPosition'];
 }
 
-/** Why a replica is not asked; undefined if it is. */
-function obstacleTo(
-  { watched: { state } }: Replica,
-  { lag, maxLagMs }: ReplicasOptions,
-): string | undefined {
-  if (!state) return 'it does not respond';
-  if (!state.isReplica) return 'it is not a replica';
-  return lag.of(state.position) > maxLagMs ? 'it is too far behind' : undefined;
+/**
+ * Creates a function that tells whether a replica has left the primary's log: whether it was further than the
+ * primary was later. So a former primary is recognized, and a replica that did not follow a promotion, also
+ * if the role of the gateway may not know their timelines. It stays so until the server starts again.
+ */
+function createHasDiverged(
+  readPrimary: ReplicasOptions['readPrimary'],
+): (replica: Replica) => boolean {
+  const divergedAs = new WeakMap<Replica, string>();
+  return (replica) => {
+    const { state } = replica.watched;
+    const primary = readPrimary()?.state;
+    if (!state) return false;
+    if (primary && state.knownAt < primary.askedAt && state.position > primary.position) {
+      divergedAs.set(replica, state.identity);
+    }
+    return divergedAs.get(replica) === state.identity;
+  };
+}
+
+/** Creates a function that returns why a replica is not read; undefined if it is. */
+function createObstacleTo({
+  lag,
+  maxLagMs,
+  readPrimary,
+  readTimeline,
+}: ReplicasOptions): (replica: Replica) => string | undefined {
+  const hasDiverged = createHasDiverged(readPrimary);
+  return (replica) => {
+    const { state } = replica.watched;
+    if (!state) return 'it does not respond';
+    if (!state.isReplica) return 'it is not a replica';
+    const isOfTimeline = state.timeline === null || state.timeline === readTimeline();
+    if (hasDiverged(replica) || !isOfTimeline) return 'it does not follow the primary';
+    return lag.of(state.position) > maxLagMs ? 'it is too far behind' : undefined;
+  };
+}
+
+/** Creates a function that checks replicas after some milliseconds, and waits for the first; calls share it. */
+function createCheckSoon(replicas: ReadonlySet<Replica>): () => Promise<void> {
+  let checking: Promise<void> | undefined;
+  const check = async (): Promise<void> => {
+    await sleep(CHECK_INTERVAL_MS);
+    const checks = [...replicas].map(({ watched }) => watched.check());
+    await Promise.race([...checks, sleep(CHECK_INTERVAL_MS)]);
+    checking = undefined;
+  };
+  return () => (checking ??= check());
 }
 
 /** Creates the choice between replicas; `update` must be called after the state of a server was set. */
@@ -82,33 +125,26 @@ export function createReplicas(
   all: readonly Replica[],
   options: ReplicasOptions,
 ): Replicas & { readonly update: () => void } {
+  const shared = { all, isOneServer, readPosition: options.readPosition };
   const usable = new Set<Replica>();
+  const obstacleTo = createObstacleTo(options);
   const usableBut = (failed?: ReadonlySet<Replica>): Replica[] =>
     [...usable].filter((replica) => !failed?.has(replica));
 
   const update = (): void => {
     for (const replica of all) {
       const { name } = replica.watched.server;
-      const obstacle = obstacleTo(replica, options);
+      const obstacle = obstacleTo(replica);
       if (!obstacle && !usable.has(replica)) {
         usable.add(replica);
-        options.log.info(`The replica ${name} is asked for reads.`);
+        options.log.info(`Reads use the replica ${name}.`);
       } else if (obstacle && usable.delete(replica)) {
-        options.log.warn(`The replica ${name} is not asked for reads: ${obstacle}.`);
+        options.log.warn(`Reads do not use the replica ${name}: ${obstacle}.`);
       }
     }
   };
 
-  let checking: Promise<unknown> | undefined;
-  const checkSoon = (): Promise<unknown> => {
-    checking ??= sleep(CHECK_INTERVAL_MS)
-      .then(() => Promise.race([...usable].map(({ watched }) => watched.check())))
-      .finally(() => {
-        checking = undefined;
-      });
-    return checking;
-  };
-
+  const checkSoon = createCheckSoon(usable);
   const choose = (failed?: ReadonlySet<Replica>): Replica | undefined =>
     leastUsed(failed ? usableBut(failed) : [...usable]);
 
@@ -129,6 +165,6 @@ export function createReplicas(
     }
   };
 
-  const { hasPrimary, readPosition } = options;
-  return { all, hasPrimary, readPosition, isOneServer, choose, chooseAt, update };
+  const hasPrimary = (): boolean => options.readPrimary() !== undefined;
+  return { ...shared, hasPrimary, choose, chooseAt, update };
 }

@@ -1,16 +1,24 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { type CustomTypesConfig, DatabaseError, type Pool, type PoolClient, types } from 'pg';
+import {
+  Client,
+  type ClientBase,
+  type CustomTypesConfig,
+  DatabaseError,
+  type Pool,
+  type PoolClient,
+  types,
+} from 'pg';
 
 import type { Config } from '../../config/config.ts';
 import { StoreError } from '../../contract/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { PoolUse } from '../../telemetry/metrics.ts';
-import { isConnectionLost, keepsConnection } from '../errors.ts';
+import { isConnectionLost, keepsConnection, NothingWritten, OutcomeUnknown } from '../errors.ts';
 import { openPool } from '../pool.ts';
 import { nameStatement, statementName } from '../prepared-statements.ts';
 import type { Run } from '../session.ts';
 import { TYPE_PARSERS } from '../type-parsers.ts';
-import { NothingWritten, OutcomeUnknown, withOutcome } from './outcome.ts';
+import { withOutcome } from './outcome.ts';
 
 /** What Prisma sends its statements with. */
 type Adapter = Awaited<ReturnType<PrismaPg['connect']>>;
@@ -23,8 +31,8 @@ export interface Server {
   readonly url: string;
   /** Its host and port, for the log and the metrics. */
   readonly name: string;
-  /** The addresses of the servers that its connections have reached: several behind a balancer. */
-  readonly addresses: ReadonlySet<string | null>;
+  /** Returns the identities of the servers that its connections lead to: several behind a balancer. */
+  readonly identities: () => ReadonlySet<string>;
   readonly run: Run;
   /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
   readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
@@ -37,8 +45,9 @@ export interface Server {
   readonly close: () => Promise<void>;
 }
 
-/** Selects the address of the server that a connection has reached. */
-export const ADDRESS_SQL = `inet_server_addr() || ':' || inet_server_port()`;
+/** Identifies the server that a connection leads to, until it starts again: behind proxies, addresses can be equal. */
+export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(), ' ',
+  extract(epoch FROM pg_postmaster_start_time()))`;
 
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
@@ -123,18 +132,35 @@ async function createPrismaSender(pool: Pool, { pgbouncer }: Config): Promise<Pr
   };
 }
 
-/** Creates a server; it connects on demand. */
-export function createServer(url: string, config: Config, log: Log): Server {
-  const addresses = new Set<string | null>();
-  const pool = openPool(url, config, log, async (client) => {
-    const { rows } = await client.query<{ address: string | null }>(
-      `SELECT ${ADDRESS_SQL} AS "address"`,
-    );
-    for (const { address } of rows) addresses.add(address);
-  });
-  const clients = new Set<PoolClient>();
-  pool.on('connect', (client) => clients.add(client));
-  pool.on('remove', (client) => clients.delete(client));
+/** The connections of a server that is watched, and the servers that they lead to. */
+function createConnections(config: Config) {
+  // A connection leads to no known server until it is set up.
+  const identityOf = new Map<ClientBase, string | undefined>();
+  const identity = {
+    text: `SELECT ${IDENTITY_SQL} AS "identity"`,
+    query_timeout: config.connectTimeoutMs,
+  };
+  return {
+    setUp: async (client: ClientBase) => {
+      identityOf.set(client, undefined);
+      client.once('end', () => identityOf.delete(client));
+      const { rows } = await client.query<{ identity: string }>(identity);
+      if (identityOf.has(client)) identityOf.set(client, rows[0]?.identity);
+    },
+    identities: () => new Set([...identityOf.values()].filter((one) => one !== undefined)),
+    abort: () => {
+      for (const client of identityOf.keys()) {
+        if (!(client instanceof Client)) continue;
+        client.connection.stream.destroy(new Error('Connection terminated: the server is lost.'));
+      }
+    },
+  };
+}
+
+/** Creates a server; it connects on demand. Only of one that is watched, connections are identified. */
+export function createServer(url: string, config: Config, log: Log, isWatched: boolean): Server {
+  const { setUp, identities, abort } = createConnections(config);
+  const pool = openPool(url, config, log, isWatched ? setUp : undefined);
   const runOn =
     (client: PoolClient): Run =>
     async (text, values, planning) => {
@@ -148,7 +174,7 @@ export function createServer(url: string, config: Config, log: Log): Server {
   return {
     url,
     name: new URL(url).host,
-    addresses,
+    identities,
     run: (text, values, planning) => {
       statements += 1;
       return withClient(pool, (client) =>
@@ -170,11 +196,7 @@ export function createServer(url: string, config: Config, log: Log): Server {
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    abort: () => {
-      for (const client of clients) {
-        client.connection.stream.destroy(new Error('Connection terminated: the server is lost.'));
-      }
-    },
+    abort,
     close: () => pool.end(),
   };
 }

@@ -4,39 +4,45 @@ import type { Config } from '../../config/config.ts';
 import { createPostgresProbe } from '../postgres-probe.ts';
 import { createPing } from '../probe.ts';
 import type { Position } from './position.ts';
-import { ADDRESS_SQL, type Server } from './server.ts';
+import { IDENTITY_SQL, type Server } from './server.ts';
 
 // How long to wait after a check of a server.
 const INTERVAL_MS = 500;
 
 /** What a server reports about itself. */
-interface StateRow {
+export interface StateRow {
   readonly writes: boolean;
   readonly isReplica: boolean;
-  readonly timeline: number;
+  /**
+   * A promotion begins a new timeline. Of a replica it is the one that it receives; null if it receives none, or
+   * if the role of the gateway may not know it (pg_read_all_stats).
+   */
+  readonly timeline: number | null;
   readonly position: string;
   readonly version: string;
-  /** The address and port of the server behind a balancer; null on a Unix domain socket. */
-  readonly address: string | null;
+  readonly identity: string;
 }
 
 /** The state of a server that responds. */
 interface ServerState extends Omit<StateRow, 'position'> {
   /** What it has written or, as a replica, replayed. */
   readonly position: Position;
+  /** When it was asked for this state, and when it had responded, in milliseconds. */
+  readonly askedAt: number;
+  readonly knownAt: number;
 }
 
-// CASE, as PostgreSQL does not allow the functions of a primary on a replica. A promotion begins a new timeline.
-const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
+/** Selects a StateRow. CASE, as PostgreSQL does not allow the functions of a primary on a replica. */
+export const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
   pg_is_in_recovery() AS "isReplica",
-  CASE WHEN pg_is_in_recovery() THEN 0
+  CASE WHEN pg_is_in_recovery() THEN (SELECT received_tli FROM pg_stat_wal_receiver)
     ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer
   END AS "timeline",
   pg_wal_lsn_diff(
     CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END,
     '0/0')::bigint::text AS "position",
   current_setting('server_version') AS "version",
-  ${ADDRESS_SQL} AS "address"`;
+  ${IDENTITY_SQL} AS "identity"`;
 
 /** A server and what is known about it. */
 export interface WatchedServer {
@@ -52,43 +58,47 @@ export interface WatchedServer {
   readonly stop: () => void;
 }
 
-/** What to do after the state of a server was set; `isSilent` if it did not respond to a check. */
-type OnState = (watched: WatchedServer, isSilent: boolean) => void;
+/** How to watch a server. */
+interface WatchOptions {
+  readonly config: Config;
+  /** Whether its address, of a proxy or a DNS name, may lead to a better server by now. */
+  readonly shouldReconnect: (state: StateRow) => boolean;
+  /** Called after the state was set; `hasFailed` if a check failed. */
+  readonly onState: (watched: WatchedServer, hasFailed: boolean) => void;
+}
 
-/**
- * Checks a server every half second, on a connection of its own, until it is stopped. If `mayMove`, its
- * address is that of a proxy or a DNS name which later leads to another server.
- */
+/** Checks a server every half second, on a connection of its own, until it is stopped. */
 export function watchServer(
   server: Server,
-  config: Config,
-  mayMove: boolean,
-  onState: OnState,
+  { config, shouldReconnect, onState }: WatchOptions,
 ): WatchedServer {
   const probe = createPostgresProbe<StateRow>(server.url, config, {
     sql: STATE_SQL,
-    shouldReconnect: ({ writes }) => mayMove && !writes,
+    shouldReconnect,
   });
-  const ping = createPing(probe);
+  const ping = createPing({
+    disconnect: probe.disconnect,
+    read: async () => {
+      const askedAt = performance.now();
+      return { ...(await probe.read()), askedAt, knownAt: performance.now() };
+    },
+  });
   const stopping = new AbortController();
-  const setState = (state: ServerState | undefined, isSilent = false): void => {
+  const setState = (state: ServerState | undefined, hasFailed = false): void => {
     if (stopping.signal.aborted) return;
     watched.state = state;
     if (state) watched.wasReplica = state.isReplica;
-    onState(watched, isSilent);
+    onState(watched, hasFailed);
   };
   const watched: WatchedServer = {
     server,
     state: undefined,
     wasReplica: false,
     check: async () => {
-      try {
-        const { position, ...state } = await ping();
-        setState({ ...state, position: BigInt(position) });
-      } catch {
-        // The log has a line when the server is no longer used.
-        setState(undefined, true);
-      }
+      const row = await ping().catch(() => undefined);
+      // The log has a line when the server is no longer used.
+      if (!row) return setState(undefined, true);
+      return setState({ ...row, position: BigInt(row.position) });
     },
     markLost: () => setState(undefined),
     stop: () => {
@@ -97,11 +107,11 @@ export function watchServer(
     },
   };
   const keepChecking = async (): Promise<void> => {
-    for (;;) {
-      await sleep(INTERVAL_MS, undefined, { ref: false, signal: stopping.signal });
+    while (!stopping.signal.aborted) {
+      await sleep(INTERVAL_MS, undefined, { ref: false });
       await watched.check();
     }
   };
-  keepChecking().catch(() => {});
+  void keepChecking();
   return watched;
 }

@@ -1,5 +1,6 @@
 import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
 
+import { isServerFault } from '../../database/errors.ts';
 import { perStore, type Store } from '../../database/loaders.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
@@ -74,6 +75,7 @@ export function compileQueries(next: Execute, store: Store): Execute {
     try {
       json = await runOf(call.context.store)(prepared);
     } catch (error) {
+      if (isServerFault(error)) return next(withFailingReads(call, error));
       // The statement is not run again: graphql-js reports its error for each root field.
       state.compiled = undefined;
       state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;

@@ -1,6 +1,6 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
-import { toStoreError } from '../../database/errors.ts';
+import { isServerFault, toStoreError } from '../../database/errors.ts';
 import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/servers/position.ts';
 import type { Reads } from '../../database/servers/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -19,7 +19,7 @@ class FailedResult extends Error {
 /** Throws the error of a result that another server may not have. */
 function requireServer(result: ExecutionResult): ExecutionResult {
   for (const { originalError } of result.errors ?? []) {
-    if (originalError && toStoreError(originalError).code === 'SERVICE_UNAVAILABLE') {
+    if (originalError && isServerFault(originalError)) {
       throw new FailedResult(result, originalError);
     }
   }

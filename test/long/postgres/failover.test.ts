@@ -224,7 +224,7 @@ it('answers queries that a standby was asked for when it froze, though it may be
   const readers = read();
   await readers.more(50);
   standby.freeze();
-  await expectLogged(`The replica ${nameOf(standby)} is not asked for reads: it does not respond.`);
+  await expectLogged(`Reads do not use the replica ${nameOf(standby)}: it does not respond.`);
   await readers.more(50);
   await readers.stop();
   standby.thaw();

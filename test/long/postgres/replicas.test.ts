@@ -64,9 +64,9 @@ afterAll(async () => {
 });
 
 const asked = ({ port }: ReplicatedServer): string =>
-  `The replica 127.0.0.1:${port} is asked for reads.`;
+  `Reads use the replica 127.0.0.1:${port}.`;
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
-  `The replica 127.0.0.1:${port} is not asked for reads: ${why}.`;
+  `Reads do not use the replica 127.0.0.1:${port}: ${why}.`;
 
 /** Waits for a line of the log. */
 async function expectLogged(message: string): Promise<void> {

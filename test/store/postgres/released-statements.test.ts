@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { readReleasedStatements } from '../../support/contract.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { runSql } from '../../support/postgres.ts';
+import { repeatStatements } from '../../support/record-statements.ts';
+
+const released = await readReleasedStatements();
+
+// What the release before reads of the migrations has more rows with each new one.
+const withoutCount = released.map((statement) =>
+  statement.sql.includes('_prisma_migrations')
+    ? { ...statement, result: expect.stringMatching(/^SELECT \d+$/) as string }
+    : statement,
+);
+
+describe('the statements of the last release', () => {
+  let database: Awaited<ReturnType<typeof copyOnPostgres>>;
+  beforeEach(async () => {
+    database = await copyOnPostgres();
+  });
+  afterEach(() => database.drop());
+
+  it('write and read every table', () => {
+    const all = released.map(({ sql }) => sql).join('\n');
+    for (const table of ['categories', 'pets', 'inventory_items', 'orders', 'idempotency_keys']) {
+      expect(all).toMatch(new RegExp(`insert into (?:"public"\\.)?"?${table}`, 'i'));
+      expect(all).toMatch(new RegExp(`from (?:"public"\\.)?"?${table}`, 'i'));
+    }
+  });
+
+  it('return the same after all migrations', async () => {
+    expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
+  });
+
+  it.each([
+    ['a column that may be null', 'alter table pets add column age integer'],
+    [
+      'a column with a default',
+      'alter table orders add column gift boolean not null default false',
+    ],
+    ['an index', 'create index on orders (quantity)'],
+    ['a value', `alter type pet_status add value 'lost'`],
+    [
+      'a table',
+      'create table owners (id bigint primary key, pet_id bigint references pets on delete cascade)',
+    ],
+  ])('return the same after a migration that adds %s', async (_what, migration) => {
+    await runSql(database.url, migration);
+    expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
+  });
+
+  // Each stands for a kind of migration that would break gateways of the last release.
+  it.each([
+    ['drops a column', 'alter table categories drop column description'],
+    ['renames a column', 'alter table orders rename column ship_date to ships_at'],
+    ['renames a table', 'alter table inventory_items rename to stock'],
+    ['adds a column that needs a value', 'alter table pets add column age integer not null'],
+    ['narrows a type', 'alter table categories alter column description type varchar(1999)'],
+    ['changes a type', 'alter table orders alter column quantity type bigint'],
+    ['renames a value', `alter type pet_status rename value 'sold' to 'gone'`],
+    ['adds a CHECK', 'alter table inventory_items add check (quantity < 1000000)'],
+    ['makes a value required', 'alter table orders alter column ship_date set not null'],
+    ['makes names unique', 'alter table categories add unique (name)'],
+    ['drops a default', 'alter table orders alter column complete drop default'],
+    [
+      'drops the default of a time',
+      'alter table idempotency_keys alter column created_at drop default',
+    ],
+    [
+      'deletes more',
+      `alter table orders drop constraint orders_pet_id_fkey,
+         add foreign key (pet_id) references pets on delete cascade`,
+    ],
+    ['drops a table', 'drop table idempotency_keys'],
+  ])('return something else after one that %s', async (_what, migration) => {
+    await runSql(database.url, migration);
+    expect(await repeatStatements(database.url, released)).not.toEqual(withoutCount);
+  });
+});
