@@ -37,24 +37,48 @@ function keepAfterStatementErrors(client: PoolClient): void {
 const toConnectError = (error: Error): Error =>
   isConnectionLost(error) ? new NothingWritten(error) : error;
 
+/** The error of a connection that was requested before `cancelConnects` was called. */
+const cancelled = (): NothingWritten =>
+  new NothingWritten(new Error('Connection terminated: the server is no longer used.'));
+
 /**
  * A pool that keeps a connection after an error of a statement only, such as a violated constraint. If it
  * can't connect, or a new connection is lost, the error is NothingWritten.
  */
-class StatementErrorPool extends Pool {
+export class StorePool extends Pool {
+  #cancels = 0;
+
+  /**
+   * Lets each connect that waits fail at its end. A server that was frozen while another one was promoted
+   * would accept its connection later, and write what is lost then.
+   */
+  cancelConnects(): void {
+    this.#cancels += 1;
+  }
+
   override connect(): Promise<PoolClient>;
   override connect(callback: OnConnect): void;
   override connect(callback?: OnConnect): Promise<PoolClient> | void {
-    if (!callback) {
-      return super.connect().catch((error: Error) => {
-        throw toConnectError(error);
-      });
-    }
+    const cancels = this.#cancels;
+    if (!callback) return this.#connect(cancels);
     // Pool.query calls this overload, and closes the connection after any error.
     super.connect((error, client, done) => {
+      if (client && cancels !== this.#cancels) {
+        done(true);
+        return callback(cancelled(), undefined, done);
+      }
       if (client) keepAfterStatementErrors(client);
-      callback(error && toConnectError(error), client, done);
+      return callback(error && toConnectError(error), client, done);
     });
+  }
+
+  async #connect(cancels: number): Promise<PoolClient> {
+    const client = await super.connect().catch((error: Error) => {
+      throw toConnectError(error);
+    });
+    if (cancels === this.#cancels) return client;
+    client.release(true);
+    throw cancelled();
   }
 }
 
@@ -87,10 +111,10 @@ export function openPool(
   config: Config,
   log: Log,
   setUp: (client: ClientBase) => Promise<void> = async () => {},
-): Pool {
+): StorePool {
   const limitMs = config.statementTimeoutMs + GRACE_MS;
   const session = { text: sessionSql(config), query_timeout: limitMs };
-  const pool = new StatementErrorPool({
+  const pool = new StorePool({
     connectionString: url,
     application_name: APPLICATION_NAME,
     max: config.poolSize,

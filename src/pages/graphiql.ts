@@ -28,8 +28,12 @@ function renderMenu(examples: readonly string[]): string {
     ([group, links]) => `<div><h2>${escapeHtml(group)}</h2><ul>${links.join('\n')}</ul></div>`,
   );
   return `<details class="examples"><summary>Examples</summary>
-<nav aria-label="Examples">${lists.join('\n')}</nav></details>`;
+<nav aria-label="Examples">${lists.join('\n')}
+<p class="note" hidden>An example loads this page again: the headers that you typed are lost.</p></nav></details>`;
 }
+
+const toWelcome = (query: string, { introspection }: VisiblePages): string =>
+  introspection ? query : query.replace('# The book icon opens the schema.\n', '');
 
 /**
  * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
@@ -39,7 +43,9 @@ export async function renderGraphiql(visible: VisiblePages): Promise<Asset> {
   const examples = await readExamples();
   const options = {
     title: 'Pet store',
-    defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
+    defaultTabs: examples.slice(0, 1).map((query) => ({ query: toWelcome(query, visible) })),
+    // Without a schema to read it asks for none, and has no documentation of it.
+    ...(visible.introspection ? {} : { schema: null, referencePlugin: null }),
     defaultEditorToolsVisibility: false,
     // They can contain a token.
     shouldPersistHeaders: false,

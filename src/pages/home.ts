@@ -48,6 +48,12 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
   );
 }
 
+/** The query as a command. With trusted documents it would be rejected, so how to send one of those. */
+const renderCommand = (config: Config): string =>
+  config.documents === 'trusted'
+    ? '<p>Only trusted documents run on this gateway: send the <code>documentId</code> of one instead of a query. <code>docs/trusted-documents.md</code> describes how.</p>'
+    : `<div class="curl">${renderCurl(config)}</div>`;
+
 const card = (url: string, name: string, text: string): string =>
   `<li><a href="${url}">${name}</a><p>${text}</p></li>`;
 
@@ -77,7 +83,7 @@ const renderCards = ({ graphiql, introspection }: Config): string =>
     .join('\n');
 
 const renderPicture = (schema: string): string => `<section aria-labelledby="schema">
-<h2 id="schema">What there is</h2>
+<h2 id="schema">The schema</h2>
 ${renderSchemaPicture(schema)}
 </section>`;
 
@@ -92,13 +98,13 @@ export const renderHome = (config: Config, printSchema: () => string): Asset =>
 exactly that, in one request.</p>
 <p class="endpoint"><b>POST</b> <span>${origin(config)}/graphql</span></p>
 <section aria-labelledby="example">
-<h2 id="example">A query and its answer</h2>
+<h2 id="example">A query and its response</h2>
 <div class="sides">
 ${renderCode('Query', EXAMPLE.query)}
-${renderCode('Answer of the sample store', toReadableJson(EXAMPLE.result))}
+${renderCode('Response of the sample store', toReadableJson(EXAMPLE.result))}
 </div>
 <p class="actions">${linkToGraphiql(EXAMPLE.query, config)}</p>
-<div class="curl">${renderCurl(config)}</div>
+${renderCommand(config)}
 </section>
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>

@@ -1,5 +1,6 @@
 import escapeHtml from 'escape-html';
 
+import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 import {
   lifecycleOf,
@@ -10,32 +11,38 @@ import {
 import { OPERATIONS } from '../rest/operations.ts';
 import { renderCode, toReadableJson } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
-import { renderPage, type VisiblePages } from './page.ts';
+import { renderPage } from './page.ts';
 
 function status(operation: RestOperation, sunset: SunsetConfig): string {
   const life = escapeHtml(describeLifecycle(operation, sunset));
   return lifecycleOf(operation).deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 
-const renderSides = ({ migration }: RestOperation, visible: VisiblePages): string => {
+// A link sends no token.
+const linkToRest = (request: string, { auth }: Config): string =>
+  auth && !auth.readIsOpen
+    ? ''
+    : `<a class="button quiet" href="${escapeHtml(request)}">Open the response</a>`;
+
+const renderSides = ({ migration }: RestOperation, config: Config): string => {
   const { request, query, results } = migration;
   return `<div class="sides pair">
 <div>
 <h3>REST</h3>
 ${renderCode('Request', `GET ${request}`)}
-${renderCode('Answer', toReadableJson(results.rest))}
-<p><a class="button quiet" href="${escapeHtml(request)}">Open it</a></p>
+${renderCode('Response', toReadableJson(results.rest))}
+<p>${linkToRest(request, config)}</p>
 </div>
 <div>
 <h3>GraphQL</h3>
 ${renderCode('Query', query)}
-${renderCode('Answer', toReadableJson(results.graphql))}
-<p>${linkToGraphiql(query, visible)}</p>
+${renderCode('Response', toReadableJson(results.graphql))}
+<p>${linkToGraphiql(query, config)}</p>
 </div>
 </div>`;
 };
 
-function guide(operation: RestOperation, config: SunsetConfig & VisiblePages): string {
+function guide(operation: RestOperation, config: Config): string {
   const { id, name, migration } = operation;
   const { successor } = lifecycleOf(operation);
   return `<section id="${id}" aria-labelledby="${id}-title">
@@ -47,14 +54,14 @@ ${renderSides(operation, config)}
 </section>`;
 }
 
-/** The migration guide: each REST route beside the query that replaces it, both with their answers. */
-export const renderMigrationGuide = (config: SunsetConfig & VisiblePages): Asset =>
+/** The migration guide: each REST route beside the query that replaces it, both with their responses. */
+export const renderMigrationGuide = (config: Config): Asset =>
   renderPage(config, {
     path: '/docs/moving',
     title: 'Moving to GraphQL · Pet store',
     styles: ['/assets/moving.css'],
     main: `<h1>Moving to GraphQL</h1>
 <p class="lead">GraphQL returns the same data as the REST routes, with the same ids and the same error codes.
-Queries are sent by <code>POST /graphql</code>. The answers below are those of the sample store.</p>
+Queries are sent by <code>POST /graphql</code>. The responses below are those of the sample store.</p>
 ${OPERATIONS.map((operation) => guide(operation, config)).join('\n')}`,
   });

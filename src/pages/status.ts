@@ -19,7 +19,7 @@ export const renderStatus = (config: Config): Asset =>
     title: 'Status · Pet store',
     styles: ['/assets/status.css'],
     scripts: ['/assets/status.js'],
-    main: `<h1>Status</h1>
+    main: `<h1 tabindex="-1">Status</h1>
 <p class="lead">What this gateway does now, and what it did in the last 15 minutes.</p>
 <noscript><p>The status needs JavaScript. <code>/status.json</code> and <code>/metrics</code> do not.</p></noscript>
 <p id="state" role="status"></p>

@@ -46,6 +46,7 @@ interface RequestTarget {
 }
 
 const GRAPHQL_PATH = '/graphql';
+const ASSETS = '/assets/';
 
 /** Parses the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. */
 function parseTarget({ findRoute }: Handlers, { url = '/' }: IncomingMessage): RequestTarget {
@@ -123,8 +124,12 @@ async function respond(
 }
 
 /** Returns the path template of a request, as callers must not create new label values. */
-const routeOf = ({ path, match }: RequestTarget): string =>
-  path === GRAPHQL_PATH ? path : (match?.route.path ?? 'other');
+function routeOf({ path, match }: RequestTarget): string {
+  if (path === GRAPHQL_PATH) return path;
+  if (!match) return 'other';
+  // One for all assets: each route has dozens of time series.
+  return match.route.path.startsWith(ASSETS) ? '/assets' : match.route.path;
+}
 
 /** Counts a request and writes its log line when it has ended. */
 function watchEnd(

@@ -17,6 +17,7 @@ import { renderGraphiql } from '../pages/graphiql.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
+import { createClock } from '../telemetry/sample.ts';
 import { createDispatch } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
@@ -63,15 +64,20 @@ function createHttpServer(
   return server;
 }
 
-/** Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts. */
-export function createGateway(db: Database, config: Config, log: Log): Gateway {
+/** Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts. `clock` is that of /status. */
+export function createGateway(
+  db: Database,
+  config: Config,
+  log: Log,
+  clock = createClock(),
+): Gateway {
   const shutdown: ShutdownState = { hasStarted: false };
   const metrics = createMetrics({
     poolUse: db.poolUse,
     databaseRegistry: db.registry,
     facts: { version: VERSION, sunset: config.sunset, maxCost: config.limits.maxCost },
   });
-  const history = startStatusHistory(metrics, db);
+  const history = startStatusHistory(metrics, db, clock, log);
   const store = { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch };
   const context: Context = {
     store,

@@ -13,13 +13,15 @@ import { pathOf } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
 import { type RunningHistory, startHistory } from '../telemetry/cluster-history.ts';
 import type { History } from '../telemetry/history.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Clock } from '../telemetry/sample.ts';
 import { withScope } from './routes.ts';
 
 const DAY_MS = 86_400_000;
 
 /** The routes of the store, and unknown paths; not the pages, /health, /ready and /metrics. */
-const COUNTED_ROUTES: ReadonlySet<string> = new Set([
+export const COUNTED_ROUTES: ReadonlySet<string> = new Set([
   '/graphql',
   'other',
   ...OPERATIONS.map(pathOf),
@@ -33,12 +35,17 @@ const DEPRECATED: ReadonlyMap<string, Lifecycle> = new Map(
 );
 
 /** Starts to keep the history of the last minutes. */
-export const startStatusHistory = (metrics: Metrics, { poolUse }: Database): RunningHistory =>
-  startHistory(metrics, {
-    routes: COUNTED_ROUTES,
-    deprecated: new Set(DEPRECATED.keys()),
-    poolUse,
-  });
+export const startStatusHistory = (
+  metrics: Metrics,
+  { poolUse }: Database,
+  clock: Clock,
+  log: Log,
+): RunningHistory =>
+  startHistory(
+    metrics,
+    { routes: COUNTED_ROUTES, deprecated: new Set(DEPRECATED.keys()), poolUse, clock },
+    log,
+  );
 
 /** Describes the database without its place, and whether it responds. */
 async function toDatabase({ ping, poolUse }: Database): Promise<object> {

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { StoreError } from '../contract/errors.ts';
 import { createHistoryStore, type History } from './history.ts';
+import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { msToNextSample, type Sample } from './sample.ts';
+import { type Clock, createClock, type Sample } from './sample.ts';
 import { createSampler, type SampleOptions } from './sampler.ts';
 
 // The primary process only hands connections over, so it replies within milliseconds.
@@ -38,7 +39,7 @@ const isHistoryRequest = (message: unknown): message is HistoryRequest =>
  * send them to the worker that requests them.
  */
 export function serveClusterHistory(): void {
-  const store = createHistoryStore();
+  const store = createHistoryStore(createClock());
   cluster.on('message', (worker, message: unknown) => {
     if (isSampleMessage(message)) store.add(message.historySample);
     if (!isHistoryRequest(message) || !worker.isConnected()) return;
@@ -75,8 +76,8 @@ interface HistoryAccess {
 }
 
 /** In a worker the primary process has the history. */
-function openHistory(): HistoryAccess {
-  if (!cluster.isWorker) return createHistoryStore();
+function openHistory(clock: Clock): HistoryAccess {
+  if (!cluster.isWorker) return createHistoryStore(clock);
   return {
     // Without the primary process the worker is about to stop.
     add: (historySample) =>
@@ -97,16 +98,19 @@ export interface RunningHistory {
   readonly stop: () => void;
 }
 
-/** Takes a sample of this process each ten seconds. */
-export function startHistory(metrics: Metrics, options: SampleOptions): RunningHistory {
-  const { add, read } = openHistory();
+/** Takes a sample of this process at the end of each time span of the clock. */
+export function startHistory(metrics: Metrics, options: SampleOptions, log: Log): RunningHistory {
+  const { clock } = options;
+  const { add, read } = openHistory(clock);
   const takeSample = createSampler(metrics, options);
   let timer: NodeJS.Timeout | undefined;
   const schedule = (): void => {
     timer = setTimeout(() => {
       schedule();
-      void takeSample().then(add);
-    }, msToNextSample()).unref();
+      takeSample()
+        .then(add)
+        .catch((error: unknown) => log.error({ err: error }, 'A sample of the metrics failed.'));
+    }, clock.msToNextSample()).unref();
   };
   schedule();
   return { read, stop: () => clearTimeout(timer) };

@@ -1,10 +1,10 @@
 import { DURATION_BUCKETS, type PoolUse } from './metrics.ts';
-import { ageOf, type Calls, type Sample, SAMPLE_MS } from './sample.ts';
+import type { Calls, Clock, Sample } from './sample.ts';
 
-/** How many samples are kept: fifteen minutes. */
+/** How many samples are kept: of ten seconds, fifteen minutes. */
 const MAX_SAMPLES = 90;
-// The processes end a sample within milliseconds of each other.
-const SETTLE_MS = 500;
+// Each process keeps at most a hundred names, but a worker that replaces another one may have new ones.
+const MAX_CALLERS = 500;
 
 /** What all processes together did in the time of one sample. */
 interface Point {
@@ -83,6 +83,34 @@ function sumPools(samples: readonly Sample[]): PoolUse | undefined {
   };
 }
 
+/** Joins two samples of one process: one that was taken late, and the next. */
+function joinSamples(first: Sample, next: Sample): Sample {
+  const codes = Object.keys({ ...first.errors, ...next.errors });
+  return {
+    ...next,
+    seconds: first.seconds + next.seconds,
+    requests: first.requests + next.requests,
+    durations: next.durations.map((count, index) => count + (first.durations[index] ?? 0)),
+    errors: Object.fromEntries(
+      codes.map((code) => [code, (first.errors[code] ?? 0) + (next.errors[code] ?? 0)]),
+    ),
+    deprecated: [...first.deprecated, ...next.deprecated],
+    busy: (first.busy * first.seconds + next.busy * next.seconds) / (first.seconds + next.seconds),
+  };
+}
+
+/** Creates a function that names the first callers of a sample by their names, and later ones `other`. */
+function createCallerLimit(): (sample: Sample) => Sample {
+  const known = new Set<string>();
+  const limit = (calls: Calls): Calls => {
+    const key = toKey(calls);
+    if (!known.has(key) && known.size >= MAX_CALLERS) return { ...calls, caller: 'other' };
+    known.add(key);
+    return calls;
+  };
+  return (sample) => ({ ...sample, deprecated: sample.deprecated.map(limit) });
+}
+
 /** Joins the samples that all processes took at the same time. */
 function toPoint(samples: readonly Sample[], ageMs: number): Point {
   const perSecond = (countOf: (sample: Sample) => number): number =>
@@ -103,6 +131,8 @@ function toPoint(samples: readonly Sample[], ageMs: number): Point {
   };
 }
 
+const toKey = ({ operation, caller }: Calls): string => `${operation} ${caller}`;
+
 /** Counts of one span of time. */
 class Tally {
   requests: number;
@@ -122,10 +152,10 @@ class Tally {
     for (const [code, count] of Object.entries(errors)) {
       this.errors.set(code, (this.errors.get(code) ?? 0) + count);
     }
-    for (const { operation, caller, calls } of deprecated) {
-      const key = `${operation} ${caller}`;
+    for (const item of deprecated) {
+      const key = toKey(item);
       const known = this.calls.get(key)?.calls ?? 0;
-      this.calls.set(key, { operation, caller, calls: known + calls });
+      this.calls.set(key, { ...item, calls: known + item.calls });
     }
   }
 }
@@ -155,26 +185,36 @@ export interface HistoryStore {
   readonly read: () => History;
 }
 
-/** Creates a store of the samples of the last fifteen minutes, and of some counts since the start. */
-export function createHistoryStore(): HistoryStore {
+/** Creates a store of the last ninety samples of each process, and of some counts since the start. */
+export function createHistoryStore(clock: Clock): HistoryStore {
+  const { sampleMs, settleMs, ageOf } = clock;
   const startedAt = new Date(Date.now() - process.uptime() * 1000).toISOString();
   // Of the samples that are not kept any more.
   const removed = new Tally();
-  const slots = new Map<number, Sample[]>();
+  const limitCallers = createCallerLimit();
+  // By number, then by process id.
+  const slots = new Map<number, Map<number, Sample>>();
 
   /** Returns the samples that have ended, by number, and removes those that are too old. */
   const readSlots = (): [slot: number, samples: Sample[]][] => {
     for (const [slot, samples] of slots) {
-      if (ageOf(slot) <= MAX_SAMPLES * SAMPLE_MS) continue;
+      if (ageOf(slot) <= MAX_SAMPLES * sampleMs) continue;
       slots.delete(slot);
-      for (const sample of samples) removed.add(sample);
+      for (const sample of samples.values()) removed.add(sample);
     }
-    return [...slots].filter(([slot]) => ageOf(slot) > SETTLE_MS).toSorted(([a], [b]) => a - b);
+    return [...slots]
+      .filter(([slot]) => ageOf(slot) > settleMs)
+      .toSorted(([a], [b]) => a - b)
+      .map(([slot, samples]) => [slot, [...samples.values()]]);
   };
 
   return {
     add: (sample) => {
-      slots.set(sample.slot, [...(slots.get(sample.slot) ?? []), sample]);
+      const { slot, pid } = sample;
+      const samples = slots.get(slot) ?? new Map<number, Sample>();
+      const limited = limitCallers(sample);
+      const earlier = samples.get(pid);
+      slots.set(slot, samples.set(pid, earlier ? joinSamples(earlier, limited) : limited));
       readSlots();
     },
     read: () => {
@@ -187,7 +227,7 @@ export function createHistoryStore(): HistoryStore {
       }
       return {
         startedAt,
-        sampleSeconds: SAMPLE_MS / 1000,
+        sampleSeconds: sampleMs / 1000,
         processes: ended.at(-1)?.[1].length ?? 0,
         samples: ended.map(([slot, samples]) => toPoint(samples, ageOf(slot))),
         requests: { recent: recent.requests, total: totals.requests },

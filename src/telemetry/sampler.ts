@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { MetricValue, Registry } from 'prom-client';
 
 import { DURATION_BUCKETS, type Metrics, type PoolUse } from './metrics.ts';
-import { type Calls, currentSlot, type Sample } from './sample.ts';
+import type { Calls, Clock, Sample } from './sample.ts';
 
 /** What a sampler reads of the metrics, and what else. */
 export interface SampleOptions {
@@ -12,6 +12,7 @@ export interface SampleOptions {
   /** The deprecated operations and schema elements. */
   readonly deprecated: ReadonlySet<string>;
   readonly poolUse?: (() => PoolUse) | undefined;
+  readonly clock: Clock;
 }
 
 type Values = readonly MetricValue<string>[];
@@ -86,7 +87,7 @@ const countCalls = (values: Values, deprecated: SampleOptions['deprecated'], gro
  */
 export function createSampler(
   { registries: [registry] }: Metrics,
-  { routes, deprecated, poolUse }: SampleOptions,
+  { routes, deprecated, poolUse, clock }: SampleOptions,
 ): () => Promise<Sample> {
   const grow = createGrow();
   let start = performance.now();
@@ -104,7 +105,8 @@ export function createSampler(
     loop = performance.eventLoopUtilization();
     const counts = countDurations(durations, routes, grow);
     return {
-      slot: currentSlot(),
+      slot: clock.currentSlot(),
+      pid: process.pid,
       seconds,
       requests: counts.reduce((sum, count) => sum + count, 0),
       durations: counts,

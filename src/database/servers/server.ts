@@ -40,7 +40,7 @@ export interface Server {
   readonly poolUse: () => PoolUse;
   /** Returns how many statements and transactions were sent. */
   readonly countStatements: () => number;
-  /** Closes the connections in use: their statements fail at once, and can be tried on another server. */
+  /** Closes all connections, and those that are being opened: what waits for them fails, most of it at once. */
   readonly abort: () => void;
   readonly close: () => Promise<void>;
 }
@@ -148,7 +148,7 @@ function createConnections(config: Config) {
       if (identityOf.has(client)) identityOf.set(client, rows[0]?.identity);
     },
     identities: () => new Set([...identityOf.values()].filter((one) => one !== undefined)),
-    abort: () => {
+    close: () => {
       for (const client of identityOf.keys()) {
         if (!(client instanceof Client)) continue;
         client.connection.stream.destroy(new Error('Connection terminated: the server is lost.'));
@@ -159,7 +159,7 @@ function createConnections(config: Config) {
 
 /** Creates a server; it connects on demand. Only of one that is watched, connections are identified. */
 export function createServer(url: string, config: Config, log: Log, isWatched: boolean): Server {
-  const { setUp, identities, abort } = createConnections(config);
+  const { setUp, identities, close } = createConnections(config);
   const pool = openPool(url, config, log, isWatched ? setUp : undefined);
   const runOn =
     (client: PoolClient): Run =>
@@ -196,7 +196,10 @@ export function createServer(url: string, config: Config, log: Log, isWatched: b
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    abort,
+    abort: () => {
+      pool.cancelConnects();
+      close();
+    },
     close: () => pool.end(),
   };
 }

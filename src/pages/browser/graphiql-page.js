@@ -45,28 +45,48 @@ function removeStoredHeaders() {
   }
 }
 
-const createTab = (query) => {
-  const name = /^(?!#).*(?:query|mutation)\s+(\w+)/m.exec(query)?.[1];
-  return {
-    id: `linked-${Date.now()}`,
-    hash: null,
-    title: name ?? '<untitled>',
-    query,
-    variables: null,
-    headers: null,
-    operationName: name ?? null,
-    response: null,
-  };
-};
+/** The request of a link to this page, with the names of GraphQL over HTTP; null if it has none. */
+function readLink() {
+  const parameters = new URL(location.href).searchParams;
+  const query = parameters.get('query');
+  if (!query) return null;
+  const first = /^(?!#).*(?:query|mutation)\s+(\w+)/m.exec(query)?.[1] ?? null;
+  const operationName = parameters.get('operationName') || first;
+  return { query, variables: parameters.get('variables') ?? '', operationName };
+}
 
-/** Opens the tab of a query, a new one unless it has one, and returns its variables. */
-function openTab(query) {
+const createTab = (link) => ({
+  id: `linked-${Date.now()}`,
+  hash: null,
+  title: link.operationName ?? '<untitled>',
+  ...link,
+  headers: null,
+  response: null,
+});
+
+/** Opens the tab of a link, a new one unless it has one. */
+function openTab(link) {
   const stored = JSON.parse(localStorage.getItem(TABS));
   const state = Array.isArray(stored?.tabs) ? stored : { tabs: [] };
-  state.activeTabIndex = state.tabs.findIndex((tab) => tab.query === query);
-  if (state.activeTabIndex < 0) state.activeTabIndex = state.tabs.push(createTab(query)) - 1;
+  state.activeTabIndex = state.tabs.findIndex(
+    ({ query, variables }) => query === link.query && (variables ?? '') === link.variables,
+  );
+  if (state.activeTabIndex < 0) state.activeTabIndex = state.tabs.push(createTab(link)) - 1;
   storage.setItem(TABS, JSON.stringify(state));
-  return state.tabs[state.activeTabIndex].variables ?? '';
+  // When the page is loaded again, GraphiQL finds its active tab by these two.
+  storage.setItem('graphiql:query', link.query);
+  storage.setItem('graphiql:variables', link.variables);
+}
+
+/** Shows the request of a link. The URL loses it, or loading the page again would open one more tab. */
+function showLink(link) {
+  options.query = link.query;
+  options.variables = link.variables;
+  // Its only tab, if GraphiQL can't read those that it has stored.
+  options.defaultTabs = [link];
+  if (link.variables) options.defaultEditorToolsVisibility = 'variables';
+  history.replaceState(null, '', location.pathname);
+  openTab(link);
 }
 
 /**
@@ -119,26 +139,35 @@ function watchMenu(menu) {
     menu.open = false;
     menu.querySelector('summary').focus();
   });
+  menu.addEventListener('focusout', ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+  });
 }
 
 const options = JSON.parse(document.querySelector('#options').textContent);
 const root = document.querySelector('#root');
-const query = new URL(location.href).searchParams.get('query');
-
-// Its only tab, if GraphiQL can't read those that it has stored.
-if (query) options.defaultTabs = [{ query }];
+const menu = document.querySelector('.examples');
+const link = readLink();
 
 try {
   removeStoredHeaders();
-  if (query) options.variables = openTab(query);
+  if (link) showLink(link);
   options.storage = storage;
 } catch {
   // The browser keeps nothing for this page.
   options.storage = null;
 }
 
-watchMenu(document.querySelector('.examples'));
+watchMenu(menu);
 watch(root);
 
-// Undefined plugins are those of GraphiQL itself: its history.
-YogaGraphiQL.renderYogaGraphiQL(root, { ...options, plugins: undefined });
+YogaGraphiQL.renderYogaGraphiQL(root, {
+  ...options,
+  // Those of GraphiQL itself: its history.
+  plugins: undefined,
+  // Yoga's would write the query into the URL.
+  onEditQuery: undefined,
+  onEditHeaders(text) {
+    menu.querySelector('.note').hidden = !text.trim();
+  },
+});

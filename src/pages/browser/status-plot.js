@@ -63,7 +63,7 @@ export function drawPlot({ series, from, to, sampleMs, most, description }) {
         const area = `${path}V${y(0)}H${x(run[0].time).toFixed(2)}Z`;
         svg.append(shape('path', { class: `area ${name}`, d: area }));
       }
-      svg.append(shape('path', { class: `line ${name}`, d: path }));
+      svg.append(shape('path', { class: `${run.length === 1 ? 'dot' : 'line'} ${name}`, d: path }));
     }
   }
   return { svg, top };

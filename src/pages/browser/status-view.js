@@ -1,7 +1,8 @@
 import { PLOTS, toFigure } from './status-figures.js';
-import { countOf, element, toCount, toSpan } from './status-words.js';
+import { countOf, element, toCount, toLargestUnit, toSpan } from './status-words.js';
 
 const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const MONTH_MS = 30 * 86_400_000;
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
 const toBadge = (text, kind) => element('span', { className: `badge ${kind}`, textContent: text });
@@ -37,7 +38,11 @@ function toFacts({ version, node, startedAt, at, processes, database, requests }
     ['Running for', toSpan(Date.parse(at) - start), `since ${dateTime.format(start)}`],
     ['Processes', ...toProcesses(processes)],
     ['Database', ...toDatabase(database)],
-    ['Requests in 15 minutes', toCount(requests.recent), `${toCount(requests.total)} in all`],
+    [
+      'Requests, last 15 minutes',
+      toCount(requests.recent),
+      `${toCount(requests.total)} since the start`,
+    ],
   ];
   return facts.map(([name, value, ...details]) =>
     element(
@@ -73,7 +78,7 @@ function toTable(head, rows) {
   return element('div', { className: 'table' }, table);
 }
 
-const COUNTS = ['15 min', 'in all'];
+const COUNTS = ['Last 15 min', 'Since the start'];
 const toSentence = (textContent) => element('p', { textContent });
 
 const toErrors = (errors) =>
@@ -81,22 +86,30 @@ const toErrors = (errors) =>
     ? [toSentence('None since the start.')]
     : [
         toTable(
-          ['code', ...COUNTS],
+          ['Code', ...COUNTS],
           errors.map(({ code, recent, total }) => [code, recent, total]),
         ),
       ];
 
 /** Says until when something deprecated works. */
 function toEnd({ sunset, daysLeft, enforced }) {
-  if (sunset === undefined) return toBadge('no end is set', '');
+  if (sunset === undefined) return toBadge('no sunset date', '');
   const text =
     daysLeft > 0
-      ? `${countOf(daysLeft, 'day')} left: ${enforced ? 'ends' : 'may end'} on ${sunset}`
-      : `${enforced ? 'ended' : 'may have ended'} on ${sunset}`;
+      ? `${countOf(daysLeft, 'day')} left: ${enforced ? 'stops' : 'may stop'} working on ${sunset}`
+      : `${enforced ? 'stopped working on' : 'may stop working at any time since'} ${sunset}`;
   return toBadge(text, daysLeft > 30 ? 'deprecated' : 'bad');
 }
 
-function toDeprecated(item) {
+/** Says that nobody called something, and whether that was long enough to trust it. */
+const toNoCalls = (uptimeMs) =>
+  toSentence(
+    `No calls in the ${toLargestUnit(uptimeMs)} since the start.${
+      uptimeMs < MONTH_MS ? ' Ask Prometheus for a longer time.' : ''
+    }`,
+  );
+
+function toDeprecated(item, uptimeMs) {
   const { operation, deprecatedSince, successor, callers } = item;
   const badges = element(
     'p',
@@ -113,9 +126,7 @@ function toDeprecated(item) {
     element('h3', {}, element('code', { textContent: operation })),
     badges,
     ...(instead ? [instead] : []),
-    rows.length === 0
-      ? toSentence('No calls since the start: nobody seems to need it any more.')
-      : toTable(['caller', ...COUNTS], rows),
+    rows.length === 0 ? toNoCalls(uptimeMs) : toTable(['Caller', ...COUNTS], rows),
   );
 }
 
@@ -131,7 +142,7 @@ function replace(id, data, render) {
 
 /** Shows the content of /status.json, with plots of `spanMs` milliseconds. */
 export function show(status, spanMs) {
-  const { samples, sampleSeconds, errors, deprecated, at } = status;
+  const { samples, sampleSeconds, errors, deprecated, at, startedAt } = status;
   const last = samples.at(-1);
   const plots = last ? PLOTS.filter(({ isShown }) => isShown?.(last) ?? true) : [];
   document.querySelector('#facts').replaceChildren(...toFacts(status));
@@ -140,6 +151,10 @@ export function show(status, spanMs) {
   );
   document.querySelector('#plots').dataset.count = plots.length;
   replace('errors', errors, toErrors);
-  replace('deprecated', deprecated, (items) => items.map(toDeprecated));
-  document.querySelector('#updated').textContent = `Updated at ${time.format(new Date(at))}.`;
+  const uptimeMs = Date.parse(at) - Date.parse(startedAt);
+  // Not again every five seconds: only the largest unit of the time is shown.
+  replace('deprecated', [deprecated, toLargestUnit(uptimeMs)], ([items]) =>
+    items.map((item) => toDeprecated(item, uptimeMs)),
+  );
+  document.querySelector('#updated').textContent = `Last update: ${time.format(new Date(at))}`;
 }

@@ -21,14 +21,25 @@ export function toDuration(ms) {
   return ms < 1000 ? `${digits.format(ms)} ms` : `${digits.format(ms / 1000)} s`;
 }
 
+/** Returns the index of the largest unit of a time. */
+function findUnit(ms) {
+  const found = UNITS.findIndex(([, unitMs]) => ms >= unitMs);
+  return found < 0 ? UNITS.length - 1 : found;
+}
+
+/** Writes a time as whole numbers of its largest unit. */
+export function toLargestUnit(ms) {
+  const [name, unitMs] = UNITS[findUnit(ms)];
+  return countOf(Math.floor(ms / unitMs), name);
+}
+
 /** Writes a long time as its two largest units. */
 export function toSpan(ms) {
-  const found = UNITS.findIndex(([, unitMs]) => ms >= unitMs);
-  const index = found < 0 ? UNITS.length - 1 : found;
-  const [name, unitMs] = UNITS[index];
+  const index = findUnit(ms);
+  const [, unitMs] = UNITS[index];
   const next = UNITS[index + 1];
   const rest = next ? Math.floor((ms % unitMs) / next[1]) : 0;
-  const text = countOf(Math.floor(ms / unitMs), name);
+  const text = toLargestUnit(ms);
   return rest > 0 ? `${text} ${countOf(rest, next[0])}` : text;
 }
 

@@ -47,6 +47,8 @@ async function load() {
   const { show } = await drawing;
   show(status, SPAN_MS);
   report('');
+  // The field that had the focus is hidden.
+  if (token !== undefined && $('status').hidden) document.querySelector('h1').focus();
   $('token-form').hidden = true;
   $('status').hidden = false;
 }

@@ -75,7 +75,7 @@ async function expectLogged(message: string): Promise<void> {
 
 /** Returns what the log says about replicas. */
 const linesAbout = (server: ReplicatedServer): string[] =>
-  gateway.messages.filter((line) => line.includes(`The replica 127.0.0.1:${server.port} `));
+  gateway.messages.filter((line) => line.includes(`the replica 127.0.0.1:${server.port}`));
 
 /** Returns the names of the servers that answer many queries at once. */
 async function serversOf(): Promise<Set<string>> {
