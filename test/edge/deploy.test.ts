@@ -49,6 +49,18 @@ describe('compose.yaml', () => {
     },
   );
 
+  it('builds each image once, as two builds of one image at the same time fail', () => {
+    const built = Object.values(services).filter((service) => service['build'] !== undefined);
+    const images = built.map((service) => service['image']);
+    expect(images).toEqual(['pet-store-gateway']);
+    for (const name of ['gateway-1', 'gateway-2']) {
+      expect(services[name]).toMatchObject({
+        image: images[0],
+        depends_on: { migrate: { condition: 'service_completed_successfully' } },
+      });
+    }
+  });
+
   it('lets nothing but the database write to the disk, and contains no password', () => {
     expect(Object.values(services).filter((service) => service['read_only'] !== true)).toEqual([]);
     expect(
@@ -123,6 +135,17 @@ describe('deploy/kubernetes.yaml', () => {
     expect(budget.spec?.selector?.matchLabels).toEqual(selector);
     expect(deployment.spec?.template.metadata?.labels).toMatchObject(selector ?? {});
     expect(job.spec?.template.metadata?.labels).not.toMatchObject(selector ?? {});
+  });
+
+  it('lets nobody scrape the pods without a token', () => {
+    expect(configMap.data?.['AUTH']).toBe('jwt');
+    expect(read('deploy/kubernetes.yaml')).not.toContain('prometheus.io/scrape');
+  });
+
+  it('has the labels by which prometheus.yaml finds the pods', () => {
+    const [, label = ''] = /label: (.*)$/m.exec(read('deploy/prometheus/prometheus.yaml')) ?? [];
+    const wanted = Object.fromEntries(label.split(',').map((pair) => pair.split('=')));
+    expect(deployment.spec?.template.metadata?.labels).toEqual(wanted);
   });
 
   it('names the image of this release', () => {

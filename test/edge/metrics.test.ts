@@ -216,6 +216,14 @@ describe('the duration of requests', () => {
     expect(sumOf(samples, CALLS)).toBe(0);
   });
 
+  it('has one label for all assets', async () => {
+    for (const name of ['page.css', 'status.js', 'swagger-ui.css', 'none.js']) {
+      await gateway.rest(`/assets/${name}`);
+    }
+    await expectTimed({ route: '/assets', status: '200' }, 3);
+    await expectTimed({ route: 'other', status: '404' }, 1);
+  });
+
   it('has the status aborted if the caller left before the response', async () => {
     const { port } = new URL(gateway.url);
     const socket = connect(Number(port), '127.0.0.1');
@@ -320,6 +328,7 @@ describe('errors', () => {
     const values = samples.map(({ labels, value }) => [labels['code'], value]);
     expect(Object.fromEntries(values)).toEqual({
       INTERNAL_SERVER_ERROR: 0,
+      OUTCOME_UNKNOWN: 0,
       SERVICE_UNAVAILABLE: 0,
       INVALID_ID: 1,
     });

@@ -18,6 +18,8 @@ if (!hasChromium) {
 
 const UPDATE_MS = 5000;
 const PHONE = { width: 390, height: 800 };
+// As long as a name of a caller can be.
+const LONG_NAME = 'shop-of-the-animal-shelter-'.repeat(3).slice(0, 64);
 
 /** Everything that a browser keeps of a page. */
 const KEPT =
@@ -62,7 +64,10 @@ describe.skipIf(!hasChromium)('the page /status in Chromium', () => {
     expect(text).toContain('embedded ready');
     expect(text).toMatch(/INVALID_ID\s+1\s+1/);
     expect(text).toMatch(/shop\s+1\s+1/);
-    expect(text).toMatch(/\d+ days left: may end on 2027-12-31/);
+    expect(text).toMatch(
+      /No calls in the \d+ \w+ since the start\. Ask Prometheus for a longer time\./,
+    );
+    expect(text).toMatch(/\d+ days left: may stop working on 2027-12-31/);
   });
 
   it('describes each plot in words', async () => {
@@ -79,8 +84,10 @@ describe.skipIf(!hasChromium)('the page /status in Chromium', () => {
     expect(await findInaccessible(page)).toEqual([]);
   });
 
-  it('fits a phone', async () => {
+  it('fits a phone, also with a long name of a caller', async () => {
     await page.setViewportSize(PHONE);
+    await gateway.rest('/pets/none', { headers: { 'user-agent': LONG_NAME } });
+    await page.getByRole('row', { name: LONG_NAME }).waitFor({ timeout: 40_000 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
   });
 
@@ -152,6 +159,7 @@ describe.skipIf(!hasChromium)('the page /status in Chromium', () => {
     it('keeps the token nowhere in the browser', async () => {
       await sendToken(await mint({ scope: 'metrics' }));
       await page.locator('.plot').first().waitFor();
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Status');
       expect(await page.getByLabel('A token with the scope').isVisible()).toBe(false);
       expect(await page.locator('#token').inputValue()).toBe('');
       expect(await page.evaluate(KEPT)).toBe('');

@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createGateway } from '../../src/server/server.ts';
 import type { Log } from '../../src/telemetry/log.ts';
+import { createClock } from '../../src/telemetry/sample.ts';
 import { openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';
@@ -55,6 +56,9 @@ export interface Gateway {
 /** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<Database>;
 
+// Each sample of /status.json, in milliseconds: tests should not wait for the ten seconds of real ones.
+const SAMPLE_MS = 300;
+
 const ignore = (): void => {};
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
@@ -81,7 +85,7 @@ export async function startGateway(
   };
   const config = readConfig(environment);
   const db = await open(config, log);
-  const { server, stop } = createGateway(db, config, log);
+  const { server, stop } = createGateway(db, config, log, createClock(SAMPLE_MS));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 

@@ -42,7 +42,7 @@ export async function readStatus(
   return (await response.json()) as Status;
 }
 
-/** Polls, as a sample is taken each ten seconds: until it has this number of requests, or what `isThere` wants. */
+/** Polls, as a sample takes its time: until it has this number of requests, or what `isThere` wants. */
 export function awaitStatus(
   gateway: { url: string },
   wanted: number | ((status: Status) => boolean),

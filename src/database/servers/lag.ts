@@ -8,8 +8,8 @@ interface Sample {
 
 /** How far replicas are behind the primary. */
 export interface Lag {
-  /** Adds a position of the primary. */
-  readonly add: (position: Position) => void;
+  /** Adds a position of the primary, on its timeline. */
+  readonly add: (position: Position, timeline: number) => void;
   /**
    * Returns how long ago the primary was where a replica is now, in milliseconds. It counts until the last
    * known position of the primary, so it does not grow without a primary.
@@ -23,12 +23,15 @@ export interface Lag {
  */
 export function createLag(keptMs: number): Lag {
   let samples: Sample[] = [];
+  let lastTimeline = 0;
   let lastAt = 0;
   return {
-    add: (position) => {
+    add: (position, timeline) => {
       lastAt = performance.now();
-      // A promoted replica may not have all that the former primary had.
-      samples = samples.filter((sample) => sample.position <= position);
+      // After a promotion, a replica must reach a position of the new timeline: it may have received the former
+      // one only.
+      if (timeline !== lastTimeline) samples = [];
+      lastTimeline = timeline;
       if (position !== samples.at(-1)?.position) samples.push({ at: lastAt, position });
       // One older sample stays, so that a replica which is behind all of them has a lag above keptMs.
       while ((samples[1]?.at ?? Infinity) < lastAt - keptMs) samples.shift();

@@ -91,7 +91,7 @@ async function openServers(
   let updateReplicas = noReplicas;
   const onState = ({ server, state, wasReplica }: WatchedServer, hasFailed: boolean): void => {
     primary.update();
-    if (server === primary.current() && state) lag.add(state.position);
+    if (server === primary.current() && state) lag.add(state.position, primary.timeline());
     updateReplicas();
     // What waits for a lost replica can be read from another server; a write can't be repeated.
     if (hasFailed && wasReplica) server.abort();

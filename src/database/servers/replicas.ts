@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../../telemetry/log.ts';
 import type { Session } from '../session.ts';
+import { createFollows } from './follows.ts';
 import type { Lag } from './lag.ts';
 import type { Position } from './position.ts';
 import type { WatchedServer } from './watch.ts';
@@ -70,26 +71,6 @@ interface ReplicasOptions {
   readonly readPosition: Replicas['readPosition'];
 }
 
-/**
- * Creates a function that tells whether a replica has left the primary's log: whether it was further than the
- * primary was later. So a former primary is recognized, and a replica that did not follow a promotion, also
- * if the role of the gateway may not know their timelines. It stays so until the server starts again.
- */
-function createHasDiverged(
-  readPrimary: ReplicasOptions['readPrimary'],
-): (replica: Replica) => boolean {
-  const divergedAs = new WeakMap<Replica, string>();
-  return (replica) => {
-    const { state } = replica.watched;
-    const primary = readPrimary()?.state;
-    if (!state) return false;
-    if (primary && state.knownAt < primary.askedAt && state.position > primary.position) {
-      divergedAs.set(replica, state.identity);
-    }
-    return divergedAs.get(replica) === state.identity;
-  };
-}
-
 /** Creates a function that returns why a replica is not read; undefined if it is. */
 function createObstacleTo({
   lag,
@@ -97,13 +78,12 @@ function createObstacleTo({
   readPrimary,
   readTimeline,
 }: ReplicasOptions): (replica: Replica) => string | undefined {
-  const hasDiverged = createHasDiverged(readPrimary);
+  const follows = createFollows(readPrimary, readTimeline);
   return (replica) => {
     const { state } = replica.watched;
     if (!state) return 'it does not respond';
     if (!state.isReplica) return 'it is not a replica';
-    const isOfTimeline = state.timeline === null || state.timeline === readTimeline();
-    if (hasDiverged(replica) || !isOfTimeline) return 'it does not follow the primary';
+    if (!follows(replica.watched)) return 'it is not known to follow the primary';
     return lag.of(state.position) > maxLagMs ? 'it is too far behind' : undefined;
   };
 }

@@ -24,7 +24,7 @@ export interface StateRow {
 }
 
 /** The state of a server that responds. */
-interface ServerState extends Omit<StateRow, 'position'> {
+export interface ServerState extends Omit<StateRow, 'position'> {
   /** What it has written or, as a replica, replayed. */
   readonly position: Position;
   /** When it was asked for this state, and when it had responded, in milliseconds. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openDatabase } from '../../../src/database/open.ts';
+import { COUNTED_ROUTES } from '../../../src/server/status.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import {
@@ -40,6 +41,32 @@ async function findNames(): Promise<Set<string>> {
   );
   return new Set([...exposed, ...records, 'up']);
 }
+
+/** Returns how the queries select several routes; a query without a route counts all of them. */
+const routeSelectors = (exprs: readonly string[]): string[] =>
+  exprs.flatMap((expr) => Array.from(expr.matchAll(/\broute[=!]~"(.*?)"/g), ([all]) => all));
+
+describe('the routes of the panels and alerts', () => {
+  it('are those that /status counts', () => {
+    const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
+    const selectors = new Set(routeSelectors(exprs));
+    expect(selectors.size).toBe(1);
+    const [, pattern = ''] = /^route=~"(.*)"$/.exec([...selectors].join('')) ?? [];
+    const isSelected = (route: string): boolean => new RegExp(`^(${pattern})$`).test(route);
+    expect([...COUNTED_ROUTES].filter((route) => !isSelected(route))).toEqual([]);
+    const auxiliary = [
+      '/',
+      '/assets',
+      '/docs',
+      '/docs/moving',
+      '/health',
+      '/metrics',
+      '/openapi.json',
+    ];
+    const others = [...auxiliary, '/ready', '/schema.graphql', '/status', '/status.json'];
+    expect(others.filter(isSelected)).toEqual([]);
+  });
+});
 
 describe('deploy/grafana/pet-store-gateway.json', () => {
   it('queries metrics that a gateway exposes', async () => {

@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { ERRORS } from '../../../src/contract/error-codes.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
 import { freePort } from '../../support/postgres.ts';
@@ -36,7 +39,7 @@ async function startNginx(): Promise<void> {
   const text = (await readFile('deploy/nginx.conf', 'utf8'))
     .replace('gateway-1:4000', `127.0.0.1:${first?.port}`)
     .replace('gateway-2:4000', `127.0.0.1:${second?.port}`)
-    .replace('listen 8080', `listen 127.0.0.1:${port}`)
+    .replaceAll('listen 8080', `listen 127.0.0.1:${port}`)
     .replaceAll(' /tmp/', ` ${folder}/`);
   const file = join(folder, 'nginx.conf');
   await writeFile(file, text);
@@ -104,6 +107,21 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     expect(await response.json()).toMatchObject({
       errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }],
     });
+  });
+
+  const { description: message } = ERRORS.MISDIRECTED_REQUEST;
+  it.each([
+    ['localhost:4000', 200],
+    ['127.0.0.1', 200],
+    ['[::1]:4000', 200],
+    ['attacker.example', 421],
+    ['localhost.attacker.example:4000', 421],
+  ])('answers a request whose Host is %s with %s', async (host, status) => {
+    const [response] = await once(get(`${url}/health`, { headers: { host } }), 'response');
+    expect(response.statusCode).toBe(status);
+    expect(await json(response)).toEqual(
+      status === 200 ? { status: 'alive' } : { code: 'MISDIRECTED_REQUEST', message, status },
+    );
   });
 
   it('sends every request to the other gateway after one was killed', async () => {

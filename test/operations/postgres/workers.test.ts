@@ -107,6 +107,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     const status = await awaitStatus(program, requests.total + 20);
     expectSum(status);
     expect(status.processes).toEqual({ configured: 2, reporting: 2 });
+    expect(status.sampleSeconds).toBe(10);
     expect(status.samples.at(-1)?.pool).toMatchObject({ max: 4 });
 
     await vi.waitFor(() => expect(findWorkers()).toHaveLength(2), WAIT);
