@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import type { Session } from '../../src/database/session.ts';
 import { Prisma } from '../../src/database/generated/prisma/client.ts';
+import type { Session } from '../../src/database/session.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';

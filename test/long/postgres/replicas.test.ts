@@ -63,8 +63,7 @@ afterAll(async () => {
   await replication.stop();
 });
 
-const asked = ({ port }: ReplicatedServer): string =>
-  `Reads use the replica 127.0.0.1:${port}.`;
+const asked = ({ port }: ReplicatedServer): string => `Reads use the replica 127.0.0.1:${port}.`;
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
   `Reads do not use the replica 127.0.0.1:${port}: ${why}.`;
 

@@ -2,8 +2,8 @@ import { Client, escapeLiteral, type QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Database } from '../../../src/database/database.ts';
-import type { Planning } from '../../../src/database/session.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
+import type { Planning } from '../../../src/database/session.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
