@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { V8_FLAGS } from '../support/program.ts';
 
 // With the first the program cannot load its modules, with the others PostgreSQL cannot start.
-const LIMITS = inject('isLong') ? [26, 28, 30, 37, 45, 64, 75, 90, 110] : [26, 90];
+const LIMITS = inject('isLong') ? [29, 30, 37, 45, 64, 75, 90, 110] : [29, 90];
 
 let folder: string;
 beforeAll(async () => {

@@ -25,8 +25,10 @@ export class PrimaryAdapter extends PrismaPg {
       try {
         return await retryConflicts(() => this.#onPrimary(work), isConflict);
       } catch (error) {
-        // Of an error with a code Prisma makes one of its own, without the cause.
-        throw error instanceof StoreError ? new Error('No result.', { cause: error }) : error;
+        if (!(error instanceof StoreError)) throw error;
+        // Prisma replaces an error that has a code by its own, which has no cause.
+        const { message } = error.cause instanceof Error ? error.cause : error;
+        throw new Error(message, { cause: error });
       }
     };
     adapter.queryRaw = (statement) =>
