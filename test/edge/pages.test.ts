@@ -119,11 +119,11 @@ const codeOf = (html: string, title: string): string[] =>
     .map((block) => textOf(/<pre[^>]*>(.*?)<\/pre>/s.exec(block)?.[1] ?? ''));
 
 describe('the home page', () => {
-  it('has a query and its answer', async () => {
+  it('has a query and its response', async () => {
     const html = await (await gateway.rest('/')).text();
     const [query = ''] = codeOf(html, 'Query');
-    const [answer = ''] = codeOf(html, 'Answer of the sample store');
-    expect(JSON.parse(answer)).toEqual({ data: await gateway.data(query) });
+    const [response = ''] = codeOf(html, 'Response of the sample store');
+    expect(JSON.parse(response)).toEqual({ data: await gateway.data(query) });
   });
 
   it('has the same query as a command', async () => {
@@ -131,8 +131,8 @@ describe('the home page', () => {
     const [command = ''] = codeOf(html, 'The same with curl');
     expect(command).toMatch(/^curl http:\/\/localhost:\d+\/graphql /);
     const { query } = JSON.parse(/-d '(.+)'$/.exec(command)?.[1] ?? '') as { query: string };
-    const [answer = ''] = codeOf(html, 'Answer of the sample store');
-    expect(await gateway.data(query)).toEqual((JSON.parse(answer) as { data: unknown }).data);
+    const [response = ''] = codeOf(html, 'Response of the sample store');
+    expect(await gateway.data(query)).toEqual((JSON.parse(response) as { data: unknown }).data);
   });
 
   it('has a picture of all types with rows, with their fields and the links between them', async () => {
@@ -191,13 +191,13 @@ describe('the migration guide', () => {
     expect(html).toContain('Deprecated since 2026-11-01. It may stop working on 2027-12-31.');
   });
 
-  it.each([...OPERATIONS])('has the answers of $name and of its query', async ({ migration }) => {
+  it.each([...OPERATIONS])('has the responses of $name and of its query', async ({ migration }) => {
     const { request, query, results } = migration;
     expect(await (await gateway.rest(request)).json()).toEqual(results.rest);
     expect({ data: await gateway.data(query) }).toEqual(results.graphql);
     const html = await (await gateway.rest('/docs/moving')).text();
-    const answers = codeOf(html, 'Answer').map((text): unknown => JSON.parse(text));
-    expect(answers).toEqual(expect.arrayContaining([results.rest, results.graphql]));
+    const responses = codeOf(html, 'Response').map((text): unknown => JSON.parse(text));
+    expect(responses).toEqual(expect.arrayContaining([results.rest, results.graphql]));
     expect(codeOf(html, 'Query').filter((text) => text === query)).toHaveLength(1);
   });
 
