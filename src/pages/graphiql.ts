@@ -32,19 +32,23 @@ function renderMenu(examples: readonly string[]): string {
 <p class="note" hidden>An example loads this page again: the headers that you typed are lost.</p></nav></details>`;
 }
 
-const toWelcome = (query: string, { introspection }: VisiblePages): string =>
-  introspection ? query : query.replace('# The book icon opens the schema.\n', '');
+/** Reads the examples; without introspection, GraphiQL has no book icon. */
+async function readVisibleExamples({ introspection }: VisiblePages): Promise<string[]> {
+  const examples = await readExamples();
+  if (introspection) return examples;
+  return examples.map((query) => query.replace('# The book icon opens the schema.\n', ''));
+}
 
 /**
  * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
  * a path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its own path.
  */
 export async function renderGraphiql(visible: VisiblePages): Promise<Asset> {
-  const examples = await readExamples();
+  const examples = await readVisibleExamples(visible);
   const options = {
     title: 'Pet store',
-    defaultTabs: examples.slice(0, 1).map((query) => ({ query: toWelcome(query, visible) })),
-    // Without a schema to read it asks for none, and has no documentation of it.
+    defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
+    // Otherwise it sends the introspection query, and shows the error in its documentation.
     ...(visible.introspection ? {} : { schema: null, referencePlugin: null }),
     defaultEditorToolsVisibility: false,
     // They can contain a token.

@@ -92,6 +92,13 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);
   };
 
+  const expectVariables = async (id: string): Promise<void> => {
+    await executeButton().waitFor();
+    await expectShown(page.locator('.graphiql-editor-tool').getByText(`"${id}"`));
+  };
+
+  const titles = (): Promise<string[]> => page.locator('.graphiql-tab-button').allTextContents();
+
   describe('GraphiQL', () => {
     const received = { bytes: 0 };
     // Of the files alone: neither the POST of the introspection nor fonts inside a style sheet.
@@ -140,6 +147,32 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
         expect(answer).toMatch(/^\{"data":\{/);
         expect(answer).not.toContain('"errors"');
       }
+    });
+
+    it('closes its menu when the focus leaves it', async () => {
+      const menu = page.locator('.examples');
+      await menu.locator('summary').focus();
+      await page.keyboard.press('Enter');
+      await expectShown(menu.locator('nav'));
+      await page.keyboard.press('Shift+Tab');
+      await menu.locator('nav').waitFor({ state: 'hidden' });
+    });
+
+    it('marks what has the focus, and what is closed cannot have it', async () => {
+      const described = `(() => {
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        const { height } = document.activeElement.getBoundingClientRect();
+        return [outlineStyle, outlineWidth, height > 0].join(' ');
+      })()`;
+      await page.getByRole('button', { name: 'Copy query' }).focus();
+      const result = page.locator('.result-window');
+      const hasFocus = (): Promise<boolean> =>
+        result.evaluate((element) => element === element.ownerDocument.activeElement);
+      for (let presses = 0; presses < 10 && !(await hasFocus()); presses += 1) {
+        await page.keyboard.press('Tab');
+        expect(await page.evaluate(described)).toBe('solid 3px true');
+      }
+      expect(await hasFocus()).toBe(true);
     });
 
     it('has a history of what was executed', async () => {
@@ -263,6 +296,66 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
   });
 
+  describe('GraphiQL that keeps its tabs', () => {
+    // Pages start with an empty storage, so their session carries it from one to the next.
+    const KEEP = `Object.assign(localStorage, JSON.parse(sessionStorage.kept ?? '{}'));
+      addEventListener('pagehide', () => (sessionStorage.kept = JSON.stringify(localStorage)));`;
+    const query = 'query Typed($id: ID!) { pet(id: $id) { name } }\nquery Rest { __typename }';
+    const follow = async (id: string): Promise<void> => {
+      const variables = `{"id":"${id}"}`;
+      const link = new URLSearchParams({ query, variables, operationName: 'Rest' });
+      await page.goto(`${gateway.url}/graphql?${link.toString()}`);
+      await expectVariables(id);
+    };
+
+    beforeAll(async () => {
+      await openEmpty();
+      await page.addInitScript(KEEP);
+      await page.goto(`${gateway.url}/graphql`);
+    });
+
+    it('opens a link with its variables and the name of its operation', async () => {
+      await expect.poll(storedText).toContain('OnePet');
+      await follow('1');
+      expect(await titles()).toEqual(['OnePet', 'Rest']);
+    });
+
+    it('opens it once, however often the page is loaded', async () => {
+      expect(page.url()).toBe(`${gateway.url}/graphql`);
+      await page.reload();
+      await expectVariables('1');
+      await follow('1');
+      expect(await titles()).toEqual(['OnePet', 'Rest']);
+    });
+
+    it('opens the same query with other variables in a tab of its own', async () => {
+      await follow('2');
+      expect(await titles()).toEqual(['OnePet', 'Rest', 'Rest']);
+      expect(page.url()).toBe(`${gateway.url}/graphql`);
+    });
+
+    it('opens no tab for an edit', async () => {
+      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
+      await page.keyboard.type('# edited');
+      await expect.poll(storedText).toContain('# edited');
+      expect(page.url()).toBe(`${gateway.url}/graphql`);
+      await page.reload();
+      await expectVariables('2');
+      expect(await titles()).toHaveLength(3);
+    });
+
+    it('warns before an example loses the headers that one has typed', async () => {
+      const note = page.locator('.examples .note');
+      await page.locator('.examples summary').click();
+      expect(await note.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Headers' }).click();
+      await page.locator('.graphiql-editor-tool .monaco-editor:visible').click();
+      await page.keyboard.insertText('{"X-Token":"typed"}');
+      await page.locator('.examples summary').click();
+      await expectShown(note);
+    });
+  });
+
   describe('the reference', () => {
     beforeAll(() => open('/docs'));
 
@@ -361,6 +454,26 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expectShown(page.getByText('Copied'));
     const copied = await page.evaluate('navigator.clipboard.readText()');
     expect(copied).toContain(`curl ${gateway.url.replace(/\/$/, '')}/graphql`);
+  });
+
+  it('GraphiQL of a gateway without introspection shows no errors', async () => {
+    const environment = { GRAPHIQL: 'true', INTROSPECTION: 'false' };
+    const closed = await startGateway(environment, openThatOf(gateway));
+    await openEmpty(closed.url);
+    await page.goto(`${closed.url}/graphql`);
+    await page.getByText('OnePet').first().waitFor();
+    expect(await page.getByRole('button', { name: /documentation/i }).count()).toBe(0);
+    expect(await execute()).toContain('"Biscuit"');
+    expect(await page.locator('.squiggly-error').count()).toBe(0);
+    await closed.close();
+  });
+
+  it('links of all pages are one line on a phone, the current one in sight', async () => {
+    await open('/status', PHONE);
+    const links = page.locator('.pages');
+    expect((await links.boundingBox())?.height).toBeLessThan(40);
+    const box = await links.locator('[aria-current]').boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
   });
 
   describe.each(['light', 'dark'] as const)('in a %s scheme, axe finds nothing', (colorScheme) => {

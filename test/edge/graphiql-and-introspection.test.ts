@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { readConfig } from '../../src/config/config.ts';
 import { readExamples } from '../../src/pages/files.ts';
+import { renderGraphiql } from '../../src/pages/graphiql.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { BROWSER, GRAPHIQL_FILES, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
@@ -116,6 +118,20 @@ describe('GRAPHIQL=false', () => {
       /GraphiQL|href="\/graphql/.test(await (await by.rest(path)).text());
     expect(await hasLinks(hidden)).toBe(false);
     expect(await hasLinks(gateway)).toBe(true);
+  });
+});
+
+const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
+  const config = readConfig({ GRAPHIQL: 'true', INTROSPECTION });
+  return String((await renderGraphiql(config)).content);
+};
+
+describe('GRAPHIQL=true with INTROSPECTION=false', () => {
+  it('is a GraphiQL that asks for no schema and names no icon for it', async () => {
+    expect(await readGraphiql('true')).toMatch(/book icon/);
+    expect(await readGraphiql('false')).not.toMatch(/book icon/);
+    expect(await readGraphiql('true')).not.toContain('"schema":null');
+    expect(await readGraphiql('false')).toContain('"schema":null,"referencePlugin":null');
   });
 });
 

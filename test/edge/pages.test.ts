@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
 import { serveAsset } from '../../src/http/static-asset.ts';
+import { renderHome } from '../../src/pages/home.ts';
+import { renderMigrationGuide } from '../../src/pages/migration-guide.ts';
 import { lifecycleOf } from '../../src/rest/operation.ts';
 import { OPERATIONS } from '../../src/rest/operations.ts';
 import { listOrders } from '../../src/rest/orders.ts';
@@ -16,6 +18,7 @@ import { BROWSER } from '../support/browsing.ts';
 import { openApiOf, resolve } from '../support/documented.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { requestRaw } from '../support/raw.ts';
+import { AUTH_BY_SECRET } from '../support/tokens.ts';
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -135,6 +138,13 @@ describe('the home page', () => {
     expect(await gateway.data(query)).toEqual((JSON.parse(response) as { data: unknown }).data);
   });
 
+  it('has no command that a gateway of trusted documents rejects', async () => {
+    const config = readConfig({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
+    const { content } = renderHome(config, printedSchema);
+    expect(content).not.toContain('curl');
+    expect(content).toContain('<code>documentId</code>');
+  });
+
   it('has a picture of all types with rows, with their fields and the links between them', async () => {
     const html = await (await gateway.rest('/')).text();
     const [picture = ''] = /<svg viewBox="[^"]+" role="img".*?<\/svg>/s.exec(html) ?? [];
@@ -199,6 +209,14 @@ describe('the migration guide', () => {
     const responses = codeOf(html, 'Response').map((text): unknown => JSON.parse(text));
     expect(responses).toEqual(expect.arrayContaining([results.rest, results.graphql]));
     expect(codeOf(html, 'Query').filter((text) => text === query)).toHaveLength(1);
+  });
+
+  it('links to the responses of REST unless they need a token', async () => {
+    const link = `href="${getPet.migration.request}"`;
+    expect(await (await gateway.rest('/docs/moving')).text()).toContain(link);
+    expect(renderMigrationGuide(readConfig(AUTH_BY_SECRET)).content).not.toContain(link);
+    const open = readConfig({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
+    expect(renderMigrationGuide(open).content).toContain(link);
   });
 
   it('has two requests for a pet with the same result', async () => {

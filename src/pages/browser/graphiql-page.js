@@ -6,6 +6,7 @@ self.MonacoEnvironment = {
 };
 
 const TABS = 'graphiql:tabState';
+const VARIABLES = 'graphiql:variables';
 // What GraphiQL 5 stores with the headers of requests, its history even if it must not keep headers.
 const WITH_HEADERS = new Set([TABS, 'graphiql:queries', 'graphiql:favorites']);
 const OF_HEADERS = ['graphiql:headers', 'graphiql:persistHeaders'];
@@ -64,18 +65,29 @@ const createTab = (link) => ({
   response: null,
 });
 
+function readTabs() {
+  const stored = JSON.parse(localStorage.getItem(TABS));
+  return Array.isArray(stored?.tabs) ? stored : { tabs: [] };
+}
+
 /** Opens the tab of a link, a new one unless it has one. */
 function openTab(link) {
-  const stored = JSON.parse(localStorage.getItem(TABS));
-  const state = Array.isArray(stored?.tabs) ? stored : { tabs: [] };
+  const state = readTabs();
   state.activeTabIndex = state.tabs.findIndex(
     ({ query, variables }) => query === link.query && (variables ?? '') === link.variables,
   );
   if (state.activeTabIndex < 0) state.activeTabIndex = state.tabs.push(createTab(link)) - 1;
   storage.setItem(TABS, JSON.stringify(state));
-  // When the page is loaded again, GraphiQL finds its active tab by these two.
-  storage.setItem('graphiql:query', link.query);
-  storage.setItem('graphiql:variables', link.variables);
+}
+
+/** Stores the request of the active tab: GraphiQL opens one more tab if it has stored another, newer one. */
+function storeActive({ tabs, activeTabIndex }) {
+  const tab = tabs[activeTabIndex];
+  if (!tab) return;
+  const { query, variables } = tab;
+  storage.setItem('graphiql:query', query ?? '');
+  storage.setItem(VARIABLES, variables ?? '');
+  if (variables) options.defaultEditorToolsVisibility = 'variables';
 }
 
 /** Shows the request of a link. The URL loses it, or loading the page again would open one more tab. */
@@ -84,7 +96,6 @@ function showLink(link) {
   options.variables = link.variables;
   // Its only tab, if GraphiQL can't read those that it has stored.
   options.defaultTabs = [link];
-  if (link.variables) options.defaultEditorToolsVisibility = 'variables';
   history.replaceState(null, '', location.pathname);
   openTab(link);
 }
@@ -152,6 +163,7 @@ const link = readLink();
 try {
   removeStoredHeaders();
   if (link) showLink(link);
+  storeActive(readTabs());
   options.storage = storage;
 } catch {
   // The browser keeps nothing for this page.

@@ -20,6 +20,9 @@ function addCopyButton(block) {
   caption.append(button);
 }
 
+// On a phone, the links of the pages scroll.
+document.querySelector('.pages [aria-current]')?.scrollIntoView({ block: 'nearest' });
+
 // Browsers have a clipboard only on https:// and on localhost.
 if (navigator.clipboard) {
   for (const block of document.querySelectorAll('.code')) addCopyButton(block);
