@@ -36,7 +36,7 @@ function reportDeprecations(registers: Registry[], sunset: Date): void {
   }
 }
 
-/** Adds the metrics of what does not change while a gateway runs. */
+/** Adds the metrics that stay the same while a gateway runs. */
 export function reportFacts(registers: Registry[], facts: GatewayFacts): void {
   const { version, sunset, maxCost } = facts;
   const build = new Gauge({

@@ -39,7 +39,7 @@ export interface History {
   readonly samples: readonly Point[];
   readonly requests: Count;
   readonly errors: readonly (Count & { readonly code: string })[];
-  /** Calls of what is deprecated. */
+  /** Calls of deprecated operations and schema elements. */
   readonly calls: readonly (Count & { readonly operation: string; readonly caller: string })[];
 }
 

@@ -5,7 +5,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
 /**
  * Counts how long the event loop was active and idle (OpenTelemetry's nodejs.eventloop.time). Unlike
- * prom-client's lag of the event loop, it does not start anew with each scrape.
+ * prom-client's lag of the event loop, it is not reset by each scrape.
  */
 function countEventLoopTime(registers: Registry[]): void {
   void new Counter({

@@ -57,7 +57,7 @@ export interface Sample {
   readonly durations: readonly number[];
   /** The number of errors by code. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Calls of what is deprecated. */
+  /** Calls of deprecated operations and schema elements. */
   readonly deprecated: readonly Calls[];
   readonly pool?: PoolUse;
   /** The share of the time in which the event loop was not idle, 0 to 1. */

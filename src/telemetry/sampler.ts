@@ -66,7 +66,7 @@ function countErrors(
   return Object.fromEntries(counts);
 }
 
-/** Returns the new calls of what is deprecated. */
+/** Returns the new calls of deprecated operations and schema elements. */
 const countCalls = (values: Values, deprecated: SampleOptions['deprecated'], grow: Grow): Calls[] =>
   values
     .map(({ labels, value }) => ({

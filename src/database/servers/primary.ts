@@ -40,58 +40,53 @@ interface Elected {
   current: WatchedServer | undefined;
   /** The current one or, if there is none, the one before. */
   last: WatchedServer | undefined;
+  /** The timeline and the identity of the last one. */
+  timeline: number;
+  identity: string;
   failovers: number;
-}
-
-/**
- * Creates a function that returns the server that accepts writes and was promoted last, and its timeline. A
- * former primary that does not know of its end has an earlier timeline: what it wrote would be lost.
- */
-function createElection(candidates: readonly WatchedServer[]) {
-  let timeline = 0;
-  return (current: WatchedServer | undefined): { found?: WatchedServer; timeline: number } => {
-    const writable = candidates.filter(({ state }) => state?.writes);
-    timeline = Math.max(timeline, ...writable.map(({ state }) => state?.timeline ?? 0));
-    const latest = writable.filter(({ state }) => state?.timeline === timeline);
-    const found = latest.find((watched) => watched === current) ?? latest[0];
-    return { timeline, ...(found && { found }) };
-  };
 }
 
 /** Creates the function that elects the primary after the state of a server was set, and logs a change. */
 function createUpdate(elected: Elected, candidates: readonly WatchedServer[], log: Log) {
-  const elect = createElection(candidates);
-  let last = { timeline: 0, identity: '' };
   let lostAt = 0;
   const replace = (found: WatchedServer, former: WatchedServer, timeline: number): void => {
-    if (found !== former || timeline !== last.timeline) elected.failovers += 1;
+    if (found !== former || timeline !== elected.timeline) elected.failovers += 1;
     // What still waits for the former primary would get no response before its time limit, and behind one
     // address, connections may lead to it still.
     former.server.abort();
     const ms = elected.current ? 0 : Math.round(performance.now() - lostAt);
     log.warn(`The primary is ${found.server.name} now, after ${ms} ms without one.`);
   };
-  return (): number => {
-    const { found, timeline } = elect(elected.current);
-    const identity = found?.state?.identity ?? last.identity;
-    if (!found && elected.current) {
+  return (): void => {
+    const { current, last } = elected;
+    const writable = candidates.filter(({ state }) => state?.writes);
+    // A former primary that does not know of its end has an earlier timeline: what it wrote would be lost.
+    const timeline = Math.max(
+      elected.timeline,
+      ...writable.map(({ state }) => state?.timeline ?? 0),
+    );
+    const latest = writable.filter(({ state }) => state?.timeline === timeline);
+    const found = latest.find((watched) => watched === current) ?? latest[0];
+    const identity = found?.state?.identity ?? elected.identity;
+    if (!found && current) {
       lostAt = performance.now();
-      log.error(`The primary ${elected.current.server.name} is lost: mutations are rejected.`);
+      log.error(`The primary ${current.server.name} is lost: mutations are rejected.`);
     }
-    const isOther = found !== elected.current || identity !== last.identity;
-    if (found && elected.last && isOther) replace(found, elected.last, timeline);
-    elected.current = found;
-    elected.last = found ?? elected.last;
-    last = { timeline, identity };
-    return timeline;
+    const isOther = found !== current || identity !== elected.identity;
+    if (found && last && isOther) replace(found, last, timeline);
+    Object.assign(elected, { current: found, last: found ?? last, timeline, identity });
   };
 }
 
 /** Creates the primary of a store: the one of `candidates` that accepts writes. */
 export function createPrimary(candidates: readonly WatchedServer[], log: Log): Primary {
-  const elected: Elected = { current: undefined, last: undefined, failovers: 0 };
-  const update = createUpdate(elected, candidates, log);
-  let timeline = 0;
+  const elected: Elected = {
+    current: undefined,
+    last: undefined,
+    timeline: 0,
+    identity: '',
+    failovers: 0,
+  };
   const useOr =
     (other: () => WatchedServer | undefined): Primary['use'] =>
     async (work) => {
@@ -111,10 +106,8 @@ export function createPrimary(candidates: readonly WatchedServer[], log: Log): P
     };
   return {
     current: () => elected.current?.server,
-    timeline: () => timeline,
-    update: () => {
-      timeline = update();
-    },
+    timeline: () => elected.timeline,
+    update: createUpdate(elected, candidates, log),
     use: useOr(() => undefined),
     read: useOr(() => (elected.last?.state ? elected.last : undefined)),
     failovers: () => elected.failovers,
