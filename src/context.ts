@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Caller } from './auth/scopes.ts';
 import type { Authenticate } from './auth/tokens.ts';
+import type { ChangeFeed } from './changes/feed.ts';
 import type { Store } from './database/loaders.ts';
 import type { Reads } from './database/servers/reads.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
@@ -18,10 +19,13 @@ export interface Context {
   readonly store: Store;
   /** Reads from replicas, if the store has any. */
   readonly reads?: Reads;
+  readonly changes: ChangeFeed;
   readonly authenticate: Authenticate;
 }
 
 /** What a resolver can use. */
 export interface CallContext extends Context {
   readonly caller: Caller;
+  /** Ends the stream of a subscription. */
+  readonly signal?: AbortSignal;
 }

@@ -10,6 +10,8 @@ export interface Caller {
   /** The `sub` of its token; undefined without a token. */
   readonly subject: string | undefined;
   readonly scopes: ReadonlySet<string>;
+  /** When its token expires, in milliseconds since 1970; undefined without a token. */
+  readonly expiresAt?: number;
 }
 
 /** Requires that a caller has a scope. @throws Unauthenticated, Forbidden */

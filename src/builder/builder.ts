@@ -116,3 +116,9 @@ builder.mutationType({
     'Changes the store. Expected errors are members of each result union. Selecting other rows of ' +
     'the result also needs the scope of Query.',
 });
+builder.subscriptionType({
+  description:
+    'Changes of the store as they happen, by Server-Sent Events or WebSocket at the same URL. Needs the ' +
+    'scope of Query. Each change comes once, in the order of `Query.changes`; whoever was disconnected ' +
+    'subscribes again with `after`.',
+});

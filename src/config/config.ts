@@ -33,6 +33,8 @@ const toLimits = (variables: Variables) =>
     maxCost: variables.MAX_COST,
     maxAnswerBytes: variables.MAX_ANSWER_BYTES,
     maxUnsentBytes: variables.MAX_UNSENT_BYTES,
+    maxStreams: variables.MAX_STREAMS,
+    maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
   });
 
 /** The variables in the shape that the code uses. */
@@ -54,6 +56,7 @@ function toConfig(variables: Variables) {
     migrate: variables.MIGRATE,
     sampleStore: variables.SAMPLE_STORE ?? !variables.DATABASE_URL,
     idempotencyMs: variables.IDEMPOTENCY_HOURS * HOUR_MS,
+    changesMs: variables.CHANGES_HOURS * HOUR_MS,
     requestTimeoutMs: variables.REQUEST_TIMEOUT_MS,
     answerTimeoutMs: variables.ANSWER_TIMEOUT_MS,
     compileQueries: variables.COMPILE_QUERIES,

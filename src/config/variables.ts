@@ -87,6 +87,13 @@ export const Variables = z.object({
       'Fill a new database with the sample store; by default only if it is the embedded one.',
     ),
   IDEMPOTENCY_HOURS: whole(1, 8760).default(24).describe('How long idempotency keys are kept.'),
+  CHANGES_HOURS: whole(1, 8760).default(24).describe('How long changes are kept.'),
+  MAX_STREAMS: whole(0, 1_000_000)
+    .default(5000)
+    .describe('The maximum number of subscriptions of a process, and of WebSockets.'),
+  MAX_STREAMS_PER_CALLER: whole(0, 1_000_000)
+    .default(100)
+    .describe('The same for each caller with a token, and for each WebSocket.'),
   REQUEST_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
     .describe(

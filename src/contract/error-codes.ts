@@ -58,6 +58,11 @@ export const ERRORS = {
     status: 410,
     description: 'The operation ended on its sunset date. See its Link header.',
   },
+  CURSOR_EXPIRED: {
+    status: 410,
+    description:
+      'The changes after this cursor are no longer kept. Read the rows again, and follow their changes from then on.',
+  },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -65,6 +70,12 @@ export const ERRORS = {
     description: 'The request body must be application/json, without a Content-Encoding.',
   },
   MISDIRECTED_REQUEST: { status: 421, description: 'The Host must be localhost or an IP address.' },
+  SLOW_SUBSCRIBER: {
+    status: 429,
+    description:
+      'The changes come faster than the subscriber reads them. Subscribe again after the last cursor.',
+  },
+  TOO_MANY_STREAMS: { status: 429, description: 'The caller has too many subscriptions.' },
   HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are larger than the limit.' },
   INTERNAL_SERVER_ERROR: { status: 500, description: 'Unexpected error. The log has the cause.' },
   SERVICE_UNAVAILABLE: { status: 503, description: 'The service is unavailable. Try again later.' },

@@ -6,6 +6,7 @@ import type { PoolUse } from '../telemetry/metrics.ts';
 import { isConflict } from './errors.ts';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 import { createHeavyQueue, type HeavyLimits } from './heavy-queue.ts';
+import type { Notifications } from './notifications.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
 import { retryConflicts } from './retry.ts';
 import type { Replicas } from './servers/replicas.ts';
@@ -31,6 +32,8 @@ export interface Database extends Session {
   readonly poolUse?: () => PoolUse;
   /** Its replicas, if reads may use any. */
   readonly replicas?: Replicas;
+  /** Notifications between its gateways, if it has them. */
+  readonly notifications?: Notifications;
   /** Its metrics, without those of the pool. */
   readonly registry: Registry;
   /** Rejects unless the database responds within two seconds; independent of the connection pool. */
@@ -52,6 +55,7 @@ export interface Driver {
   /** Adds the metrics of several servers to a registry. */
   readonly reportServers?: (registry: Registry) => void;
   readonly createReplicas?: (toSession: (run: Run) => Session) => Replicas;
+  readonly notifications?: Notifications;
   readonly probe: Probe<Readiness>;
   readonly disconnect: () => Promise<void>;
 }
@@ -83,7 +87,8 @@ function timeStatementsOf(adapter: Driver['adapter'], { timeStatement }: Databas
 
 /** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, keepsPlans, heavyLimits, poolUse, probe, disconnect } = driver;
+  const { adapter, description, keepsPlans, heavyLimits, poolUse } = driver;
+  const { notifications, probe, disconnect } = driver;
   const ping = createPing(probe);
   const metrics = createDatabaseMetrics(ping);
   driver.reportServers?.(metrics.registry);
@@ -120,11 +125,13 @@ export function createDatabase(driver: Driver, log: Log): Database {
     description,
     keepsPlans,
     ...(poolUse && { poolUse }),
+    ...(notifications && { notifications }),
     transaction: (work) =>
       retryConflicts(() => driver.transaction((run) => work(toSession(run, runHeavy))), isConflict),
     registry: metrics.registry,
     ping,
     close: async () => {
+      await notifications?.close();
       await prisma.$disconnect();
       await disconnect();
     },

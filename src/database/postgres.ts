@@ -1,10 +1,10 @@
 import cluster from 'node:cluster';
 
-import { Client, DatabaseError } from 'pg';
+import { DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
-import { splitHosts } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
+import { connectToPrimary } from './connect.ts';
 import { createDatabase, type Database } from './database.ts';
 import { isUnavailable } from './errors.ts';
 import {
@@ -14,16 +14,10 @@ import {
   type SqlConnection,
   warnIfNewer,
 } from './migrations.ts';
+import { createNotifications } from './notifications.ts';
 import { sessionSql } from './pool.ts';
 import { openDriver } from './servers/open.ts';
-import { STATE_SQL, type StateRow } from './servers/watch.ts';
 import { requireSettings, warnAboutSettings } from './session-settings.ts';
-import { onlyRow } from './session.ts';
-
-const ignore = (): void => {};
-
-const toError = (error: unknown): Error =>
-  error instanceof Error ? error : new Error(String(error));
 
 /** @throws ConfigError if the database can't store every character */
 async function requireUtf8({ query }: SqlConnection): Promise<void> {
@@ -32,48 +26,6 @@ async function requireUtf8({ query }: SqlConnection): Promise<void> {
   if (encoding !== 'UTF8') {
     throw new ConfigError(`DATABASE_URL: the database's encoding is ${encoding}, not UTF8.`);
   }
-}
-
-/** Connects to one host. */
-async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Client> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
-  // The connection may fail between two statements: then the next one rejects.
-  client.on('error', ignore);
-  await client.connect();
-  return client;
-}
-
-/** Returns the timeline of a server; 0 if it accepts no writes. */
-async function timelineOf(client: Client): Promise<number> {
-  const { writes, timeline } = onlyRow((await client.query<StateRow>(STATE_SQL)).rows);
-  return writes ? (timeline ?? 0) : 0;
-}
-
-/**
- * Connects to the one of the hosts that accepts writes; a single host is taken as it is. Of several, it is
- * the one that was promoted last: the others do not know of their end.
- * @throws ConfigError
- */
-async function connectToPrimary(url: string, config: Config): Promise<Client> {
-  const urls = splitHosts(url);
-  const attempts = await Promise.allSettled(urls.map((one) => connectTo(one, config)));
-  const clients = attempts.flatMap((attempt) =>
-    attempt.status === 'fulfilled' ? attempt.value : [],
-  );
-  const [only] = clients;
-  if (only && urls.length === 1) return only;
-  const timelines = await Promise.all(clients.map((client) => timelineOf(client).catch(() => 0)));
-  const latest = Math.max(...timelines);
-  const primary = latest > 0 ? clients[timelines.indexOf(latest)] : undefined;
-  await Promise.all(clients.filter((client) => client !== primary).map((client) => client.end()));
-  if (primary) return primary;
-  const obstacles = attempts.map((attempt, index) => {
-    if (attempt.status === 'fulfilled')
-      return `${new URL(urls[index] ?? '').host} accepts no writes`;
-    const { message, code }: NodeJS.ErrnoException = toError(attempt.reason);
-    return message || String(code);
-  });
-  throw new ConfigError(`DATABASE_URL: ${obstacles.join(', ')}.`);
 }
 
 /**
@@ -139,5 +91,9 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
     // Only the primary process logs the warnings, not each worker.
     if (!cluster.isWorker) await warn(connection, config, log);
   });
-  return createDatabase(await openDriver(url, config, log), log);
+  const driver = await openDriver(url, config, log);
+  // A pooler gives a connection to others between two statements, so it can't listen.
+  if (config.pgbouncer) return createDatabase(driver, log);
+  const notifications = createNotifications(() => connectToPrimary(url, config), log);
+  return createDatabase({ ...driver, notifications }, log);
 }

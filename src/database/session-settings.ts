@@ -70,7 +70,7 @@ const CHECKS = `SELECT
   'É' ILIKE 'é' AS "foldsCase",
   current_setting('synchronous_commit') <> 'off' AS "isDurable",
   (SELECT string_agg(name, ', ') FROM unnest(ARRAY['categories', 'pets', 'orders', 'inventory_items',
-    'idempotency_keys']) AS name
+    'idempotency_keys', 'changes']) AS name
     WHERE CASE WHEN to_regclass(name) IS NULL THEN false ELSE row_security_active(name) END) AS "hidden"`;
 
 /** Logs warnings about settings with which the gateway can't keep all its promises. */

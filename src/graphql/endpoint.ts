@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
+
+import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
-import { isAsyncIterable } from 'graphql-yoga';
 
 import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
@@ -10,45 +12,38 @@ import { writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { addErrorCode } from '../telemetry/request-log.ts';
-import { toClientResult, toExecutionError } from './errors.ts';
+import { toClientResult } from './errors.ts';
+import { EVENT_STREAM, eventStreamResponse } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import { readParams } from './params.ts';
-import { createExecutor, type Executor } from './yoga.ts';
+import { isStream, type Results, runOperation } from './run-operation.ts';
+import { createStreams } from './streams.ts';
+import { createWebSockets, type WebSockets } from './websockets.ts';
+import { createExecutor } from './yoga.ts';
 
 /** The media types of a response; the first is for callers that accept any. */
 export const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json'] as const;
 
-// Yoga's own plugins read only the method of a request.
-const ANY_URL = 'http://localhost/graphql';
-const REQUESTS = {
-  GET: new Request(ANY_URL),
-  POST: new Request(ANY_URL, { method: 'POST' }),
-};
+const ACCEPTED = [...GRAPHQL_TYPES, EVENT_STREAM] as const;
+const NO_STREAM = `A subscription needs POST or GET with Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
-/** Executes the operation of a request; any failure becomes an error of the result. */
-async function executeRequest(
-  executor: Executor,
-  { req, res, requestLog }: Exchange,
-  search: string,
-  config: Config,
-): Promise<ExecutionResult> {
-  try {
-    const params = await readParams(req, search, config);
-    const request = req.method === 'POST' ? REQUESTS.POST : REQUESTS.GET;
-    // A new object, as Yoga adds to it; V8 is slower with one created by spread.
-    const context = { req, res, requestLog };
-    const result = await executor.getResultForParams({ params, request }, context);
-    if (!result || isAsyncIterable(result)) throw new Error('The schema has no subscriptions.');
-    return result;
-  } catch (error) {
-    return {
-      errors: [toExecutionError(error instanceof Error ? error : new Error(String(error)))],
-    };
-  }
+const acceptsEvents = ({ headers }: IncomingMessage): boolean =>
+  preferredType(headers, [EVENT_STREAM]) !== undefined;
+
+function reject({ req, res, requestLog }: Exchange, error: StoreError): Promise<void> {
+  addErrorCode(requestLog, error.code);
+  return writeResponse(req, res, errorResponse(error));
 }
 
-/** Handles a request to /graphql; `search` is the query of its URL, with the question mark. */
-export type GraphqlEndpoint = (exchange: Exchange, search: string) => Promise<void>;
+/** The endpoint of GraphQL over HTTP, Server-Sent Events and WebSocket. */
+export interface GraphqlEndpoint {
+  /** Handles a request to /graphql; `search` is the query of its URL, with the question mark. */
+  readonly respond: (exchange: Exchange, search: string) => Promise<void>;
+  /** Accepts a WebSocket. @throws StoreError */
+  readonly acceptWebSocket: WebSockets['accept'];
+  /** Ends all subscriptions, and closes the WebSockets. */
+  readonly endStreams: () => void;
+}
 
 /**
  * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST. Yoga executes operations, but its
@@ -61,19 +56,36 @@ export function createGraphqlEndpoint(
   log: Log,
   metrics: Metrics,
 ): GraphqlEndpoint {
-  const executor = createExecutor(context, config, metrics, log);
-  return async (exchange, search) => {
+  const streams = createStreams(config, metrics.streams);
+  const executor = createExecutor(context, { config, metrics, log, streams });
+  const webSockets = createWebSockets({ executor, config, log, metrics });
+  const { introspection } = config;
+
+  /** Responds with Server-Sent Events: each result, and then the end. */
+  const respondWithEvents = async ({ req, res, requestLog }: Exchange, results: Results) => {
+    const toBody = (result: ExecutionResult): ExecutionResult =>
+      toClientResult(result, { introspection, isJson: false, log, requestLog }).body;
+    const bodies = isStream(results) ? mapAsyncIterator(results, toBody) : toBody(results);
+    return writeResponse(req, res, await eventStreamResponse(bodies));
+  };
+
+  const respond: GraphqlEndpoint['respond'] = async (exchange, search) => {
     const { req, res, requestLog } = exchange;
     // The response to the same GET may differ later: a document may not yet be known by its hash.
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
-    const type = preferredType(req.headers, GRAPHQL_TYPES);
-    if (!type) {
-      addErrorCode(requestLog, 'NOT_ACCEPTABLE');
-      return writeResponse(req, res, errorResponse(new StoreError('NOT_ACCEPTABLE')));
+    const type = preferredType(req.headers, ACCEPTED);
+    if (!type) return reject(exchange, new StoreError('NOT_ACCEPTABLE'));
+    const method = req.method === 'POST' ? 'POST' : 'GET';
+    const results = await runOperation(executor, exchange, method, () =>
+      readParams(req, search, config),
+    );
+    if (isStream(results) && (req.method === 'HEAD' || !acceptsEvents(req))) {
+      await results[Symbol.asyncIterator]().return?.();
+      return reject(exchange, new StoreError('NOT_ACCEPTABLE', NO_STREAM));
     }
-    const result = await executeRequest(executor, exchange, search, config);
-    const { body, status, headers } = toClientResult(result, {
-      introspection: config.introspection,
+    if (isStream(results) || type === EVENT_STREAM) return respondWithEvents(exchange, results);
+    const { body, status, headers } = toClientResult(results, {
+      introspection,
       isJson: type === 'application/json',
       log,
       requestLog,
@@ -83,5 +95,14 @@ export function createGraphqlEndpoint(
       headers: { ...headers, 'Content-Type': `${type}; charset=utf-8` },
       body: stringifyResult(body),
     });
+  };
+
+  return {
+    respond,
+    acceptWebSocket: webSockets.accept,
+    endStreams: () => {
+      streams.endAll();
+      webSockets.close();
+    },
   };
 }

@@ -66,8 +66,14 @@ function parseJson(text: string, name: string): unknown {
   }
 }
 
-/** Returns the parameters of GraphQL over HTTP and the id of the document; others are ignored. */
-function toDocumentParams(params: GraphQLParams, { maxDocumentLength }: Limits): DocumentParams {
+/**
+ * Returns the parameters of GraphQL over HTTP and the id of the document; others are ignored.
+ * @throws StoreError
+ */
+export function toDocumentParams(
+  params: GraphQLParams,
+  { maxDocumentLength }: Limits,
+): DocumentParams {
   const { query, variables, operationName, extensions } = params;
   if (query != null && typeof query !== 'string') {
     throw new StoreError('BAD_REQUEST', 'query must be a string that contains a GraphQL document.');

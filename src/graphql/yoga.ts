@@ -6,6 +6,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
 import { createExecute } from './execution/execute.ts';
+import { createSubscribe } from './execution/subscribe.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
 import { useAuth } from './plugins/use-auth.ts';
 import { useExecute } from './plugins/use-execute.ts';
@@ -15,9 +16,18 @@ import { useLimits } from './plugins/use-limits.ts';
 import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
 import { schema } from './schema.ts';
+import type { Streams } from './streams.ts';
 
 /** Executes operations. */
 export type Executor = YogaServerInstance<Exchange, Context>;
+
+/** What an executor needs besides the context. */
+interface ExecutorOptions {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly streams: Streams;
+}
 
 /**
  * Creates the executor of operations: Yoga with its plugins, without its HTTP layer.
@@ -28,9 +38,7 @@ export type Executor = YogaServerInstance<Exchange, Context>;
  */
 export function createExecutor(
   context: Context,
-  config: Config,
-  metrics: Metrics,
-  log: Log,
+  { config, metrics, log, streams }: ExecutorOptions,
 ): Executor {
   const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
@@ -48,7 +56,7 @@ export function createExecutor(
       useLanes(config, documents),
       useRequestLog(),
       useLimits(config),
-      useExecute(execute),
+      useExecute(execute, createSubscribe(config, metrics, streams)),
     ],
     logging: false,
     // toClientResult masks all errors, also those of parsing and validation.

@@ -27,7 +27,8 @@ export function createUnsentLimit(
   // rebuilt often, and each old table, which refers to the next one, keeps its elements in memory.
   const openOf = new WeakMap<Socket, ServerResponse[]>();
   const unsentBytes = (socket: Socket): number =>
-    (openOf.get(socket) ?? []).reduce((sum, { writableLength }) => sum + writableLength, 0);
+    openOf.get(socket)?.reduce((sum, { writableLength }) => sum + writableLength, 0) ??
+    socket.writableLength;
   const enforceLimit = (): void => {
     const bytesOf = new Map(Array.from(sockets, (socket) => [socket, unsentBytes(socket)]));
     let total = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0);

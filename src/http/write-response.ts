@@ -40,6 +40,7 @@ export async function writeResponse(
     response.end();
   } else {
     // Reads no more of the body than the client reads, and stops when the client disconnects.
-    await pipeline(Readable.from(body, { objectMode: false }), response);
+    const readable = body instanceof Readable ? body : Readable.from(body, { objectMode: false });
+    await pipeline(readable, response);
   }
 }

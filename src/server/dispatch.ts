@@ -24,7 +24,7 @@ import { addErrorCode, logCause, writeRequestLog } from '../telemetry/request-lo
 /** The handlers that requests are dispatched to. */
 export interface Handlers {
   readonly respondToPreflight: ReturnType<typeof createCors>;
-  readonly graphql: GraphqlEndpoint;
+  readonly graphql: GraphqlEndpoint['respond'];
   /** The page of GraphiQL. */
   readonly graphiql: (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse>;
   readonly findRoute: ReturnType<typeof createRouter>;
@@ -45,7 +45,7 @@ interface RequestTarget {
   readonly search: string;
 }
 
-const GRAPHQL_PATH = '/graphql';
+export const GRAPHQL_PATH = '/graphql';
 const ASSETS = '/assets/';
 
 /** Parses the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. */
@@ -88,7 +88,7 @@ const isGraphiqlRequest = (request: IncomingMessage): boolean =>
   isGetOrHead(request) && preferredType(request.headers, [...GRAPHQL_TYPES, HTML]) === HTML;
 
 /** Returns the error for a request that is rejected on every path. */
-function findRejection(
+export function findRejection(
   { checksHost, limits: { maxUrlBytes } }: Config,
   { httpVersion, headers, url = '/' }: IncomingMessage,
 ): StoreError | undefined {

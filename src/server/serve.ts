@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
+import { deleteOldChanges } from '../changes/record.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import { deleteOldKeys } from '../database/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -14,7 +15,7 @@ export function announce({ address, port }: AddressInfo, config: Config, log: Lo
   log.info(`Listening on ${url}`);
 }
 
-const DELETE_KEYS_EVERY_MS = 600_000;
+const DELETE_EVERY_MS = 600_000;
 
 const toConfigError = ({ code, message }: NodeJS.ErrnoException): ConfigError =>
   new ConfigError(
@@ -60,7 +61,10 @@ export async function serve(config: Config, log: Log): Promise<() => Promise<voi
     deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),
     );
-  }, DELETE_KEYS_EVERY_MS);
+    deleteOldChanges(db, config.changesMs).catch((error: unknown) =>
+      log.warn({ err: error }, 'Old changes could not be deleted.'),
+    );
+  }, DELETE_EVERY_MS);
   return async () => {
     clearInterval(deletion);
     await stop(cluster.isWorker ? leavePrimary : undefined);

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 import { createAuthenticate } from '../auth/tokens.ts';
+import { createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
-import type { Context } from '../context.ts';
+import type { Context, Exchange } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { createReads } from '../database/servers/reads.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
@@ -15,13 +16,14 @@ import { createUnsentLimit } from '../http/unsent-limit.ts';
 import { NO_SNIFFING } from '../http/write-response.ts';
 import { renderGraphiql } from '../pages/graphiql.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
 import { createClock } from '../telemetry/sample.ts';
 import { createDispatch } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
 import { createStatusRoute, startStatusHistory } from './status.ts';
+import { acceptWebSockets } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Longer than the minute of common load balancers, which must be the ones to close a connection: else
@@ -64,6 +66,24 @@ function createHttpServer(
   return server;
 }
 
+/** Aborts a response that has started, or whose client has disconnected: no error response can be sent. */
+function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): void {
+  if (!req.destroyed)
+    log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
+  res.destroy();
+}
+
+/** Creates what a route can use. */
+function createContext(db: Database, config: Config, log: Log, metrics: Metrics): Context {
+  const store = { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch };
+  return {
+    store,
+    ...(db.replicas && { reads: createReads(store, db.replicas) }),
+    changes: createFeed(db, log, metrics.streams.observeChanges),
+    authenticate: createAuthenticate(config.auth),
+  };
+}
+
 /** Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts. `clock` is that of /status. */
 export function createGateway(
   db: Database,
@@ -78,15 +98,11 @@ export function createGateway(
     facts: { version: VERSION, sunset: config.sunset, maxCost: config.limits.maxCost },
   });
   const history = startStatusHistory(metrics, db, clock, log);
-  const store = { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch };
-  const context: Context = {
-    store,
-    ...(db.replicas && { reads: createReads(store, db.replicas) }),
-    authenticate: createAuthenticate(config.auth),
-  };
+  const context = createContext(db, config, log, metrics);
+  const endpoint = createGraphqlEndpoint(context, config, log, metrics);
   const handlers = {
     respondToPreflight: createCors(config),
-    graphql: createGraphqlEndpoint(context, config, log, metrics),
+    graphql: endpoint.respond,
     graphiql: serveAsset(() => renderGraphiql(config)),
     findRoute: createRouter([
       ...createRoutes(context, config, shutdown, metrics),
@@ -103,16 +119,13 @@ export function createGateway(
     response.setHeader('X-Request-Id', requestLog.id);
     const exchange = { req: request, res: response, requestLog };
     unsent.watch(response);
-    const abort = (error: unknown): void => {
-      // The response has started, or the client has disconnected: no error response can be sent.
-      if (!request.destroyed) {
-        log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
-      }
-      response.destroy();
-    };
-    dispatch(exchange).then(() => unsent.check(response), abort);
+    dispatch(exchange).then(
+      () => unsent.check(response),
+      (error: unknown) => abort(exchange, error, log),
+    );
   };
   const server = createHttpServer(config, listener, clientErrors);
+  acceptWebSockets(server, endpoint, config, clientErrors);
   const sockets = watchConnections(server);
   const unsent = createUnsentLimit(sockets, config.limits.maxUnsentBytes, (socket) => {
     log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
@@ -122,6 +135,10 @@ export function createGateway(
   return {
     server,
     stop: (stopAccepting = () => stopListening(server)) =>
-      shutDown({ server, sockets, stopAccepting, shutdown }, config, log),
+      shutDown(
+        { server, sockets, stopAccepting, endStreams: endpoint.endStreams, shutdown },
+        config,
+        log,
+      ),
   };
 }

@@ -68,23 +68,26 @@ interface RunningServer {
   readonly sockets: ReadonlySet<Socket>;
   /** Stops accepting connections; afterwards `sockets` has every accepted one that is open. */
   readonly stopAccepting: () => Promise<void>;
+  /** Ends what would not end by itself. */
+  readonly endStreams: () => void;
   readonly shutdown: ShutdownState;
 }
 
 /**
  * Shuts down a server without aborting responses. For `stopDelayMs` only /ready reports it, so that load
  * balancers stop sending requests; each response is then the last of its connection. After that, no
- * connection is accepted, and open requests have `stopTimeoutMs` to end; a connection on which nothing
+ * connection is accepted, subscriptions end, and open requests have `stopTimeoutMs` to end; a connection on which nothing
  * was received is closed after a second.
  */
 export async function shutDown(
-  { server, sockets, stopAccepting, shutdown }: RunningServer,
+  { server, sockets, stopAccepting, endStreams, shutdown }: RunningServer,
   { stopDelayMs, stopTimeoutMs }: Config,
   log: Log,
 ): Promise<void> {
   shutdown.hasStarted = true;
   await sleep(stopDelayMs);
   await stopAccepting();
+  endStreams();
   const start = performance.now();
   const unusedChecks = new Map<Socket, number>();
   while (sockets.size > 0) {

@@ -8,6 +8,7 @@ import { keepByKey, SeriesHistogram } from './histogram.ts';
 import { createOperationMetrics, type OperationMetrics } from './operation-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
 import type { RequestLog } from './request-log.ts';
+import { createStreamMetrics, type StreamMetrics } from './stream-metrics.ts';
 
 // Callers choose their names, so these limits bound the memory and the size of /metrics.
 const MAX_CALLERS = 100;
@@ -57,6 +58,7 @@ export interface Metrics {
   /** Observes a request that has ended: its duration in milliseconds, its errors and its operation. */
   readonly observeRequest: (labels: RequestLabels, ms: number, requestLog: RequestLog) => void;
   readonly trustName: OperationMetrics['trustName'];
+  readonly streams: StreamMetrics;
   /** Observes the size of a batch of a loader. */
   readonly observeBatch: (loader: string, size: number) => void;
   /** The registry of this gateway, that of the process, and that of the database. */
@@ -194,11 +196,14 @@ export function createMetrics({ poolUse, databaseRegistry, facts }: MetricsOptio
     observeRequest: ({ method = '', route, status }, ms, requestLog) => {
       active.end();
       const known = METHODS.has(method) ? method : 'other';
-      observeBy(`${known} ${route} ${status}`)(ms / 1000);
       addErrors(route, requestLog.codes);
+      // A stream takes as long as its caller wants.
+      if (requestLog.isStream) return;
+      observeBy(`${known} ${route} ${status}`)(ms / 1000);
       observeOperation(requestLog, ms / 1000);
     },
     trustName,
+    streams: createStreamMetrics(registers),
     observeBatch: (loader, size) => observeBatchOf(loader)(size),
     registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
   };

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
+import { createFeed } from '../../src/changes/feed.ts';
 import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { REST_LIFECYCLES } from '../../src/contract/lifecycle.ts';
 import { createRoutes } from '../../src/server/routes.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { type OpenApi, openApiOf, plant } from '../support/documented.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -76,6 +78,7 @@ describe('the document', () => {
     const metrics = createMetrics();
     const context = {
       store: { db: gateway.db, maxPage: 100, observeBatch: metrics.observeBatch },
+      changes: createFeed(gateway.db, createLog('silent'), () => {}),
       authenticate: createAuthenticate(undefined),
     };
     const routes = createRoutes(context, readConfig({}), { hasStarted: false }, metrics);

@@ -69,7 +69,12 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       store: { db, maxPage: MAX_PAGE, observeBatch: createMetrics().observeBatch },
       caller: await createAuthenticate(undefined)({}),
     }),
-    plugins: [useExecute(reportDeprecations(checkArguments(createExecuteByGraphqlJs(), MAX_PAGE)))],
+    plugins: [
+      useExecute(
+        reportDeprecations(checkArguments(createExecuteByGraphqlJs(), MAX_PAGE)),
+        () => Promise.reject(new Error('It executes no subscriptions.')),
+      ),
+    ],
     logging: false,
     maskedErrors: false,
   });

@@ -6,6 +6,9 @@ import type { Replica, Replicas } from './replicas.ts';
 // How often a read runs if its servers fail. The last time is on the primary.
 const MAX_ATTEMPTS = 3;
 
+// Shared by all reads, as nearly none fails.
+const NONE: ReadonlySet<Replica> = new Set();
+
 /** Reads from replicas. */
 export interface Reads {
   /**
@@ -46,18 +49,18 @@ export function createReads(store: Store, replicas: Replicas): Reads {
     return at === undefined ? replicas.choose() : replicas.chooseAt(at);
   };
   const read: Reads['read'] = async (at, work) => {
-    const failed = new Set<Replica>();
+    let failed = NONE;
     for (let attempt = 1; ; attempt += 1) {
       const replica = await choose(at, failed);
       try {
         const result = await work((replica && storeOf.get(replica)) ?? store);
         // A new connection may have led to another server than the one that was checked.
         if (!replica || at === undefined || replicas.isOneServer(replica)) return result;
-        failed.add(replica);
+        failed = new Set(failed).add(replica);
       } catch (error) {
         const causes = causesOf(error);
         if (!replica || attempt === MAX_ATTEMPTS || !causes.some(isServerFault)) throw error;
-        failed.add(replica);
+        failed = new Set(failed).add(replica);
         if (causes.some((cause) => cause instanceof NothingWritten)) replica.watched.markLost();
       }
     }

@@ -9,10 +9,17 @@ export interface Call {
   readonly operation: Operation;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly context: CallContext & Exchange;
+  /** The value from which the root fields are resolved: the change, for the result of a subscription. */
+  readonly root?: unknown;
 }
 
 /** Executes an operation. It returns a promise only if it has to wait, or if it is traced. */
 export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
+
+/** Begins a subscription. It returns its results, or one result with the errors that prevent it. */
+export type Subscribe = (
+  call: Call,
+) => Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>;
 
 /** Converts the result of an execution. */
 export function mapResult(

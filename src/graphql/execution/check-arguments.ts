@@ -29,7 +29,7 @@ import { fragmentsOf } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { toExecutionError } from '../errors.ts';
-import type { Call, Execute } from './call.ts';
+import type { Call } from './call.ts';
 
 /** The fields of a document that have arguments, and its fragments. */
 interface Checks {
@@ -158,7 +158,10 @@ class ArgumentCheck {
  * variable is null where null may not stand: a write must not lose its result, nor good fields theirs, to
  * a mistake that is known before. The errors have no path, as there is no result.
  */
-export function checkArguments(next: Execute, maxPage: number): Execute {
+export function checkArguments<Result>(
+  next: (call: Call) => Result,
+  maxPage: number,
+): (call: Call) => Result | ExecutionResult {
   const known = new WeakMap<Operation, Checks>();
 
   const checksOf = ({ schema, operation }: Call): Checks => {
@@ -181,7 +184,7 @@ export function checkArguments(next: Execute, maxPage: number): Execute {
     return check.errors;
   };
 
-  return (call): ExecutionResult | Promise<ExecutionResult> => {
+  return (call) => {
     const checks = checksOf(call);
     const errors = checks.isNeeded ? findErrors(call, checks) : [];
     return errors.length > 0 ? { errors } : next(call);

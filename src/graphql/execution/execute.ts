@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { Context } from '../../context.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { announceWrites } from './announce-writes.ts';
 import type { Execute } from './call.ts';
 import { checkArguments } from './check-arguments.ts';
 import { compileQueries } from './compile-queries.ts';
@@ -24,6 +25,7 @@ export function createExecute(
 ): Execute {
   let execute = checkArguments(createExecuteByGraphqlJs(), limits.maxListSize);
   if (isCompiling) execute = compileQueries(execute, store);
+  execute = announceWrites(execute);
   if (reads) execute = readFromReplicas(execute, reads, log);
   execute = limitTime(execute, answerTimeoutMs);
   execute = traceOperations(execute);

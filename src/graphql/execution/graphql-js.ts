@@ -30,13 +30,14 @@ export function createExecuteByGraphqlJs(): Execute {
     return copy;
   };
   return (call) => {
-    const { operation, variables, context } = call;
+    const { operation, variables, context, root } = call;
     return execute({
       schema: schemaFor(call),
       document: operation.document,
       operationName: operation.node.name?.value,
       variableValues: variables,
       contextValue: context,
+      rootValue: root,
       options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
     });
   };

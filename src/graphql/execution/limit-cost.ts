@@ -5,7 +5,7 @@ import { StoreError } from '../../contract/errors.ts';
 import { estimate } from '../analysis/cost.ts';
 import { isLargerThan } from '../analysis/size.ts';
 import { toExecutionError } from '../errors.ts';
-import { type Execute, mapResult } from './call.ts';
+import { type Call, type Execute, mapResult, type Subscribe } from './call.ts';
 
 /** The content of `extensions.cost`. */
 interface Cost {
@@ -32,27 +32,49 @@ const withCost = (result: ExecutionResult, cost: Cost): ExecutionResult => ({
   extensions: { ...result.extensions, cost },
 });
 
+/** What is known of an operation before it is executed. */
+interface Assessment {
+  readonly cost: Cost;
+  readonly mayBeTooLarge: boolean;
+  /** The result of an operation that may not be executed. */
+  readonly rejection?: ExecutionResult;
+}
+
+function assess(
+  { schema, operation, variables, context }: Call,
+  { maxCost, maxListSize, maxAnswerBytes }: Limits,
+): Assessment {
+  const { cost: requested, bytes } = estimate(schema, operation, variables, maxListSize);
+  context.requestLog.cost = requested;
+  const cost: Cost = { requested, allowed: maxCost };
+  const mayBeTooLarge = bytes > maxAnswerBytes;
+  if (requested > maxCost) {
+    return { cost, mayBeTooLarge, rejection: rejection(tooCostly(cost), cost) };
+  }
+  if (mayBeTooLarge && operation.node.operation !== OperationTypeNode.QUERY) {
+    return { cost, mayBeTooLarge, rejection: rejection(responseTooLarge(maxAnswerBytes), cost) };
+  }
+  return { cost, mayBeTooLarge };
+}
+
+/** Rejects a subscription if one of its results could cost too much, or be too large. */
+export const limitCostOfResults =
+  (next: Subscribe, limits: Limits): Subscribe =>
+  async (call) =>
+    assess(call, limits).rejection ?? next(call);
+
 /**
  * Rejects an operation that costs too much before it is executed, and a response that is too large
  * before it is sent. A mutation is executed only if its response can't be too large, so that a write is
  * always followed by its result. `extensions.cost` has the cost in each such rejection, and in each
  * response to a request with the header `GraphQL-Cost: report`.
  */
-export function limitCost(
-  next: Execute,
-  { maxCost, maxListSize, maxAnswerBytes }: Limits,
-): Execute {
+export function limitCost(next: Execute, limits: Limits): Execute {
   return (call) => {
-    const { schema, operation, variables, context } = call;
-    const { cost: requested, bytes } = estimate(schema, operation, variables, maxListSize);
-    context.requestLog.cost = requested;
-    const cost: Cost = { requested, allowed: maxCost };
-    if (requested > maxCost) return rejection(tooCostly(cost), cost);
-    const mayBeTooLarge = bytes > maxAnswerBytes;
-    if (mayBeTooLarge && operation.node.operation === OperationTypeNode.MUTATION) {
-      return rejection(responseTooLarge(maxAnswerBytes), cost);
-    }
-    const isReported = context.req.headers['graphql-cost'] === 'report';
+    const { cost, mayBeTooLarge, rejection: rejected } = assess(call, limits);
+    if (rejected) return rejected;
+    const { maxAnswerBytes } = limits;
+    const isReported = call.context.req.headers['graphql-cost'] === 'report';
     if (!mayBeTooLarge && !isReported) return next(call);
     return mapResult(next(call), (result) => {
       if (mayBeTooLarge && isLargerThan(result.data, maxAnswerBytes)) {

@@ -5,15 +5,15 @@ import { toExecutionError } from '../errors.ts';
 import type { Call, Execute } from './call.ts';
 
 /**
- * Returns an error for an operation that takes longer, but does not stop its execution: SERVICE_UNAVAILABLE for
- * a query, OUTCOME_UNKNOWN for a mutation.
+ * Returns an error for an operation that takes longer, but does not stop its execution: OUTCOME_UNKNOWN for
+ * a mutation, else SERVICE_UNAVAILABLE.
  */
 export function limitTime(next: Execute, timeoutMs: number): Execute {
   const message = `The operation took longer than ${timeoutMs} ms.`;
   const errorOf = ({ operation }: Call): StoreError =>
-    operation.node.operation === OperationTypeNode.QUERY
-      ? new StoreError('SERVICE_UNAVAILABLE', message)
-      : new StoreError('OUTCOME_UNKNOWN', `${message} Its changes may still be made.`);
+    operation.node.operation === OperationTypeNode.MUTATION
+      ? new StoreError('OUTCOME_UNKNOWN', `${message} Its changes may still be made.`)
+      : new StoreError('SERVICE_UNAVAILABLE', message);
   const withTimeout = (call: Call, execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(

@@ -1,6 +1,6 @@
 import type { Limits } from '../../config/config.ts';
 import { InvalidInput, type Issue } from '../../contract/errors.ts';
-import type { Execute } from './call.ts';
+import type { Call } from './call.ts';
 
 // No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;
@@ -30,8 +30,8 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
 
 /** Rejects variables that are too large. */
 export const limitVariables =
-  (next: Execute, limits: Limits): Execute =>
-  (call) => {
+  <Result>(next: (call: Call) => Result, limits: Limits) =>
+  (call: Call): Result => {
     const issue = findLargeValue(call.variables, 0, limits);
     if (issue) throw new InvalidInput([issue]);
     return next(call);

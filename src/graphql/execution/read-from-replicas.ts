@@ -48,17 +48,19 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
 export const readFromReplicas =
   (next: Execute, reads: Reads, log: Log): Execute =>
   async (call) => {
-    const { operation, context } = call;
+    const { schema, operation, variables, context } = call;
     if (operation.node.operation !== OperationTypeNode.QUERY) {
       const result = await next(call);
       if (result.data) await addPosition(call, reads, log);
       return result;
     }
     const position = parsePosition(context.req.headers['store-position']);
+    const { req, res, requestLog, caller, changes, authenticate } = context;
     try {
-      return await reads.read(position, async (store) =>
-        requireServer(await next({ ...call, context: { ...context, store } })),
-      );
+      return await reads.read(position, async (store) => {
+        const onServer = { req, res, requestLog, caller, changes, authenticate, store };
+        return requireServer(await next({ schema, operation, variables, context: onServer }));
+      });
     } catch (error) {
       if (error instanceof FailedResult) return error.result;
       throw error;

@@ -1,11 +1,11 @@
 import { requireScope } from '../../auth/scopes.ts';
 import { usageOf } from '../analysis/usage.ts';
-import type { Execute } from './call.ts';
+import type { Call } from './call.ts';
 
 /** Requires the scope `read` for operations that read the store. */
 export const requireReadScope =
-  (next: Execute): Execute =>
-  (call) => {
+  <Result>(next: (call: Call) => Result) =>
+  (call: Call): Result => {
     const { schema, operation, context } = call;
     if (usageOf(schema, operation).reads) requireScope(context.caller, 'read');
     return next(call);

@@ -1,21 +1,28 @@
+import type { ExecutionArgs } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import type { CallContext, Exchange } from '../../context.ts';
 import { operationOf } from '../analysis/operation.ts';
-import type { Execute } from '../execution/call.ts';
+import type { Call, Execute, Subscribe } from '../execution/call.ts';
+import { schema } from '../schema.ts';
 
-/** Lets Yoga execute operations by `execute`. */
-export const useExecute = (execute: Execute): Plugin<CallContext & Exchange> => ({
-  onExecute: ({ setExecuteFn }) => {
-    setExecuteFn(({ schema, document, operationName, variableValues, contextValue }) => {
-      const operation = operationOf(document, operationName);
-      if (!operation) throw new Error('Yoga executes a document without the operation.');
-      return execute({
-        schema,
-        operation,
-        variables: variableValues ?? {},
-        context: contextValue,
-      });
-    });
-  },
+/** Returns the call for the arguments with which Yoga executes. */
+function toCall(
+  { document, operationName, variableValues }: ExecutionArgs,
+  context: CallContext & Exchange,
+): Call {
+  const operation = operationOf(document, operationName);
+  if (!operation) throw new Error('Yoga executes a document without the operation.');
+  return { schema, operation, variables: variableValues ?? {}, context };
+}
+
+/** Lets Yoga execute operations by `execute`, and begin subscriptions by `subscribe`. */
+export const useExecute = (
+  execute: Execute,
+  subscribe: Subscribe,
+): Plugin<CallContext & Exchange> => ({
+  onExecute: ({ args: { contextValue }, setExecuteFn }) =>
+    setExecuteFn((args) => execute(toCall(args, contextValue))),
+  onSubscribe: ({ args: { contextValue }, setSubscribeFn }) =>
+    setSubscribeFn((args) => subscribe(toCall(args, contextValue))),
 });

@@ -9,7 +9,7 @@ import type { Execute } from '../execution/call.ts';
 import { schema } from '../schema.ts';
 import { addOperation } from './use-request-log.ts';
 
-/** Whether a request may execute an operation: there are no subscriptions, and GET may not change the store. */
+/** Whether a request may execute an operation: GET may not change the store, and Yoga executes subscriptions. */
 const isAllowed = ({ node }: Operation, method: string): boolean =>
   node.operation === OperationTypeNode.QUERY ||
   (node.operation === OperationTypeNode.MUTATION && method === 'POST');
@@ -21,7 +21,7 @@ const isAllowed = ({ node }: Operation, method: string): boolean =>
 export function useKnownDocuments(
   { findValid }: Documents,
   execute: Execute,
-  { store, authenticate }: Context,
+  { store, changes, authenticate }: Context,
 ): Plugin<object, Exchange & { caller: Caller }> {
   return {
     onParams: ({ params: { query: text, operationName }, request, setParamsHandler }) => {
@@ -30,7 +30,7 @@ export function useKnownDocuments(
       if (!operation || !isAllowed(operation, request.method)) return;
       setParamsHandler(({ params, context: { req, res, requestLog, caller } }) => {
         addOperation(requestLog, operation);
-        const context = { req, res, requestLog, caller, store, authenticate };
+        const context = { req, res, requestLog, caller, store, changes, authenticate };
         return execute({ schema, operation, variables: params.variables ?? {}, context });
       });
     },

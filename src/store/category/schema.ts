@@ -1,8 +1,10 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
+import { AFTER, Change, changesOf } from '../../builder/changes.ts';
 import { rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
-import { rowByArgument } from '../../builder/rows.ts';
+import { relatedRow, rowByArgument } from '../../builder/rows.ts';
+import type { Change as RecordedChange } from '../../changes/record.ts';
 import {
   CategoryInUse,
   CategoryNotFound,
@@ -17,6 +19,7 @@ import {
   deleteCategory,
   updateCategory,
 } from './categories.ts';
+import { categoryCondition, toCategory } from './changes.ts';
 
 export const Category = builder.prismaObject('Category', {
   description: 'A kind of pet.',
@@ -133,3 +136,53 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id }, { store }) => deleteCategory(store.db, id),
   }),
 }));
+
+const CategoryChange = builder.objectRef<RecordedChange>('CategoryChange').implement({
+  description: 'A change of a category.',
+  interfaces: [Change],
+  fields: (t) => ({
+    categoryId: t.exposeID('rowId', { description: 'The id of the category.' }),
+    category: t.field({
+      type: Category,
+      nullable: true,
+      description: 'The category as it is now, or null if it no longer exists.',
+      ...relatedRow(categoryById, 'rowId'),
+    }),
+    before: t.field({
+      type: Category,
+      nullable: true,
+      description: 'The category before the change, or null if it was created.',
+      resolve: ({ before }) => before && toCategory(before),
+    }),
+    after: t.field({
+      type: Category,
+      nullable: true,
+      description: 'The category after the change, or null if it was deleted.',
+      resolve: ({ after }) => after && toCategory(after),
+    }),
+  }),
+});
+
+const CategoryChangeFilter = builder.inputType('CategoryChangeFilter', {
+  description: 'Conditions that a category meets before or after the change.',
+  fields: (t) => ({
+    ids: t.idList({
+      description: 'Only categories with one of these ids. An empty list matches none.',
+    }),
+  }),
+});
+
+builder.subscriptionField('categoryChanged', (t) =>
+  t.field({
+    type: CategoryChange,
+    description: 'The changes of categories.',
+    args: {
+      filter: t.arg({
+        type: CategoryChangeFilter,
+        description: 'Conditions for the categories; all by default.',
+      }),
+      after: t.arg.string({ description: AFTER }),
+    },
+    ...changesOf('Category', categoryCondition),
+  }),
+);

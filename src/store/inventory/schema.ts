@@ -1,8 +1,10 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
+import { AFTER, Change, changesOf } from '../../builder/changes.ts';
 import { rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, relatedValue, rowByArgument } from '../../builder/rows.ts';
+import type { Change as RecordedChange } from '../../changes/record.ts';
 import {
   IdempotencyConflict,
   InsufficientStock,
@@ -14,6 +16,7 @@ import {
 } from '../../contract/errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
+import { inventoryCondition, toInventoryItem } from './changes.ts';
 import { adjustInventory, inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
@@ -162,3 +165,54 @@ builder.mutationFields((t) => ({
       adjustInventory(store.db, petId, by, { key, caller: caller.subject }),
   }),
 }));
+
+const InventoryItemChange = builder.objectRef<RecordedChange>('InventoryItemChange').implement({
+  description: 'A change of an inventory entry.',
+  interfaces: [Change],
+  fields: (t) => ({
+    petId: t.exposeID('rowId', { description: 'The id of the pet.' }),
+    inventoryItem: t.field({
+      type: InventoryItem,
+      nullable: true,
+      description: 'The entry as it is now, or null if it no longer exists.',
+      ...relatedRow(inventoryByPetId, 'rowId'),
+    }),
+    before: t.field({
+      type: InventoryItem,
+      nullable: true,
+      description: 'The entry before the change, or null if it was created.',
+      resolve: ({ before }) => before && toInventoryItem(before),
+    }),
+    after: t.field({
+      type: InventoryItem,
+      nullable: true,
+      description: 'The entry after the change, or null if it was deleted.',
+      resolve: ({ after }) => after && toInventoryItem(after),
+    }),
+  }),
+});
+
+const InventoryItemChangeFilter = builder.inputType('InventoryItemChangeFilter', {
+  description: 'Conditions that an inventory entry meets before or after the change.',
+  fields: (t) => ({
+    petIds: t.idList({
+      description: 'Only entries of the pets with these ids. An empty list matches none.',
+    }),
+    maxQuantity: t.int({ description: 'Only entries with at most this number of units.' }),
+  }),
+});
+
+builder.subscriptionField('inventoryChanged', (t) =>
+  t.field({
+    type: InventoryItemChange,
+    description: 'The changes of the stock.',
+    args: {
+      filter: t.arg({
+        type: InventoryItemChangeFilter,
+        description: 'Conditions for the entries; all by default.',
+      }),
+      after: t.arg.string({ description: AFTER }),
+    },
+    ...changesOf('InventoryItem', inventoryCondition),
+  }),
+);

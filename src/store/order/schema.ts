@@ -1,9 +1,11 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
+import { AFTER, Change, changesOf } from '../../builder/changes.ts';
 import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
 import type { ListSize } from '../../builder/cost.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
+import type { Change as RecordedChange } from '../../changes/record.ts';
 import {
   InsufficientStock,
   IdempotencyConflict,
@@ -17,6 +19,7 @@ import {
 } from '../../contract/errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
+import { orderCondition, toOrder } from './changes.ts';
 import {
   cancelOrder,
   completeOrder,
@@ -253,3 +256,55 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id }, { store }) => cancelOrder(store.db, id),
   }),
 }));
+
+const OrderChange = builder.objectRef<RecordedChange>('OrderChange').implement({
+  description: 'A change of an order.',
+  interfaces: [Change],
+  fields: (t) => ({
+    orderId: t.exposeID('rowId', { description: 'The id of the order.' }),
+    order: t.field({
+      type: Order,
+      nullable: true,
+      description: 'The order as it is now, or null if it no longer exists.',
+      ...relatedRow(orderById, 'rowId'),
+    }),
+    before: t.field({
+      type: Order,
+      nullable: true,
+      description: 'The order before the change, or null if it was created.',
+      resolve: ({ before }) => before && toOrder(before),
+    }),
+    after: t.field({
+      type: Order,
+      nullable: true,
+      description: 'The order after the change, or null if it was deleted.',
+      resolve: ({ after }) => after && toOrder(after),
+    }),
+  }),
+});
+
+const OrderChangeFilter = builder.inputType('OrderChangeFilter', {
+  description: 'Conditions that an order meets before or after the change.',
+  fields: (t) => ({
+    ids: t.idList({
+      description: 'Only orders with one of these ids. An empty list matches none.',
+    }),
+    petId: t.id({ description: 'Only orders for the pet with this id.' }),
+    complete: t.boolean({ description: 'Only complete orders if true, only open ones if false.' }),
+  }),
+});
+
+builder.subscriptionField('orderChanged', (t) =>
+  t.field({
+    type: OrderChange,
+    description: 'The changes of orders.',
+    args: {
+      filter: t.arg({
+        type: OrderChangeFilter,
+        description: 'Conditions for the orders; all by default.',
+      }),
+      after: t.arg.string({ description: AFTER }),
+    },
+    ...changesOf('Order', orderCondition),
+  }),
+);

@@ -1,8 +1,10 @@
 import { builder, SEARCH_COST, STOCK_SEARCH_COST } from '../../builder/builder.ts';
+import { AFTER, Change, changesOf } from '../../builder/changes.ts';
 import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
+import type { Change as RecordedChange } from '../../changes/record.ts';
 import {
   CategoryNotFound,
   IdempotencyConflict,
@@ -13,6 +15,7 @@ import {
 } from '../../contract/errors.ts';
 import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
+import { petCondition, toPet } from './changes.ts';
 import {
   createPet,
   deletePet,
@@ -182,3 +185,56 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id }, { store }) => deletePet(store.db, id),
   }),
 }));
+
+const PetChange = builder.objectRef<RecordedChange>('PetChange').implement({
+  description: 'A change of a pet.',
+  interfaces: [Change],
+  fields: (t) => ({
+    petId: t.exposeID('rowId', { description: 'The id of the pet.' }),
+    pet: t.field({
+      type: Pet,
+      nullable: true,
+      description: 'The pet as it is now, or null if it no longer exists.',
+      ...relatedRow(petById, 'rowId'),
+    }),
+    before: t.field({
+      type: Pet,
+      nullable: true,
+      description: 'The pet before the change, or null if it was created.',
+      resolve: ({ before }) => before && toPet(before),
+    }),
+    after: t.field({
+      type: Pet,
+      nullable: true,
+      description: 'The pet after the change, or null if it was deleted.',
+      resolve: ({ after }) => after && toPet(after),
+    }),
+  }),
+});
+
+const PetChangeFilter = builder.inputType('PetChangeFilter', {
+  description: 'Conditions that a pet meets before or after the change.',
+  fields: (t) => ({
+    ids: t.idList({ description: 'Only pets with one of these ids. An empty list matches none.' }),
+    categoryId: t.id({ description: 'Only pets of the category with this id.' }),
+    status: t.field({
+      type: [PetStatus],
+      description: 'Only pets with one of these statuses. An empty list matches none.',
+    }),
+  }),
+});
+
+builder.subscriptionField('petChanged', (t) =>
+  t.field({
+    type: PetChange,
+    description: 'The changes of pets.',
+    args: {
+      filter: t.arg({
+        type: PetChangeFilter,
+        description: 'Conditions for the pets; all by default.',
+      }),
+      after: t.arg.string({ description: AFTER }),
+    },
+    ...changesOf('Pet', petCondition),
+  }),
+);

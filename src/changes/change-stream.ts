@@ -1,0 +1,73 @@
+import { type Push, RepeaterOverflowError, type Stop } from '@repeaterjs/repeater';
+
+import { StoreError } from '../contract/errors.ts';
+import type { Receiver } from './reader.ts';
+import { type Change, isAfter } from './record.ts';
+
+/** What a subscriber asks for. */
+export interface Subscription {
+  /** Begins after this cursor; otherwise with the next change. */
+  readonly after: string | null | undefined;
+  readonly matches: (change: Change) => boolean;
+  /** Ends the subscription with its reason, an error. */
+  readonly signal: AbortSignal;
+}
+
+/** Gives the changes of one subscription to its stream. */
+export class ChangeStream implements Receiver {
+  readonly #matches: Subscription['matches'];
+  readonly #push: Push<Change>;
+  readonly #stop: Stop;
+  /** What was received while older changes are still read. */
+  #waiting: Change[] | undefined = [];
+  #last: Change | undefined;
+  isStopped = false;
+
+  constructor({ matches, signal }: Subscription, push: Push<Change>, stop: Stop) {
+    this.#matches = matches;
+    this.#push = push;
+    this.#stop = stop;
+    const abort = (): void => stop(signal.reason);
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+    void stop.finally(() => {
+      this.isStopped = true;
+      signal.removeEventListener('abort', abort);
+    });
+  }
+
+  readonly end = (error: Error): void => this.#stop(error);
+
+  readonly receive = (change: Change): void => {
+    if (this.#waiting) this.#waiting.push(change);
+    else this.#give(change);
+  };
+
+  /** Gives changes that were read for this subscription alone, no faster than they are taken. */
+  async giveAll(changes: readonly Change[]): Promise<void> {
+    for (const change of changes) {
+      if (this.isStopped) return;
+      this.#last = change;
+      if (this.#matches(change)) await this.#push(change);
+    }
+  }
+
+  /** Gives what was received meanwhile, and from now on what is received. */
+  join(): void {
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const change of waiting) {
+      if (!this.#last || isAfter(change, this.#last)) this.#give(change);
+    }
+  }
+
+  #give(change: Change): void {
+    if (!this.#matches(change)) return;
+    try {
+      void this.#push(change);
+    } catch (error) {
+      const isTooSlow = error instanceof RepeaterOverflowError;
+      this.#stop(isTooSlow ? new StoreError('SLOW_SUBSCRIBER') : error);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { Repeater } from '@repeaterjs/repeater';
+import pLimit from 'p-limit';
+
+import type { Database } from '../database/database.ts';
+import type { Log } from '../telemetry/log.ts';
+import { ChangeStream, type Subscription } from './change-stream.ts';
+import { type Observe, PAGE, RecordReader } from './reader.ts';
+import { type Change, cursorOf, readChanges, requireKept } from './record.ts';
+
+// How many streams may read old changes at the same time, so that connections are left for requests.
+const MAX_CATCHING_UP = 4;
+
+/** Gives all changes of the record to subscribers, in the order of the record. */
+export interface ChangeFeed {
+  /**
+   * Returns the changes from now on, or after a cursor. They end with SLOW_SUBSCRIBER if more than 1,024
+   * of them wait to be read.
+   * @throws InvalidCursor, StoreError with CURSOR_EXPIRED
+   */
+  readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
+  /** Tells that this process has written: the changes are read at once, also by other gateways. */
+  readonly announceWrite: () => void;
+}
+
+/** Creates the feed of a process. It reads the record only while there are subscribers. */
+export function createFeed(db: Database, log: Log, observe: Observe): ChangeFeed {
+  const reader = new RecordReader(db, log, observe);
+  const limitCatchUp = pLimit(MAX_CATCHING_UP);
+
+  /** Gives the changes after a cursor, until there are no more; returns the cursor of the last one. */
+  const giveOld = async (stream: ChangeStream, after: string | null): Promise<string | null> => {
+    for (let cursor = after; ;) {
+      const { edges, pageInfo } = await limitCatchUp(readChanges, db, cursor, PAGE);
+      await stream.giveAll(edges.map(({ node }) => node));
+      cursor = pageInfo.endCursor ?? cursor;
+      if (stream.isStopped || !pageInfo.hasNextPage) return cursor;
+    }
+  };
+
+  const follow = async (stream: ChangeStream, after: string | null): Promise<void> => {
+    const cursor = await giveOld(stream, after);
+    if (stream.isStopped) return;
+    await reader.add(stream);
+    // What was settled between the two.
+    await giveOld(stream, cursor);
+    stream.join();
+  };
+
+  return {
+    announceWrite: () => {
+      reader.wake();
+      db.notifications?.notify();
+    },
+    subscribe: async (subscription) => {
+      const { after, signal } = subscription;
+      signal.throwIfAborted();
+      if (after != null) await requireKept(db, after, 'after');
+      const last = after == null ? await reader.readLast() : undefined;
+      const from = after ?? (last ? cursorOf(last) : null);
+      return new Repeater<Change>(async (push, stop) => {
+        const stream = new ChangeStream(subscription, push, stop);
+        void stop.finally(() => reader.receivers.delete(stream));
+        await follow(stream, from).catch(stop);
+        await stop;
+      });
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { StoreError } from '../contract/errors.ts';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createAlarm } from './alarm.ts';
+import { type Change, cursorOf, readChanges, readLastChange, requireKept } from './record.ts';
+
+// SQL of others is found after a second at most.
+const POLL_MS = 1000;
+// A change that was announced may not be settled yet, as another transaction is open: it is read soon
+// again, and then ever more rarely.
+const FIRST_POLL_MS = 5;
+// With many writes, each read finds several.
+const MIN_INTERVAL_MS = 20;
+
+/** How many changes are read by one statement. */
+export const PAGE = 500;
+
+/** Receives changes until it is removed. */
+export interface Receiver {
+  readonly receive: (change: Change) => void;
+  readonly end: (error: Error) => void;
+}
+
+/** Called with the changes of each read. */
+export type Observe = (changes: readonly Change[]) => void;
+
+/**
+ * Reads the record while there are receivers, each batch once for all of them. After a failure it goes on
+ * from where it was.
+ */
+export class RecordReader {
+  readonly receivers = new Set<Receiver>();
+  readonly #alarm = createAlarm();
+  readonly #db: Database;
+  readonly #log: Log;
+  readonly #observe: Observe;
+  #last: Change | undefined;
+  #start: Promise<void> | undefined;
+  #hasFailed = false;
+
+  constructor(db: Database, log: Log, observe: Observe) {
+    this.#db = db;
+    this.#log = log;
+    this.#observe = observe;
+  }
+
+  /** Returns the last change that was read, or the last of the record; undefined if it is empty. */
+  async readLast(): Promise<Change | undefined> {
+    return this.receivers.size > 0 && this.#last ? this.#last : readLastChange(this.#db);
+  }
+
+  readonly wake = (): void => this.#alarm.ring();
+
+  /** Adds a receiver; resolves when it will receive each change after `last`. */
+  async add(receiver: Receiver): Promise<void> {
+    this.receivers.add(receiver);
+    this.#start ??= this.#run();
+    await this.#start;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      this.#last = await readLastChange(this.#db);
+    } catch (error) {
+      this.#start = undefined;
+      throw error;
+    }
+    const stopListening = this.#db.notifications?.listen(this.wake);
+    void this.#readWhileReceived().finally(() => stopListening?.());
+  }
+
+  async #readWhileReceived(): Promise<void> {
+    let pauseMs = POLL_MS;
+    while (this.receivers.size > 0) {
+      await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
+      if (await this.#alarm.wait(pauseMs)) pauseMs = FIRST_POLL_MS;
+      else pauseMs = Math.min(2 * pauseMs, POLL_MS);
+      await this.#readAll();
+    }
+    this.#start = undefined;
+  }
+
+  async #readAll(): Promise<void> {
+    try {
+      const cursor = this.#last && cursorOf(this.#last);
+      // After a failover, the last changes may be missing, and new ones have their places.
+      if (this.#hasFailed && cursor !== undefined) await requireKept(this.#db, cursor, 'after');
+      while (await this.#readPage());
+      this.#hasFailed = false;
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'CURSOR_EXPIRED') {
+        for (const { end } of this.receivers) end(error);
+        this.receivers.clear();
+      } else if (!this.#hasFailed) {
+        this.#log.warn({ err: error }, 'Changes cannot be read at the moment.');
+      }
+      this.#hasFailed = true;
+    }
+  }
+
+  /** Reads one page; returns whether there are more. */
+  async #readPage(): Promise<boolean> {
+    const page = await readChanges(this.#db, this.#last ? cursorOf(this.#last) : null, PAGE);
+    const changes = page.edges.map(({ node }) => node);
+    for (const change of changes) {
+      for (const { receive } of this.receivers) receive(change);
+    }
+    this.#last = changes.at(-1) ?? this.#last;
+    if (changes.length > 0) this.#observe(changes);
+    return page.pageInfo.hasNextPage;
+  }
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+
+import { InvalidCursor, StoreError } from '../contract/errors.ts';
+import { parse, type Unchecked } from '../contract/values.ts';
+import { decodeCursor, RowEdge } from '../database/cursor.ts';
+import type { Database } from '../database/database.ts';
+import { type ChangeKind, Prisma } from '../database/generated/prisma/client.ts';
+import type { Listing } from '../database/listing.ts';
+import { pagesOf } from '../database/loaders.ts';
+import { createReader, loadPage, type Page } from '../database/pages.ts';
+
+const ChangedType = z.enum(['Category', 'Pet', 'InventoryItem', 'Order']);
+
+/** A type whose rows have recorded changes. */
+export type ChangedType = z.output<typeof ChangedType>;
+
+/** The values of a row by their columns, as text: JSON numbers could not hold every id. */
+export type RecordedRow = Readonly<Record<string, string | null>>;
+
+/** A change of a row, as a trigger recorded it. */
+export interface Change {
+  readonly transaction: bigint;
+  readonly id: bigint;
+  readonly type: ChangedType;
+  readonly rowId: bigint;
+  readonly kind: ChangeKind;
+  readonly changedAt: Date;
+  /** Null if the row was created. */
+  readonly before: RecordedRow | null;
+  /** Null if the row was deleted. */
+  readonly after: RecordedRow | null;
+}
+
+const ChangeFilter = z.object({ types: z.array(ChangedType).nullish() });
+
+const ORDER = 'RECORD';
+
+const rowAsText = (column: string): string =>
+  `(select jsonb_object_agg(key, value) from jsonb_each_text("${column}"))`;
+
+const { sql, raw } = Prisma;
+
+/** The condition for changes of some types. */
+function hasType(types: readonly ChangedType[]): Prisma.Sql {
+  const literals = [...new Set(types)].toSorted().map((type) => `'${type}'`);
+  return raw(literals.length === 0 ? 'false' : `type in (${literals.join(', ')})`);
+}
+
+/** The record of changes, without those that an open transaction may still come before. */
+const listing: Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER> = {
+  table: {
+    name: 'settled_changes',
+    columns: {
+      transaction: 'transaction',
+      id: 'id',
+      type: 'type',
+      rowId: 'row_id',
+      kind: 'kind',
+      changedAt: 'changed_at',
+      before: rowAsText('before'),
+      after: rowAsText('after'),
+    },
+    id: { column: 'id', of: ({ id }) => id },
+  },
+  keys: {
+    [ORDER]: {
+      sql: raw('transaction'),
+      of: ({ transaction }) => String(transaction),
+      asText: raw('transaction::text'),
+      text: z.string().regex(/^\d{1,18}$/),
+      cast: raw('::bigint'),
+    },
+  },
+  defaultField: ORDER,
+  where: (filter) => {
+    const { types } = parse(ChangeFilter, filter, 'filter');
+    return types == null ? [] : [hasType(types)];
+  },
+  isSearch: ({ types }) => types != null,
+  isSkewed: ({ types }) => types != null,
+};
+
+const reader = createReader(listing);
+
+/** The record as a list. */
+export const changePages = pagesOf(listing);
+
+/** Returns the place of a change in the record. */
+export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
+
+/** Returns a check that a recorded value is one of these; without `values` it is always true. */
+export function isAmong(
+  values: readonly (bigint | string | boolean)[] | null | undefined,
+): (recorded: string | null | undefined) => boolean {
+  if (values == null) return () => true;
+  const texts = new Set(values.map(String));
+  return (recorded) => recorded != null && texts.has(recorded);
+}
+
+/** Returns a recorded value that can't be null. */
+export function valueOf(row: RecordedRow, column: string): string {
+  const value = row[column];
+  if (value == null) throw new Error(`A recorded row has no ${column}.`);
+  return value;
+}
+
+/** Whether a change stands after another one in the record. */
+export const isAfter = (change: Change, other: Change): boolean =>
+  change.transaction === other.transaction
+    ? change.id > other.id
+    : change.transaction > other.transaction;
+
+/** Reads at most `size` changes after a cursor, or the first of the record. */
+export const readChanges = (
+  db: Database,
+  after: string | null,
+  size: number,
+): Promise<Page<Change>> => loadPage(db, reader, { after, first: size });
+
+/** Reads the last change of the record; undefined if it is empty. */
+export async function readLastChange(db: Database): Promise<Change | undefined> {
+  const { edges } = await loadPage(db, reader, { last: 1 });
+  return edges[0]?.node;
+}
+
+/**
+ * Requires that all changes after a cursor are still kept: changes are deleted in the order of the
+ * record, so the change of the cursor must be there.
+ * @throws InvalidCursor, StoreError with CURSOR_EXPIRED
+ */
+export async function requireKept(db: Database, cursor: string, argument: string): Promise<void> {
+  const position = decodeCursor(listing, ORDER, cursor);
+  if (!position) {
+    throw new InvalidCursor([{ path: [argument], message: 'is not a cursor of a change.' }]);
+  }
+  const found = await db.query(sql`select from changes where (transaction, id) = ${position}`);
+  if (found.length === 0) throw new StoreError('CURSOR_EXPIRED');
+}
+
+const BATCH = 1000;
+
+/**
+ * Deletes the changes that are older than `ageMs`, in batches from the start of the record; the last one
+ * stays, so that its cursor remains valid in a store that does not change. Also deletes changes of
+ * transactions that this database has not yet had: they come from a backup of another one.
+ */
+export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
+  const limit = new Date(Date.now() - ageMs).toISOString();
+  await db.query(sql`
+    delete from changes where transaction >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`);
+  let deleted: number;
+  do {
+    const [row] = await db.query<{ count: number }>(sql`
+      with first as (
+        select transaction, id, changed_at from settled_changes
+        where (transaction, id) < (
+          select transaction, id from settled_changes order by transaction desc, id desc limit 1
+        )
+        order by transaction, id limit ${BATCH}::integer
+      ), old as (
+        select transaction, id from first where not exists (
+          select from first as earlier
+          where changed_at >= ${limit}::text::timestamptz
+            and (earlier.transaction, earlier.id) <= (first.transaction, first.id)
+        )
+      ), deleted as (
+        delete from changes using old
+        where changes.transaction = old.transaction and changes.id = old.id returning 1
+      )
+      select count(*)::integer as count from deleted`);
+    deleted = row?.count ?? 0;
+  } while (deleted === BATCH);
+}

@@ -1,0 +1,68 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
+
+import type { Config } from '../config/config.ts';
+import { StoreError } from '../contract/errors.ts';
+import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
+import type { ClientErrorHandler } from '../http/client-error.ts';
+import { isFromAllowedOrigin } from '../http/cors.ts';
+import { findRejection, GRAPHQL_PATH } from './dispatch.ts';
+
+const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+
+/** Requires that a WebSocket may be opened. @throws StoreError */
+function requireAllowed(request: IncomingMessage, config: Config): void {
+  const rejection = findRejection(config, request);
+  if (rejection) throw rejection;
+  const { url = '/', headers } = request;
+  if (url.split('?')[0] !== GRAPHQL_PATH) throw new StoreError('NOT_FOUND');
+  // Browsers let pages of any site open a WebSocket, and say which.
+  if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
+    throw new StoreError('FORBIDDEN');
+  }
+  const protocols = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
+  if (!protocols?.includes(GRAPHQL_TRANSPORT_WS_PROTOCOL)) {
+    throw new StoreError('BAD_REQUEST');
+  }
+}
+
+/**
+ * Lets node:http handle a request again, without its Upgrade: a server may ignore that header (RFC 9110
+ * §7.8), and some clients ask for HTTP/2 this way with every first request.
+ */
+function handleWithoutUpgrade(
+  server: Server,
+  { method, url, httpVersion, rawHeaders }: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${value}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
+}
+
+/** Lets a server accept WebSockets at /graphql. */
+export function acceptWebSockets(
+  server: Server,
+  { acceptWebSocket }: GraphqlEndpoint,
+  config: Config,
+  { reject }: ClientErrorHandler,
+): void {
+  server.on('upgrade', (request, socket, head) => {
+    if (!isWebSocket(request)) return handleWithoutUpgrade(server, request, socket, head);
+    try {
+      requireAllowed(request, config);
+      acceptWebSocket(request, socket, head);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      reject(error.code, socket);
+    }
+  });
+}

@@ -1,0 +1,50 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+import type { RequestLog } from './request-log.ts';
+
+// In seconds.
+const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** The metrics of subscriptions. */
+export interface StreamMetrics {
+  /** Counts a stream that begins; the result must be called at its end. */
+  readonly beginStream: () => (requestLog: RequestLog) => void;
+  /** Observes changes that were read for the streams. */
+  readonly observeChanges: (changes: readonly { readonly changedAt: Date }[]) => void;
+}
+
+/** Creates the metrics of subscriptions. */
+export function createStreamMetrics(registers: Registry[]): StreamMetrics {
+  const active = new Gauge({
+    name: 'streams_active',
+    help: 'Number of subscriptions that are open.',
+    registers,
+  });
+  const streams = new Counter({
+    name: 'streams_total',
+    help: 'Number of subscriptions that have ended, by the code of the error that ended them; none if the caller did.',
+    labelNames: ['code'],
+    registers,
+  });
+  const delays = new Histogram({
+    name: 'change_delay_seconds',
+    help: 'Time from a change to its reading for the subscriptions of a process.',
+    buckets: DELAY_BUCKETS,
+    registers,
+  });
+  return {
+    beginStream: () => {
+      active.inc();
+      return ({ codes = [] }) => {
+        active.dec();
+        streams.inc({ code: [...codes].at(-1) ?? 'none' });
+      };
+    },
+    observeChanges: (changes) => {
+      const now = Date.now();
+      for (const { changedAt } of changes) {
+        delays.observe(Math.max(now - changedAt.getTime(), 0) / 1000);
+      }
+    },
+  };
+}
