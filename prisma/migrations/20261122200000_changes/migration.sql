@@ -19,68 +19,51 @@ CREATE TABLE "changes" (
 CREATE VIEW "settled_changes" AS
 SELECT * FROM "changes" WHERE "transaction" < pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
 
--- The functions belong to the owner of the tables, so that a role that may write pets needs no right to
--- write the record. They name the schema, as the search path of a session may be another one.
+-- Each table has its own function, which knows its type and id: that takes half the time of a common one.
+-- The functions run with the rights of their owner, so that a role that may write pets needs no right to
+-- write the record. They name the schema of all that they use, as the search path of a session may be another.
 DO $do$
+DECLARE
+    "definition" record;
 BEGIN
-    EXECUTE format($create$
-        CREATE FUNCTION "record_change"() RETURNS trigger
-        LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
-        DECLARE
-            "old_row" jsonb := to_jsonb(OLD);
-            "new_row" jsonb := to_jsonb(NEW);
-        BEGIN
-            INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before", "after") VALUES (
-                TG_ARGV[0],
-                (coalesce("new_row", "old_row") ->> TG_ARGV[1])::bigint,
-                CASE TG_OP WHEN 'INSERT' THEN 'created' WHEN 'UPDATE' THEN 'updated' ELSE 'deleted' END::%1$I."change_kind",
-                "old_row",
-                "new_row"
-            );
-            RETURN NULL;
-        END
-        $function$
-    $create$, current_schema());
-    EXECUTE format($create$
-        CREATE FUNCTION "record_truncate"() RETURNS trigger
-        LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
-        BEGIN
-            EXECUTE format(
-                'INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before")
-                SELECT $1, %%I, ''deleted'', to_jsonb(row) FROM %%I.%%I AS row ORDER BY %%I',
-                TG_ARGV[1], TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[1]
-            ) USING TG_ARGV[0];
-            RETURN NULL;
-        END
-        $function$
-    $create$, current_schema());
+    FOR "definition" IN
+        SELECT current_schema() AS "schema", * FROM (VALUES
+            ('categories', 'Category', 'id'),
+            ('pets', 'Pet', 'id'),
+            ('inventory_items', 'InventoryItem', 'pet_id'),
+            ('orders', 'Order', 'id')
+        ) AS "tables" ("name", "type", "id")
+    LOOP
+        EXECUTE format($create$
+            CREATE FUNCTION %4$I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $function$
+            BEGIN
+                IF TG_OP = 'INSERT' THEN
+                    INSERT INTO %1$I."changes" ("type", "row_id", "kind", "after")
+                    VALUES (%2$L, NEW.%3$I, 'created', pg_catalog.to_jsonb(NEW));
+                ELSIF TG_OP = 'UPDATE' THEN
+                    INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before", "after")
+                    VALUES (%2$L, NEW.%3$I, 'updated', pg_catalog.to_jsonb(OLD), pg_catalog.to_jsonb(NEW));
+                ELSIF TG_OP = 'DELETE' THEN
+                    INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before")
+                    VALUES (%2$L, OLD.%3$I, 'deleted', pg_catalog.to_jsonb(OLD));
+                ELSE
+                    INSERT INTO %1$I."changes" ("type", "row_id", "kind", "before")
+                    SELECT %2$L, "row".%3$I, 'deleted', pg_catalog.to_jsonb("row")
+                    FROM %1$I.%5$I AS "row" ORDER BY "row".%3$I;
+                END IF;
+                RETURN NULL;
+            END
+            $function$
+        $create$, "definition"."schema", "definition"."type", "definition"."id",
+            'record_' || "definition"."name", "definition"."name");
+        EXECUTE format($create$
+            CREATE TRIGGER "record_change" AFTER INSERT OR DELETE ON %1$I
+            FOR EACH ROW EXECUTE FUNCTION %2$I();
+            CREATE TRIGGER "record_update" AFTER UPDATE ON %1$I
+            FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION %2$I();
+            CREATE TRIGGER "record_truncate" BEFORE TRUNCATE ON %1$I
+            FOR EACH STATEMENT EXECUTE FUNCTION %2$I();
+        $create$, "definition"."name", 'record_' || "definition"."name");
+    END LOOP;
 END
 $do$;
-
-CREATE TRIGGER "record_change" AFTER INSERT OR DELETE ON "categories"
-FOR EACH ROW EXECUTE FUNCTION "record_change"('Category', 'id');
-CREATE TRIGGER "record_update" AFTER UPDATE ON "categories"
-FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION "record_change"('Category', 'id');
-CREATE TRIGGER "record_truncate" BEFORE TRUNCATE ON "categories"
-FOR EACH STATEMENT EXECUTE FUNCTION "record_truncate"('Category', 'id');
-
-CREATE TRIGGER "record_change" AFTER INSERT OR DELETE ON "pets"
-FOR EACH ROW EXECUTE FUNCTION "record_change"('Pet', 'id');
-CREATE TRIGGER "record_update" AFTER UPDATE ON "pets"
-FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION "record_change"('Pet', 'id');
-CREATE TRIGGER "record_truncate" BEFORE TRUNCATE ON "pets"
-FOR EACH STATEMENT EXECUTE FUNCTION "record_truncate"('Pet', 'id');
-
-CREATE TRIGGER "record_change" AFTER INSERT OR DELETE ON "inventory_items"
-FOR EACH ROW EXECUTE FUNCTION "record_change"('InventoryItem', 'pet_id');
-CREATE TRIGGER "record_update" AFTER UPDATE ON "inventory_items"
-FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION "record_change"('InventoryItem', 'pet_id');
-CREATE TRIGGER "record_truncate" BEFORE TRUNCATE ON "inventory_items"
-FOR EACH STATEMENT EXECUTE FUNCTION "record_truncate"('InventoryItem', 'pet_id');
-
-CREATE TRIGGER "record_change" AFTER INSERT OR DELETE ON "orders"
-FOR EACH ROW EXECUTE FUNCTION "record_change"('Order', 'id');
-CREATE TRIGGER "record_update" AFTER UPDATE ON "orders"
-FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION "record_change"('Order', 'id');
-CREATE TRIGGER "record_truncate" BEFORE TRUNCATE ON "orders"
-FOR EACH STATEMENT EXECUTE FUNCTION "record_truncate"('Order', 'id');

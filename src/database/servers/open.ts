@@ -80,6 +80,27 @@ function toUse({ server, state }: WatchedServer, primary: Primary, lag: Lag): Se
 const ofUrls = (servers: readonly WatchedServer[], urls: readonly string[]): WatchedServer[] =>
   servers.filter(({ server }) => urls.includes(server.url));
 
+/**
+ * Returns whether the state is that of a former primary which does not know of its end: there is a later
+ * timeline, or connections to the same address lead to another server.
+ */
+const isFormer = (
+  { timeline, identity }: StateRow,
+  lastTimeline: number,
+  identities: ReadonlySet<string>,
+): boolean => (timeline ?? 0) < lastTimeline || [...identities].some((other) => other !== identity);
+
+/** Creates the functions that return whether the address of a server may lead to a better one by now. */
+const createMayMove =
+  (primaryUrls: readonly string[], readLastTimeline: () => number) =>
+  ({ url, identities }: Server) =>
+  (state: StateRow): boolean => {
+    if (!primaryUrls.includes(url)) return !state.isReplica;
+    // Of several hosts each is one server. A single address may lead to another one after a failover.
+    if (primaryUrls.length > 1) return false;
+    return !state.writes || isFormer(state, readLastTimeline(), identities());
+  };
+
 /** Opens a primary, which can be any of several servers, and replicas. */
 async function openServers(
   primaryUrls: readonly string[],
@@ -96,16 +117,13 @@ async function openServers(
     // What waits for a lost replica can be read from another server; a write can't be repeated.
     if (hasFailed && wasReplica) server.abort();
   };
-  // Of several hosts each is one server. A single address may lead to another one after a failover.
-  const mayMove = (url: string, { writes, isReplica }: StateRow): boolean =>
-    primaryUrls.includes(url) ? primaryUrls.length === 1 && !writes : !isReplica;
-  const servers = [...new Set([...primaryUrls, ...replicaUrls])].map((url) =>
-    watchServer(createServer(url, config, log, true), {
-      config,
-      shouldReconnect: (state) => mayMove(url, state),
-      onState,
-    }),
+  const mayMove = createMayMove(primaryUrls, () =>
+    Math.max(primary.timeline(), ...servers.map(({ state }) => state?.timeline ?? 0)),
   );
+  const servers = [...new Set([...primaryUrls, ...replicaUrls])].map((url) => {
+    const server = createServer(url, config, log, true);
+    return watchServer(server, { config, shouldReconnect: mayMove(server), onState });
+  });
   const primary = createPrimary(ofUrls(servers, primaryUrls), log);
   await Promise.all(servers.map(({ check }) => check()));
   const createReplicasOf: Driver['createReplicas'] = (toSession) => {
