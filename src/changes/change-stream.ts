@@ -4,6 +4,9 @@ import { StoreError } from '../contract/errors.ts';
 import type { Receiver } from './reader.ts';
 import { type Change, isAfter } from './record.ts';
 
+// As many as a Repeater holds.
+const MAX_WAITING = 1024;
+
 /** What a subscriber asks for. */
 export interface Subscription {
   /** Begins after this cursor; otherwise with the next change. */
@@ -20,6 +23,7 @@ export class ChangeStream implements Receiver {
   readonly #stop: Stop;
   /** What was received while older changes are still read. */
   #waiting: Change[] | undefined = [];
+  /** The last change that was read for this subscription alone. */
   #last: Change | undefined;
   isStopped = false;
 
@@ -39,8 +43,9 @@ export class ChangeStream implements Receiver {
   readonly end = (error: Error): void => this.#stop(error);
 
   readonly receive = (change: Change): void => {
-    if (this.#waiting) this.#waiting.push(change);
-    else this.#give(change);
+    if (!this.#waiting) this.#giveNew(change);
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(change);
+    else this.#stop(new StoreError('SLOW_SUBSCRIBER'));
   };
 
   /** Gives changes that were read for this subscription alone, no faster than they are taken. */
@@ -56,12 +61,12 @@ export class ChangeStream implements Receiver {
   join(): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
-    for (const change of waiting) {
-      if (!this.#last || isAfter(change, this.#last)) this.#give(change);
-    }
+    for (const change of waiting) this.#giveNew(change);
   }
 
-  #give(change: Change): void {
+  #giveNew(change: Change): void {
+    // The reader may be behind what this subscription has read by itself.
+    if (this.#last && !isAfter(change, this.#last)) return;
     if (!this.#matches(change)) return;
     try {
       void this.#push(change);

@@ -84,19 +84,27 @@ export class RecordReader {
 
   async #readAll(): Promise<void> {
     try {
-      const cursor = this.#last && cursorOf(this.#last);
-      // After a failover, the last changes may be missing, and new ones have their places.
-      if (this.#hasFailed && cursor !== undefined) await requireKept(this.#db, cursor, 'after');
+      if (this.#hasFailed) await this.#checkPlace();
       while (await this.#readPage());
       this.#hasFailed = false;
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'CURSOR_EXPIRED') {
-        for (const { end } of this.receivers) end(error);
-        this.receivers.clear();
-      } else if (!this.#hasFailed) {
-        this.#log.warn({ err: error }, 'Changes cannot be read at the moment.');
-      }
+      if (!this.#hasFailed) this.#log.warn({ err: error }, 'Changes cannot be read at the moment.');
       this.#hasFailed = true;
+    }
+  }
+
+  /**
+   * Ends all subscriptions if the last change is missing, as after a failover to a server that did not have
+   * it: new changes may have taken its place in the record.
+   */
+  async #checkPlace(): Promise<void> {
+    if (!this.#last) return;
+    try {
+      await requireKept(this.#db, cursorOf(this.#last), 'after');
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== 'CURSOR_EXPIRED') throw error;
+      this.#last = await readLastChange(this.#db);
+      for (const { end } of this.receivers) end(error);
     }
   }
 

@@ -151,21 +151,19 @@ export async function deleteOldChanges(db: Database, ageMs: number): Promise<voi
   let deleted: number;
   do {
     const [row] = await db.query<{ count: number }>(sql`
-      with first as (
+      with batch as (
         select transaction, id, changed_at from settled_changes
         where (transaction, id) < (
           select transaction, id from settled_changes order by transaction desc, id desc limit 1
         )
         order by transaction, id limit ${BATCH}::integer
       ), old as (
-        select transaction, id from first where not exists (
-          select from first as earlier
-          where changed_at >= ${limit}::text::timestamptz
-            and (earlier.transaction, earlier.id) <= (first.transaction, first.id)
-        )
+        select transaction, id, bool_and(changed_at < ${limit}::text::timestamptz)
+          over (order by transaction, id) as is_old
+        from batch
       ), deleted as (
         delete from changes using old
-        where changes.transaction = old.transaction and changes.id = old.id returning 1
+        where is_old and changes.transaction = old.transaction and changes.id = old.id returning 1
       )
       select count(*)::integer as count from deleted`);
     deleted = row?.count ?? 0;
