@@ -2,7 +2,7 @@ import { type Push, RepeaterOverflowError, type Stop } from '@repeaterjs/repeate
 
 import { StoreError } from '../contract/errors.ts';
 import type { Receiver } from './reader.ts';
-import { type Change, isAfter } from './record.ts';
+import { type Change, isAfter, type Place } from './record.ts';
 
 // As many as a Repeater holds.
 const MAX_WAITING = 1024;
@@ -23,11 +23,17 @@ export class ChangeStream implements Receiver {
   readonly #stop: Stop;
   /** What was received while older changes are still read. */
   #waiting: Change[] | undefined = [];
-  /** The last change that was read for this subscription alone. */
-  #last: Change | undefined;
+  /** The last change that was read for this subscription alone, or that it begins after. */
+  #last: Place | undefined;
   isStopped = false;
 
-  constructor({ matches, signal }: Subscription, push: Push<Change>, stop: Stop) {
+  constructor(
+    { matches, signal }: Subscription,
+    start: Place | undefined,
+    push: Push<Change>,
+    stop: Stop,
+  ) {
+    this.#last = start;
     this.#matches = matches;
     this.#push = push;
     this.#stop = stop;

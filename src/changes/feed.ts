@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import { ChangeStream, type Subscription } from './change-stream.ts';
 import { type Observe, PAGE, RecordReader } from './reader.ts';
-import { type Change, cursorOf, readChanges, requireKept } from './record.ts';
+import { type Change, cursorOf, readChanges, readLastChange, requireKept } from './record.ts';
 
 // How many streams may read old changes at the same time, so that connections are left for requests.
 const MAX_CATCHING_UP = 4;
@@ -54,11 +54,12 @@ export function createFeed(db: Database, log: Log, observe: Observe): ChangeFeed
     subscribe: async (subscription) => {
       const { after, signal } = subscription;
       signal.throwIfAborted();
-      if (after != null) await requireKept(db, after, 'after');
-      const last = after == null ? await reader.readLast() : undefined;
+      // Not from the reader, which may be behind what the caller has seen.
+      const last = after == null ? await readLastChange(db) : undefined;
+      const start = after == null ? last : await requireKept(db, after, 'after');
       const from = after ?? (last ? cursorOf(last) : null);
       return new Repeater<Change>(async (push, stop) => {
-        const stream = new ChangeStream(subscription, push, stop);
+        const stream = new ChangeStream(subscription, start, push, stop);
         void stop.finally(() => reader.receivers.delete(stream));
         await follow(stream, from).catch(stop);
         await stop;

@@ -46,11 +46,6 @@ export class RecordReader {
     this.#observe = observe;
   }
 
-  /** Returns the last change that was read, or the last of the record; undefined if it is empty. */
-  async readLast(): Promise<Change | undefined> {
-    return this.receivers.size > 0 && this.#last ? this.#last : readLastChange(this.#db);
-  }
-
   readonly wake = (): void => this.#alarm.ring();
 
   /** Adds a receiver; resolves when it will receive each change after `last`. */

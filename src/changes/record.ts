@@ -31,6 +31,9 @@ export interface Change {
   readonly after: RecordedRow | null;
 }
 
+/** The place of a change in the record. */
+export type Place = Pick<Change, 'transaction' | 'id'>;
+
 const ChangeFilter = z.object({ types: z.array(ChangedType).nullish() });
 
 const ORDER = 'RECORD';
@@ -105,7 +108,7 @@ export function valueOf(row: RecordedRow, column: string): string {
 }
 
 /** Whether a change stands after another one in the record. */
-export const isAfter = (change: Change, other: Change): boolean =>
+export const isAfter = (change: Place, other: Place): boolean =>
   change.transaction === other.transaction
     ? change.id > other.id
     : change.transaction > other.transaction;
@@ -125,16 +128,23 @@ export async function readLastChange(db: Database): Promise<Change | undefined> 
 
 /**
  * Requires that all changes after a cursor are still kept: changes are deleted in the order of the
- * record, so the change of the cursor must be there.
+ * record, so the change of the cursor must be there. Returns its place.
  * @throws InvalidCursor, StoreError with CURSOR_EXPIRED
  */
-export async function requireKept(db: Database, cursor: string, argument: string): Promise<void> {
+export async function requireKept(
+  db: Database,
+  cursor: string,
+  argument: string,
+): Promise<Place> {
   const position = decodeCursor(listing, ORDER, cursor);
   if (!position) {
     throw new InvalidCursor([{ path: [argument], message: 'is not a cursor of a change.' }]);
   }
-  const found = await db.query(sql`select from changes where (transaction, id) = ${position}`);
-  if (found.length === 0) throw new StoreError('CURSOR_EXPIRED');
+  const [place] = await db.query<Place>(
+    sql`select transaction, id from changes where (transaction, id) = ${position}`,
+  );
+  if (!place) throw new StoreError('CURSOR_EXPIRED');
+  return place;
 }
 
 const BATCH = 1000;

@@ -13,10 +13,10 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { addErrorCode } from '../telemetry/request-log.ts';
 import { toClientResult } from './errors.ts';
-import { EVENT_STREAM, eventStreamResponse } from './event-stream.ts';
+import { EVENT_STREAM, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import { readParams } from './params.ts';
-import { isStream, type Results, runOperation } from './run-operation.ts';
+import { isStream, type Results, runOperation, toIterator } from './run-operation.ts';
 import { createStreams } from './streams.ts';
 import { createWebSockets, type WebSockets } from './websockets.ts';
 import { createExecutor } from './yoga.ts';
@@ -27,7 +27,9 @@ export const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+
 const ACCEPTED = [...GRAPHQL_TYPES, EVENT_STREAM] as const;
 const NO_STREAM = `A subscription needs POST or GET with Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
+/** Whether a caller names the media type: one that accepts anything may wait for the end of the response. */
 const acceptsEvents = ({ headers }: IncomingMessage): boolean =>
+  headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
   preferredType(headers, [EVENT_STREAM]) !== undefined;
 
 function reject({ req, res, requestLog }: Exchange, error: StoreError): Promise<void> {
@@ -62,11 +64,10 @@ export function createGraphqlEndpoint(
   const { introspection } = config;
 
   /** Responds with Server-Sent Events: each result, and then the end. */
-  const respondWithEvents = async ({ req, res, requestLog }: Exchange, results: Results) => {
+  const respondWithEvents = ({ res, requestLog }: Exchange, results: Results): Promise<void> => {
     const toBody = (result: ExecutionResult): ExecutionResult =>
       toClientResult(result, { introspection, isJson: false, log, requestLog }).body;
-    const bodies = isStream(results) ? mapAsyncIterator(results, toBody) : toBody(results);
-    return writeResponse(req, res, await eventStreamResponse(bodies));
+    return writeEvents(res, mapAsyncIterator(toIterator(results), toBody));
   };
 
   const respond: GraphqlEndpoint['respond'] = async (exchange, search) => {

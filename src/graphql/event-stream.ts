@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 
 import type { ExecutionResult } from 'graphql';
-import { getSSEProcessor } from 'graphql-yoga';
 
-import type { RouteResponse } from '../http/route.ts';
+import { stringifyResult } from './json-text.ts';
 
 /** The media type of Server-Sent Events. */
 export const EVENT_STREAM = 'text/event-stream';
@@ -15,18 +14,41 @@ const HEADERS = {
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 };
+// Common proxies close a connection without data after a minute.
+const HEARTBEAT_MS = 12_000;
+const HEARTBEAT = ':\n\n';
 
-const toEvents = getSSEProcessor();
+// Many streams send the same result.
+const textOf = new WeakMap<ExecutionResult, string>();
+
+function toEvent(result: ExecutionResult): string {
+  const text = textOf.get(result) ?? `event: next\ndata: ${stringifyResult(result)}\n\n`;
+  textOf.set(result, text);
+  return text;
+}
 
 /**
- * Creates the response with results as Server-Sent Events, in "distinct connections mode":
- * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
+ * Writes results as Server-Sent Events, in "distinct connections mode", no faster than the client reads
+ * them: https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
  */
-export async function eventStreamResponse(
-  results: ExecutionResult | AsyncIterable<ExecutionResult>,
-): Promise<RouteResponse> {
-  const { body } = await toEvents(results, globalThis, EVENT_STREAM);
-  if (!body) throw new Error('Yoga created no stream of events.');
-  // oxlint-disable-next-line no-unsafe-type-assertion -- it is this class, with the type of browsers
-  return { status: 200, headers: HEADERS, body: Readable.fromWeb(body as ReadableStream) };
+export async function writeEvents(
+  response: ServerResponse,
+  results: AsyncIterator<ExecutionResult>,
+): Promise<void> {
+  const closing = new AbortController();
+  const heart = setInterval(() => response.write(HEARTBEAT), HEARTBEAT_MS);
+  response.once('close', () => {
+    clearInterval(heart);
+    closing.abort();
+    void results.return?.();
+  });
+  response.writeHead(200, HEADERS).write(HEARTBEAT);
+  for (;;) {
+    const { done, value } = await results.next();
+    if (closing.signal.aborted) return;
+    if (done) break;
+    const isDrained = response.write(toEvent(value));
+    if (!isDrained) await once(response, 'drain', closing).catch(() => {});
+  }
+  response.end('event: complete\ndata:\n\n');
 }

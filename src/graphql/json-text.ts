@@ -9,6 +9,11 @@ export class JsonText {
   constructor(text: string) {
     this.text = text;
   }
+
+  /** For JSON.stringify of a value that contains it. */
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
 }
 
 /** Returns a result as JSON. */

@@ -16,9 +16,18 @@ const REQUESTS = {
 /** The result of an operation, or the results of a subscription. */
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 
+/** Yields one result. */
+async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
+  yield result;
+}
+
 /** Whether these are the results of a subscription. */
 export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
   isAsyncIterable(results);
+
+/** Returns an iterator of the results. */
+export const toIterator = (results: Results): AsyncIterator<ExecutionResult> =>
+  isStream(results) ? results[Symbol.asyncIterator]() : single(results);
 
 /** Runs the operation of a request; any failure becomes an error of the result. */
 export async function runOperation(
