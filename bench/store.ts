@@ -102,7 +102,8 @@ export class Store {
     return [
       `delete from orders where id > ${this.orders};
       update inventory_items set quantity = 1000000 + pet_id % 1000
-        where quantity <> 1000000 + pet_id % 1000`,
+        where quantity <> 1000000 + pet_id % 1000;
+      truncate changes`,
       'vacuum analyze orders, inventory_items',
     ];
   }
