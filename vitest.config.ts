@@ -33,10 +33,10 @@ function project(name: 'quick' | 'test' | 'long' | 'clients', options: Options) 
   };
 }
 
-// They do more rounds in `npm run test:long`.
+// They do more rounds in `npm run test:long`, or take more combinations.
 const ROUNDS = {
-  edge: 'test/edge/hostile-input.test.ts',
-  store: 'test/store/{database-errors,executor,races}.test.ts',
+  edge: 'test/edge/{browser,hostile-input}.test.ts',
+  store: 'test/store/{database-errors,executor,filters,races}.test.ts',
   embedded: 'test/operations/{full-disk,kill,open-files,start}.test.ts',
   postgres:
     'test/operations/postgres/{broken-connections,broken-log,kill,outage,readiness,stop-signals}.test.ts',

@@ -76,6 +76,11 @@ export const COSTS: readonly Cost[] = [
     statements: 2,
   },
   {
+    operation: 'changes, counted',
+    request: page('changes(first: $first) { totalCount nodes { kind } }'),
+    statements: 2,
+  },
+  {
     operation: 'pets with category',
     request: page('pets(first: $first) { nodes { name category { name } } }'),
     statements: 2,

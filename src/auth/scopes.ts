@@ -10,7 +10,7 @@ export interface Caller {
   /** The `sub` of its token; undefined without a token. */
   readonly subject: string | undefined;
   readonly scopes: ReadonlySet<string>;
-  /** When its token expires, in milliseconds since 1970; undefined without a token. */
+  /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }
 

@@ -152,10 +152,10 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
   const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
   const verifyNew = async (token: string): Promise<Caller> => {
     const claims = await verify(token);
-    const expiresAt = claims.exp * 1000;
+    const expiresAt = (claims.exp + CLOCK_TOLERANCE_SECONDS) * 1000;
     const scopes = new Set([...publicScopes, ...scopesOf(claims)]);
     const caller = { subject: claims.sub, scopes, expiresAt };
-    cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, expiresAt) });
+    cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000) });
     return caller;
   };
   return (headers) => {

@@ -72,7 +72,8 @@ export class RecordReader {
       await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
       if (await this.#alarm.wait(pauseMs)) pauseMs = FIRST_POLL_MS;
       else pauseMs = Math.min(2 * pauseMs, POLL_MS);
-      await this.#readAll();
+      // The last receiver may have left meanwhile, and the database may be closed.
+      if (this.receivers.size > 0) await this.#readAll();
     }
     this.#start = undefined;
   }

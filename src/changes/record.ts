@@ -39,7 +39,7 @@ const ChangeFilter = z.object({ types: z.array(ChangedType).nullish() });
 const ORDER = 'RECORD';
 
 const rowAsText = (column: string): string =>
-  `(select jsonb_object_agg(key, value) from jsonb_each_text("${column}"))`;
+  `(select json_object_agg(key, value) from json_each_text("${column}"))`;
 
 const { sql, raw } = Prisma;
 
@@ -131,11 +131,7 @@ export async function readLastChange(db: Database): Promise<Change | undefined> 
  * record, so the change of the cursor must be there. Returns its place.
  * @throws InvalidCursor, StoreError with CURSOR_EXPIRED
  */
-export async function requireKept(
-  db: Database,
-  cursor: string,
-  argument: string,
-): Promise<Place> {
+export async function requireKept(db: Database, cursor: string, argument: string): Promise<Place> {
   const position = decodeCursor(listing, ORDER, cursor);
   if (!position) {
     throw new InvalidCursor([{ path: [argument], message: 'is not a cursor of a change.' }]);

@@ -5,14 +5,13 @@ import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 
 // The longest delay of a timer.
 const MAX_DELAY_MS = 2 ** 31 - 1;
+const STOPS =
+  'This gateway stops. Subscribe again after the last cursor: another one will respond.';
 
-/** The error for each stream of a gateway that stops. It is no fault, so it is not logged. */
-class GatewayStops extends StoreError {
-  constructor() {
-    super(
-      'SERVICE_UNAVAILABLE',
-      'This gateway stops. Subscribe again after the last cursor: another one will respond.',
-    );
+/** The error of streams that the gateway can't serve. It is no fault, so it is not logged. */
+class StreamUnavailable extends StoreError {
+  constructor(message: string) {
+    super('SERVICE_UNAVAILABLE', message);
   }
 
   override get isLogged(): boolean {
@@ -56,9 +55,9 @@ export function createStreams(
   let hasEnded = false;
 
   const requireRoom = (subject: string | undefined): void => {
-    if (hasEnded) throw new GatewayStops();
+    if (hasEnded) throw new StreamUnavailable(STOPS);
     if (controllers.size >= maxStreams) {
-      throw new StoreError('SERVICE_UNAVAILABLE', 'The gateway has too many subscriptions.');
+      throw new StreamUnavailable('The gateway has too many subscriptions.');
     }
     if (subject !== undefined && (countOf.get(subject) ?? 0) >= maxStreamsPerCaller) {
       throw new StoreError('TOO_MANY_STREAMS');
@@ -91,7 +90,7 @@ export function createStreams(
     },
     endAll: () => {
       hasEnded = true;
-      for (const controller of controllers) controller.abort(new GatewayStops());
+      for (const controller of controllers) controller.abort(new StreamUnavailable(STOPS));
     },
   };
 }

@@ -97,10 +97,11 @@ async function run(
 
 /** Creates the implementation of the protocol. */
 function createProtocol(options: WebSocketOptions): Server<Extra> {
-  const { maxStreamsPerCaller } = options.config.limits;
+  const { config, log } = options;
+  const { maxStreamsPerCaller } = config.limits;
   // By the arguments with which graphql-ws would execute.
   const resultsOf = new WeakMap<object, Results>();
-  const tooMany = toExecutionError(new StoreError('TOO_MANY_STREAMS'));
+  const tooMany = { errors: [toExecutionError(new StoreError('TOO_MANY_STREAMS'))] };
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: FIRST_MESSAGE_MS,
     onConnect: (context) => {
@@ -111,7 +112,12 @@ function createProtocol(options: WebSocketOptions): Server<Extra> {
       if (authorization !== undefined) request.headers.authorization = authorization;
     },
     onSubscribe: async ({ subscriptions, extra: { request } }, _id, payload) => {
-      if (Object.keys(subscriptions).length > maxStreamsPerCaller) return [tooMany];
+      if (Object.keys(subscriptions).length > maxStreamsPerCaller) {
+        const requestLog = { id: requestIdOf(request.headers) };
+        const { introspection } = config;
+        const how = { introspection, isJson: false, log, requestLog };
+        return toClientResult(tooMany, how).body.errors ?? [];
+      }
       const results = await run(options, request, payload);
       // Nothing was executed: the protocol has a message of its own for that.
       if (!isStream(results) && results.errors && !('data' in results)) return results.errors;

@@ -5,7 +5,7 @@ const TOKENS = {
   comment: /#[^\n]*/,
   key: /"(?:[^"\\\n]|\\.)*"(?=\s*:)|\b\w+(?=:)/,
   text: /"(?:[^"\\\n]|\\.)*"/,
-  word: /\b(?:query|mutation|fragment|on|true|false|null|GET|POST|curl)\b/,
+  word: /\b(?:query|mutation|subscription|fragment|on|true|false|null|GET|POST|curl)\b/,
   number: /-?\b\d+(?:\.\d+)?\b/,
 };
 

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 import { renderBlock, renderCode, toReadableJson } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
+import { liveScripts, renderLiveView } from './live-view.ts';
 import { renderPage } from './page.ts';
 import { renderSchemaPicture } from './schema-picture.ts';
 
@@ -87,12 +88,13 @@ const renderPicture = (schema: string): string => `<section aria-labelledby="sch
 ${renderSchemaPicture(schema)}
 </section>`;
 
-/** The start page: the endpoint, a query with its result, the ways on, and the types of the schema. */
+/** The start page: the endpoint, a query with its result, the last changes, the ways on, and the types of the schema. */
 export const renderHome = (config: Config, printSchema: () => string): Asset =>
   renderPage(config, {
     path: '/',
     title: 'Pet store',
     styles: ['/assets/home.css'],
+    scripts: liveScripts(config),
     main: `<h1>One endpoint for the whole pet store</h1>
 <p class="lead">A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
 exactly that, in one request.</p>
@@ -106,6 +108,7 @@ ${renderCode('Response of the sample store', toReadableJson(EXAMPLE.result))}
 <p class="actions">${linkToGraphiql(EXAMPLE.query, config)}</p>
 ${renderCommand(config)}
 </section>
+${renderLiveView(config)}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
 <ul class="doors">

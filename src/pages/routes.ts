@@ -13,6 +13,8 @@ const OWN_FILES = [
   'page.css',
   'page.js',
   'home.css',
+  'live.js',
+  'live-words.js',
   'moving.css',
   'reference.css',
   'reference.js',

@@ -30,6 +30,8 @@ const TIMEOUT_CHECK_MS = 1000;
 // they may send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
 
+const ignore = (): void => {};
+
 /** A gateway that can listen. */
 export interface Gateway {
   readonly server: Server;
@@ -55,7 +57,10 @@ function createHttpServer(
   const server = createServer(options, listener)
     // node:http removes its error listener from a socket before it emits `connect`, and an error event
     // without a listener ends the process. A broken connection needs no other handling.
-    .on('connection', (socket) => socket.on('error', () => {}))
+    .on('connection', (socket) => {
+      // Some connections are handled again, see handleWithoutUpgrade.
+      if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore);
+    })
     .on('checkExpectation', listener)
     .on('connect', (_request, socket) => reject('METHOD_NOT_ALLOWED', socket))
     .on('clientError', rejectFor);

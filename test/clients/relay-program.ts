@@ -19,7 +19,7 @@ const COMPILER = join(dirname(require.resolve('relay-compiler/package.json')), '
 const SOURCE = fileURLToPath(new URL('test/clients/relay', ROOT));
 const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
 
-const TAG = /graphql`\s*(?:query|mutation|fragment) (\w+)[^`]*`/g;
+const TAG = /graphql`\s*(?:query|mutation|subscription|fragment) (\w+)[^`]*`/g;
 
 /** Replaces each document by the file that the compiler generated for it, as Relay's Babel plugin does. */
 const useArtifacts: Plugin = {
@@ -42,6 +42,8 @@ export type RelayProgram = typeof RelayDriver;
 async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
   const src = join(folder, 'src');
   await cp(SOURCE, src, { recursive: true });
+  // What it shares with the other clients.
+  await copyFile(join(SOURCE, '../live.ts'), join(folder, 'live.ts'));
   await copyFile(join(src, 'relay.config.json'), join(folder, 'relay.config.json'));
   await writeFile(join(folder, 'schema.graphql'), schema);
   await run(process.execPath, [COMPILER], { cwd: folder });

@@ -60,6 +60,7 @@ interface Store {
     shipDate: string;
   }) => Promise<string>;
   readonly namesOf: (left: string, right: string) => Promise<string[]>;
+  readonly followPets: (ids: string[], after: string | null) => AsyncGenerator<string>;
 }
 
 interface Program {
@@ -194,6 +195,18 @@ describe.each(Object.keys(SET_UPS))('a client of %s', (name) => {
     });
     expect(await counted.namesOf(left, right)).toEqual(['Left', 'Right']);
     expect(requests).toBe(1);
+  });
+
+  it('follows the changes of a row', async () => {
+    const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
+    const id = await makePet(gateway, { name: 'Ada' });
+    const followed = store.followPets([id], changes.pageInfo.endCursor);
+    expect((await followed.next()).value).toBe('CREATED: Ada');
+    await store.renamePet(id, 'Zoe');
+    expect((await followed.next()).value).toBe('UPDATED: Zoe');
+    await gateway.data(`mutation { deletePet(id: "${id}") { __typename } }`);
+    expect((await followed.next()).value).toBe('gone');
+    await followed.return(undefined);
   });
 });
 

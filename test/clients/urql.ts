@@ -4,6 +4,8 @@ import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { retryExchange } from '@urql/exchange-retry';
 import type { GraphQLError, IntrospectionQuery } from 'graphql';
 
+import { liveUpdates } from './live-urql.ts';
+
 const list = relayPagination();
 
 const resolvers = {
@@ -40,6 +42,7 @@ function forgetOrders(cache: Cache, orders: readonly Order[]): void {
 
 // A result is null if `moveLaterErrors` has moved it.
 const updates: UpdatesConfig = {
+  ...liveUpdates,
   Mutation: {
     placeOrder: ({ placeOrder }: { placeOrder: Order | null }, _variables, cache) => {
       if (placeOrder?.id) forgetOrders(cache, [placeOrder]);
@@ -87,7 +90,10 @@ function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
 export const createUrqlClient = (
   url: string,
   schema: IntrospectionQuery,
-  options: { fetch?: typeof fetch; preferGetMethod?: false } = {},
+  {
+    live = [],
+    ...options
+  }: { fetch?: typeof fetch; preferGetMethod?: false; live?: Exchange[] } = {},
 ): Client =>
   new Client({
     url,
@@ -101,6 +107,7 @@ export const createUrqlClient = (
           networkError !== undefined && (kind === 'query' || variables?.['idempotencyKey'] != null),
       }),
       moveLaterErrors(schema),
+      ...live,
       fetchExchange,
     ],
     ...options,

@@ -16,6 +16,7 @@ import { createDatabaseMetrics } from '../../src/telemetry/database-metrics.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { reportServers } from '../../src/telemetry/server-metrics.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { openEvents } from '../support/live.ts';
 import { post } from '../support/post.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
 
@@ -75,6 +76,8 @@ const samplesOf = (blocks: readonly Block[]): { request: Block; response: Block 
     isRequest(request) ? [{ request, response: blocks[index + 1] }] : [],
   );
 
+const isSubscription = (text: string): boolean => text.includes('text/event-stream');
+
 /** Returns each command of a shell block in one line. */
 const commandsOf = ({ text }: Block): string[] =>
   text
@@ -97,7 +100,7 @@ afterAll(() => gateway.close());
 
 async function resetStore(): Promise<void> {
   await gateway.db.prisma.$executeRaw`truncate categories, pets, orders, inventory_items,
-    idempotency_keys restart identity cascade`;
+    idempotency_keys, changes restart identity cascade`;
   await fillSampleStore(gateway.db);
 }
 
@@ -141,7 +144,9 @@ describe.each(sampled)('the samples of $file', ({ blocks }) => {
     expect(body).toEqual(JSON.parse(response?.text ?? ''));
   });
 
-  const consoles = blocks.filter(({ language }) => language === 'console');
+  const consoles = blocks.filter(
+    ({ language, text }) => language === 'console' && !isSubscription(text),
+  );
 
   it.runIf(consoles.length > 0).each(consoles)('return what is shown: $text', async ({ text }) => {
     const [head = '', body = ''] = text.split('\n\n');
@@ -154,6 +159,48 @@ describe.each(sampled)('the samples of $file', ({ blocks }) => {
       expect(response.headers.get(name)).toBe(value);
     }
     expect(await response.json()).toEqual(JSON.parse(body));
+  });
+});
+
+const findCursor = (text = ''): string => /"cursor":"(\w+)"/.exec(text)?.[1] ?? '';
+
+/** Returns the query of a curl command. */
+const queryOf = (command: string): string =>
+  /"query":"(.*)"}'/.exec(command)?.[1]?.replaceAll('\\"', '"') ?? '';
+
+describe('the subscriptions of docs/live.md', () => {
+  const blocks = blocksOf(read('docs/live.md'));
+  const subscriptions = blocks.filter(({ text }) => isSubscription(text));
+  const [mutation] = samplesOf(blocks);
+  // By those that are shown.
+  const realCursors = new Map<string, string>();
+  beforeAll(resetStore);
+
+  it.each(subscriptions)('return what is shown: $text', async ({ text }) => {
+    const [command = '', shown = ''] = text.split('\n\n');
+    const query = queryOf(command).replaceAll(
+      /(?<=after: ")\w+/g,
+      (cursor) => realCursors.get(cursor) ?? '',
+    );
+    const stream = await openEvents(gateway, query);
+    await sendGraphql(mutation?.request.text ?? '');
+    // A comment can be the first.
+    let received = await stream.event();
+    while (received && !received.event) received = await stream.event();
+    stream.disconnect();
+    const { event, data } = received ?? {};
+    realCursors.set(findCursor(shown), findCursor(data));
+    expect(`event: ${event}\ndata: ${data}`).toBe(
+      shown.trim().replace(findCursor(shown), findCursor(data)),
+    );
+  });
+
+  it('pass a proxy that is set up as shown', () => {
+    const lines = read('deploy/nginx.conf')
+      .split('\n')
+      .map((line) => line.trim());
+    const [shown] = blocks.filter(({ language }) => language === '');
+    expect(lines).toEqual(expect.arrayContaining(shown?.text.trim().split('\n') ?? ['']));
   });
 });
 
@@ -211,7 +258,7 @@ describe('the samples of the documentation', () => {
     const guide = read('docs/observability.md');
     const named = [
       ...guide.matchAll(
-        /(?<![\w:])(?:database|dataloader|gateway|graphql|http|nodejs|operation|process|request)_\w+/g,
+        /(?<![\w:])(?:change|database|dataloader|gateway|graphql|http|nodejs|operation|process|request|streams)_\w+/g,
       ),
     ];
     expect(named.length).toBeGreaterThan(5);
@@ -264,7 +311,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
 
   it('names paths that exist', () => {
     const paths = markdown.matchAll(
-      /(?<![\w/.])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g,
+      /(?<![\w/.@])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g,
     );
     const all = Array.from(paths, ([path]) => path);
     expect(all.filter((path) => !isThere(path))).toEqual([]);

@@ -315,7 +315,7 @@ describe('the media type of a response', () => {
     expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
   });
 
-  it.each(['text/plain', 'image/png', 'text/event-stream', 'text/html;q=0', '*/*;q=0'])(
+  it.each(['text/plain', 'image/png', 'text/event-stream;q=0', 'text/html;q=0', '*/*;q=0'])(
     'for Accept: %s does not exist: 406',
     async (accept) => {
       const response = await post(query, { accept });
@@ -351,7 +351,7 @@ describe('the status of a result', () => {
     ['an unknown field', { query: '{ cat }' }, [200, 400]],
     ['a variable of another type', withWrongId, [400, 400]],
     ['an unknown operation', unknownOperation, [400, 400]],
-    ['a subscription', { query: 'subscription { pets }' }, [400, 400]],
+    ['a subscription', { query: 'subscription { petChanged { kind } }' }, [406, 406]],
     ['a query that costs too much', { query: COSTLY }, [400, 400]],
     ['no query', {}, [400, 400]],
     ['variables that are a list', { query: '{ __typename }', variables: [] }, [400, 400]],

@@ -62,7 +62,7 @@ describe('a document that cannot be executed', () => {
       'mutation { rescheduleOrder(id: "1", shipDate: "2027-02-30T00:00:00Z") { __typename } }',
       'GRAPHQL_VALIDATION_FAILED',
     ],
-    ['is a subscription', 'subscription { pets }', 'BAD_REQUEST'],
+    ['subscribes to a list', 'subscription { pets }', 'GRAPHQL_VALIDATION_FAILED'],
     ['only defines a type', 'type A { b: Int }', 'BAD_REQUEST'],
   ])('is rejected with its code if it %s', async (_what, query, code) => {
     const answer = await gateway.graphql(query);

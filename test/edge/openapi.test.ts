@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { createFeed } from '../../src/changes/feed.ts';
 import { createAuthenticate } from '../../src/auth/tokens.ts';
+import { createFeed } from '../../src/changes/feed.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { REST_LIFECYCLES } from '../../src/contract/lifecycle.ts';
 import { createRoutes } from '../../src/server/routes.ts';

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { post } from '../support/post.ts';
+import { V8_FLAGS } from '../support/program.ts';
 
 interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
@@ -18,6 +19,11 @@ let folder: string;
 let installed: string;
 let files: string[];
 let manifest: Manifest;
+
+// The store is created without a template. Optimizing PGlite for that takes as long again, and
+// NODE_OPTIONS may not contain V8_FLAGS of the other programs.
+const SET_FLAGS = `import { setFlagsFromString } from 'node:v8'; setFlagsFromString('${V8_FLAGS.join(' ')}')`;
+const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FLAGS)}"`;
 
 const isNoTemplate = (path: string): boolean => !path.endsWith('template-store');
 
@@ -71,8 +77,14 @@ describe('the package of `npm pack`', () => {
     await chmod(program, 0o755);
     const child = spawn(program, {
       cwd: folder,
-      // oxlint-disable-next-line node/no-process-env -- the shebang finds Node.js
-      env: { PATH: process.env['PATH'], PORT: '0', STOP_DELAY_MS: '0', NODE_ENV: 'production' },
+      env: {
+        // oxlint-disable-next-line node/no-process-env -- the shebang finds Node.js
+        PATH: process.env['PATH'],
+        PORT: '0',
+        STOP_DELAY_MS: '0',
+        NODE_ENV: 'production',
+        NODE_OPTIONS,
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let url = '';

@@ -33,7 +33,7 @@ import { rounds } from '../support/rounds.ts';
 
 // The gateway compiles a query when it executes it for the third time.
 const REPETITIONS = rounds(3, 4);
-const QUERIES = rounds(50, 2000);
+const QUERIES = rounds(30, 2000);
 const MUTATIONS = rounds(10, 200);
 
 /** Executes an operation over HTTP. */
@@ -70,9 +70,8 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       caller: await createAuthenticate(undefined)({}),
     }),
     plugins: [
-      useExecute(
-        reportDeprecations(checkArguments(createExecuteByGraphqlJs(), MAX_PAGE)),
-        () => Promise.reject(new Error('It executes no subscriptions.')),
+      useExecute(reportDeprecations(checkArguments(createExecuteByGraphqlJs(), MAX_PAGE)), () =>
+        Promise.reject(new Error('It executes no subscriptions.')),
       ),
     ],
     logging: false,

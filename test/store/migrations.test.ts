@@ -10,7 +10,7 @@ import { startGateway } from '../support/gateway.ts';
 
 const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
-const COUNT = 3;
+const COUNT = 4;
 
 let logged: unknown[] = [];
 const keep = (entry: unknown): void => void logged.push(entry);
@@ -196,6 +196,14 @@ describeOnBothDatabases(() => {
         'categories.id int8',
         'categories.name varchar',
         'categories.description varchar',
+        'changes.transaction int8',
+        'changes.id int8',
+        'changes.type varchar',
+        'changes.row_id int8',
+        'changes.kind change_kind',
+        'changes.changed_at timestamptz',
+        'changes.before json',
+        'changes.after json',
         'idempotency_keys.key varchar',
         'idempotency_keys.request_hash bytea',
         'idempotency_keys.result jsonb',
@@ -211,6 +219,14 @@ describeOnBothDatabases(() => {
         'pets.name varchar',
         'pets.category_id int8',
         'pets.status pet_status',
+        'settled_changes.transaction int8',
+        'settled_changes.id int8',
+        'settled_changes.type varchar',
+        'settled_changes.row_id int8',
+        'settled_changes.kind change_kind',
+        'settled_changes.changed_at timestamptz',
+        'settled_changes.before json',
+        'settled_changes.after json',
       ]);
     });
   });

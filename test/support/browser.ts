@@ -62,6 +62,17 @@ export async function watchPage(browser: BrowserContext, serverUrl: string): Pro
   return { page, complaints };
 }
 
+/** What people can prefer, and each page supports. */
+export const SCHEMES = ['light', 'dark'] as const;
+
+/** Changes the preferred scheme of a page, and waits until its elements have their new colors. */
+export async function setScheme(page: Page, scheme: (typeof SCHEMES)[number]): Promise<void> {
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter((animation) => animation instanceof CSSTransition)
+    .map(({ finished }) => finished))`);
+}
+
 interface AxeResults {
   readonly violations: readonly {
     readonly id: string;

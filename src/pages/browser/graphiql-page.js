@@ -51,7 +51,7 @@ function readLink() {
   const parameters = new URL(location.href).searchParams;
   const query = parameters.get('query');
   if (!query) return null;
-  const first = /^(?!#).*(?:query|mutation)\s+(\w+)/m.exec(query)?.[1] ?? null;
+  const first = /^(?!#).*(?:query|mutation|subscription)\s+(\w+)/m.exec(query)?.[1] ?? null;
   const operationName = parameters.get('operationName') || first;
   return { query, variables: parameters.get('variables') ?? '', operationName };
 }
@@ -175,6 +175,8 @@ watch(root);
 
 YogaGraphiQL.renderYogaGraphiQL(root, {
   ...options,
+  // Yoga's GraphiQL would send subscriptions by GET, in a URL that can be too long.
+  method: 'POST',
   // Those of GraphiQL itself: its history.
   plugins: undefined,
   // Yoga's would write the query into the URL.

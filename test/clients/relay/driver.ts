@@ -16,6 +16,7 @@ import type { ShownList, ShownPet } from './components.ts';
 export { act };
 export { createEnvironment } from './environment.ts';
 export { CategoryPets, OnePet, StorePets } from './components.ts';
+export * as live from './live.ts';
 export * as operations from './pets.ts';
 
 // react-test-renderer warns that it is deprecated in favour of a browser, unless this says it is not.

@@ -1,9 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import { Environment, type FetchFunction, Network, RecordSource, Store } from 'relay-runtime';
+import {
+  Environment,
+  type FetchFunction,
+  Network,
+  RecordSource,
+  Store,
+  type SubscribeFunction,
+} from 'relay-runtime';
 
 /** Creates an environment whose store knows rows by their `nodeId`. */
-export function createEnvironment(url: string, fetch = globalThis.fetch): Environment {
+export function createEnvironment(
+  url: string,
+  fetch = globalThis.fetch,
+  subscribe?: SubscribeFunction,
+): Environment {
   const send: FetchFunction = async ({ text, operationKind }, variables) => {
     // A write without a key could be done twice.
     const isRepeatable = operationKind === 'query' || variables['idempotencyKey'] != null;
@@ -22,7 +33,7 @@ export function createEnvironment(url: string, fetch = globalThis.fetch): Enviro
     }
   };
   return new Environment({
-    network: Network.create(send),
+    network: Network.create(send, subscribe),
     store: new Store(new RecordSource()),
     getDataID: (fields) => fields['nodeId'],
   });

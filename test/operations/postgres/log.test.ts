@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
+import { countStreams, openEvents, openInitialized } from '../../support/live.ts';
 import { ENDED, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../support/logged.ts';
 import { post } from '../../support/post.ts';
 import { killPrograms, type LogEntry, type Program, startProgram } from '../../support/program.ts';
@@ -121,6 +122,44 @@ describe('a POST', () => {
         message: expect.stringContaining('"orders" does not exist'),
         stack: expect.stringContaining('at '),
       },
+    });
+  });
+});
+
+describe('a subscription', () => {
+  it('is logged when it has ended, with its operation and the code that ended it', async () => {
+    const query = 'subscription Live($after: String) { categoryChanged(after: $after) { kind } }';
+    const stream = await openEvents(program, query);
+    stream.disconnect();
+    const requestId = stream.response.headers.get('x-request-id');
+    const lines = (): LogEntry[] =>
+      program.entries.filter((entry) => entry.msg === ENDED && entry['requestId'] === requestId);
+    await expect.poll(lines, WAIT).toHaveLength(1);
+    expect(lines()[0]).toMatchObject({
+      method: 'POST',
+      operationName: 'Live',
+      operationType: 'subscription',
+      status: 'aborted',
+    });
+    const wrong = await openEvents(program, query, { variables: { after: SECRET } });
+    await wrong.rest();
+    await expect.poll(() => program.entries.at(-1)?.['codes'], WAIT).toEqual(['INVALID_CURSOR']);
+  });
+
+  it('on a WebSocket is logged in the same way', async () => {
+    const opened = await openInitialized(program);
+    const payload = { query: 'subscription Socket { categoryChanged { kind } }' };
+    opened.send({ type: 'subscribe', id: '1', payload });
+    await expect.poll(() => countStreams(program), WAIT).toBe(1);
+    opened.socket.terminate();
+    const lines = (): LogEntry[] =>
+      program.entries.filter((entry) => entry['operationName'] === 'Socket');
+    await expect.poll(lines, WAIT).toHaveLength(1);
+    expect(lines()[0]).toMatchObject({
+      method: 'WebSocket',
+      route: '/graphql',
+      operationType: 'subscription',
+      status: 200,
     });
   });
 });

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { ERRORS } from '../../../src/contract/error-codes.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
+import { openEvents, openInitialized } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 import { freePort } from '../../support/postgres.ts';
 import { isReady, killPrograms, type Program, startProgram } from '../../support/program.ts';
@@ -107,6 +108,24 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     expect(await response.json()).toMatchObject({
       errors: [{ extensions: { code: 'PAYLOAD_TOO_LARGE' } }],
     });
+  });
+
+  it('passes each event of a subscription on at once', async () => {
+    const stream = await openEvents({ url }, 'subscription { categoryChanged { kind } }');
+    const mutation = 'mutation { createCategory(input: { name: "Rats" }) { __typename } }';
+    expect((await post({ url }, { query: mutation })).status).toBe(200);
+    expect(await stream.data()).toEqual({ categoryChanged: { kind: 'CREATED' } });
+    stream.disconnect();
+  });
+
+  it('passes a WebSocket on, and ignores any other Upgrade', async () => {
+    const opened = await openInitialized({ url });
+    opened.send({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } });
+    expect(await opened.message()).toMatchObject({ payload: { data: { __typename: 'Query' } } });
+    opened.socket.close();
+    const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' };
+    const [response] = await once(get(`${url}/health`, { headers }), 'response');
+    expect(await json(response)).toEqual({ status: 'alive' });
   });
 
   const { description: message } = ERRORS.MISDIRECTED_REQUEST;

@@ -20,7 +20,7 @@ const meets = (column: string, values: string): string =>
   `(before->>'${column}' in (${values}) or after->>'${column}' in (${values}))`;
 
 /** Chooses what to follow. */
-export function chooseInterest(random: Random, pets: number): Interest {
+function chooseInterest(random: Random, pets: number): Interest {
   const ids = Array.from({ length: PETS_A_FILTER }, () => random.whole(1, pets)).join();
   const texts = ids.replaceAll(/\d+/g, "'$&'");
   const category = random.whole(1, 5);

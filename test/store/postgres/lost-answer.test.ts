@@ -66,6 +66,7 @@ async function startProxy(port: number): Promise<Proxy> {
 
 let database: Awaited<ReturnType<typeof copyOnPostgres>>;
 let proxy: Proxy;
+let direct: Gateway;
 let gateway: Gateway;
 let petId: string;
 
@@ -75,18 +76,18 @@ const startOn = (url: string): Promise<Gateway> =>
 beforeAll(async () => {
   database = await copyOnPostgres();
   proxy = await startProxy(Number(new URL(database.url).port));
+  direct = await startOn(database.url);
 });
 // Each test has new connections: the text of a statement is sent once on each.
 beforeEach(async () => {
   const url = new URL(database.url);
   url.port = String(proxy.port);
   gateway = await startOn(url.href);
-  const direct = await startGateway({}, (config, log) => openPostgres(database.url, config, log));
   petId = await makePet(direct, { name: 'Old', stock: 10 });
-  await direct.close();
 });
 afterEach(() => gateway.close());
 afterAll(async () => {
+  await direct.close();
   proxy.close();
   await database.drop();
 });

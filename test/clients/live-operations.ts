@@ -1,0 +1,22 @@
+/** The place of the last change. */
+export const CURSOR = `query Cursor {
+  changes(last: 1) { pageInfo { endCursor } }
+}`;
+
+/** The changes of some pets. */
+export const PET_CHANGED = `subscription PetChanged($ids: [ID!], $after: String) {
+  petChanged(filter: { ids: $ids }, after: $after) {
+    cursor
+    kind
+    petId
+    pet { id name status }
+  }
+}`;
+
+/** A change of a pet. */
+export interface PetChange {
+  readonly cursor: string;
+  readonly kind: 'CREATED' | 'UPDATED' | 'DELETED';
+  readonly petId: string;
+  readonly pet: { readonly id: string; readonly name: string; readonly status: string } | null;
+}

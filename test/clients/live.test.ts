@@ -1,0 +1,290 @@
+import { readFileSync } from 'node:fs';
+
+import { type Client as SseClient, createClient as createSseClient } from 'graphql-sse';
+import { type Client as WebSocketClient, createClient as createWebSocketClient } from 'graphql-ws';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
+
+import { ROOT } from '../../src/config/root.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { makePet } from '../support/make.ts';
+import { post } from '../support/post.ts';
+import { type Proxy, startHttpProxy, startTcpProxy } from '../support/proxies.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
+import { CLIENTS, type LiveClient } from './live-clients.ts';
+import { PET_CHANGED, type PetChange } from './live-operations.ts';
+import { openEventStreams, openWebSockets, resume } from './live.ts';
+
+const TRANSPORTS = {
+  'Server-Sent Events': openEventStreams,
+  WebSocket: (url, readHeaders) =>
+    openWebSockets(url.replace('http', 'ws'), readHeaders, { webSocketImpl: WebSocket }),
+} satisfies Record<string, typeof openEventStreams>;
+
+// So that tests do not wait.
+const PAUSE_MS = 5;
+const WAIT = { timeout: 10_000, interval: 5 };
+// Some six changes.
+const LIMIT = 2000;
+
+const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+// What a test leaves to be ended, the last first.
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+/** Starts another gateway on the same database. */
+async function startOther(environment: Record<string, string> = {}): Promise<Gateway> {
+  const other = await startGateway(environment, openThatOf(gateway));
+  ends.push(() => other.close());
+  return other;
+}
+
+async function use(starting: Promise<Proxy>): Promise<Proxy> {
+  const proxy = await starting;
+  ends.push(() => proxy.close());
+  return proxy;
+}
+
+/** Changes a pet at a gateway, whose subscribers learn of it at once; those of others after a second. */
+async function rename(
+  id: string,
+  name: string,
+  { at = gateway, headers = {} }: { at?: Gateway; headers?: Record<string, string> } = {},
+): Promise<void> {
+  const query = `mutation ($id: ID!, $name: String!) {
+    updatePet(id: $id, input: { name: $name }) { __typename }
+  }`;
+  const response = await post(at, { query, variables: { id, name } }, { headers });
+  expect(await response.json()).toEqual({ data: { updatePet: { __typename: 'Pet' } } });
+}
+
+/** Changes a pet some times. */
+async function renameOften(id: string, times: number): Promise<void> {
+  for (let count = 1; count <= times; count += 1) await rename(id, `name ${count}`);
+}
+
+/** Reads the cursors of all changes of pets in the record. */
+async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
+  const all: { cursor: string; petId: string }[] = [];
+  let after: string | null = null;
+  for (;;) {
+    const { changes } = await gateway.data(
+      `query ($after: String) {
+        changes(first: 100, after: $after, filter: { types: [PET] }) {
+          nodes { ... on PetChange { cursor petId } }
+          pageInfo { hasNextPage endCursor }
+        }
+      }`,
+      { after },
+    );
+    all.push(...changes.nodes);
+    if (!changes.pageInfo.hasNextPage) return all;
+    after = changes.pageInfo.endCursor;
+  }
+}
+
+/** Deletes all changes but the last, as if they were too old. */
+const forgetChanges = (): Promise<unknown> =>
+  gateway.db.prisma.$executeRaw`delete from changes where (transaction, id) < (
+    select transaction, id from changes order by transaction desc, id desc limit 1)`;
+
+const noHeaders = async (): Promise<Record<string, string>> => ({});
+
+describe.each(Object.entries(CLIENTS))('subscriptions of %s', (clientName, prepare) => {
+  let create: Awaited<ReturnType<typeof prepare>>;
+  beforeAll(async () => {
+    create = await prepare(gateway, SCHEMA);
+  });
+
+  describe.each(Object.entries(TRANSPORTS))('by %s', (_transport, open) => {
+    const changes: PetChange[] = [];
+    const errors: unknown[] = [];
+    let reads = 0;
+    afterEach(() => {
+      changes.length = 0;
+      errors.length = 0;
+      reads = 0;
+    });
+
+    /** Creates a client that reads from one gateway and subscribes at another one, or at a proxy. */
+    const connect = (
+      { url }: { url: string },
+      readHeaders: () => Promise<Record<string, string>> = noHeaders,
+    ): LiveClient =>
+      create({
+        url: `${gateway.url}/graphql`,
+        fetch,
+        subscribe: resume(open(`${url}/graphql`, readHeaders), PAUSE_MS),
+      });
+
+    const follow = async (client: LiveClient, ...ids: string[]): Promise<void> => {
+      const stop = await client.follow(ids, {
+        readRows: async () => void (reads += 1),
+        onChange: (change) => changes.push(change),
+        onError: (error) => errors.push(error),
+      });
+      ends.push(stop);
+    };
+
+    const received = (count: number): Promise<unknown> =>
+      vi.waitUntil(() => errors.length > 0 || changes.length >= count, WAIT);
+
+    /** Expects that the changes of these pets were received once and in order. */
+    const expectRecorded = async (after: number, ...ids: string[]): Promise<void> => {
+      const record = (await readRecord()).slice(after).filter(({ petId }) => ids.includes(petId));
+      expect(changes.map(({ cursor }) => cursor)).toEqual(record.map(({ cursor }) => cursor));
+      expect(errors).toEqual([]);
+    };
+
+    it.each([
+      ['without a proxy', async () => gateway, 0],
+      ['through a proxy that buffers nothing', () => use(startHttpProxy([gateway.url])), 0],
+      ['through a proxy that cuts connections', () => use(startTcpProxy([gateway.url], LIMIT)), 3],
+    ] as const)('get each change once and in order %s', async (_way, start, cuts) => {
+      const [one, other, third] = [
+        await makePet(gateway),
+        await makePet(gateway),
+        await makePet(gateway),
+      ];
+      const { length } = await readRecord();
+      const way: Gateway | Proxy = await start();
+      await follow(connect(way), one, other);
+      await Promise.all([renameOften(one, 20), renameOften(other, 20), renameOften(third, 5)]);
+      await received(40);
+      await expectRecorded(length, one, other);
+      expect('cuts' in way ? way.cuts : 0).toBeGreaterThanOrEqual(cuts);
+      expect(reads).toBe(1);
+    });
+
+    it('go on with a new token when one expires', async () => {
+      const id = await makePet(gateway);
+      const { length } = await readRecord();
+      const secured = await startOther(AUTH_BY_SECRET);
+      const lives = [1];
+      const tokens: string[] = [];
+      const readHeaders = async (): Promise<Record<string, string>> => {
+        const token = await mint({ scope: 'read', exp: lives.shift() ?? 60 });
+        tokens.push(token);
+        return bearing(token);
+      };
+      await follow(connect(secured, readHeaders), id);
+      await vi.waitUntil(() => tokens.length > 1, WAIT);
+      const headers = bearing(await mint({ scope: 'pets:write' }));
+      for (const name of ['One', 'Two', 'Three']) await rename(id, name, { at: secured, headers });
+      await received(3);
+      await expectRecorded(length, id);
+    });
+
+    it('report that new tokens are rejected as well', async () => {
+      const id = await makePet(gateway);
+      const secured = await startOther(AUTH_BY_SECRET);
+      let requests = 0;
+      const readHeaders = async (): Promise<Record<string, string>> => {
+        requests += 1;
+        return bearing('not a token');
+      };
+      await follow(connect(secured, readHeaders), id);
+      await vi.waitUntil(() => errors.length > 0, WAIT);
+      expect(JSON.stringify(errors)).toContain('UNAUTHENTICATED');
+      expect(requests).toBeLessThan(7);
+    });
+
+    it('read again when the changes since their last one are not kept', async () => {
+      const id = await makePet(gateway);
+      const proxy = await use(startTcpProxy([gateway.url]));
+      await follow(connect(proxy), id);
+      await rename(id, 'One');
+      await received(1);
+      proxy.targets = [];
+      proxy.cutAll();
+      await renameOften(id, 3);
+      await forgetChanges();
+      expect(reads).toBe(1);
+      proxy.targets = [gateway.url];
+      await vi.waitUntil(() => reads === 2, WAIT);
+      await rename(id, 'Two');
+      await received(2);
+      expect(changes.map(({ pet }) => pet?.name)).toEqual(['One', 'Two']);
+      expect(errors).toEqual([]);
+    });
+
+    it('go on at another gateway when one stops', async () => {
+      const id = await makePet(gateway);
+      const { length } = await readRecord();
+      const leaving = await startOther({ STOP_DELAY_MS: '0' });
+      const proxy = await use(startTcpProxy([leaving.url, gateway.url]));
+      await follow(connect(proxy), id);
+      await rename(id, 'One', { at: leaving });
+      await received(1);
+      await Promise.all([leaving.stop(), renameOften(id, 20)]);
+      await received(21);
+      await expectRecorded(length, id);
+      expect(reads).toBe(1);
+    });
+
+    it('report an error that they would meet again', async () => {
+      await follow(connect(gateway), 'x');
+      await vi.waitUntil(() => errors.length > 0, WAIT);
+      expect(JSON.stringify(errors)).toContain('INVALID_ID');
+      expect(changes).toEqual([]);
+    });
+
+    it.skipIf(clientName === 'no cache')('update the cache', async () => {
+      const id = await makePet(gateway, { name: 'Ada' });
+      const client = connect(gateway);
+      expect(await client.nameOf?.(id)).toBe('Ada');
+      await follow(client, id);
+      await rename(id, 'Zoe');
+      await received(1);
+      expect(await client.nameOf?.(id)).toBe('Zoe');
+      await gateway.data(`mutation { deletePet(id: "${id}") { __typename } }`);
+      await received(2);
+      expect(await client.nameOf?.(id)).toBeUndefined();
+    });
+  });
+});
+
+/** Subscriptions that the packages repeat by themselves. */
+const RETRYING = {
+  'graphql-sse': (url: string): SseClient =>
+    createSseClient({ url, retryAttempts: 5, retry: async () => {} }),
+  'graphql-ws': (url: string): WebSocketClient =>
+    createWebSocketClient({
+      url: url.replace('http', 'ws'),
+      webSocketImpl: WebSocket,
+      retryAttempts: 5,
+      retryWait: async () => {},
+    }),
+};
+
+describe.each(Object.entries(RETRYING))('the retries of %s', (_package, create) => {
+  it('repeat changes, as they send the same cursor again', async () => {
+    const id = await makePet(gateway);
+    const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
+    const variables = { ids: [id], after: changes.pageInfo.endCursor };
+    const proxy = await use(startTcpProxy([gateway.url]));
+    const client = create(`${proxy.url}/graphql`);
+    ends.push(() => client.dispose());
+    const received: string[] = [];
+    const next = ({ data }: { data?: Record<string, unknown> | null | undefined }): void =>
+      void received.push((data as { petChanged: PetChange }).petChanged.cursor);
+    const request = { query: PET_CHANGED, variables };
+    const error = vi.fn<(error: unknown) => void>();
+    ends.push(client.subscribe(request, { next, error, complete: () => {} }));
+    await rename(id, 'One');
+    await vi.waitUntil(() => received.length === 1, WAIT);
+    proxy.cutAll();
+    await vi.waitUntil(() => received.length === 2, WAIT);
+    expect(received[1]).toBe(received[0]);
+    expect(error).not.toHaveBeenCalled();
+  });
+});

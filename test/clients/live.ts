@@ -1,0 +1,138 @@
+import type { FormattedExecutionResult } from 'graphql';
+import { createClient as createSseClient, type RequestParams } from 'graphql-sse';
+import { type ClientOptions, createClient as createWebSocketClient, type Sink } from 'graphql-ws';
+
+/** A subscription whose document has the variable `$after` and selects the `cursor` of each change. */
+export interface LiveRequest {
+  readonly query: string;
+  readonly operationName?: string | undefined;
+  readonly variables?: Record<string, unknown> | undefined;
+}
+
+/** Begins a subscription; returns a function that ends it. */
+export type Subscribe = (request: LiveRequest, sink: Sink<FormattedExecutionResult>) => () => void;
+
+/** Returns the headers of a request, with a token that is still valid. */
+type ReadHeaders = () => Promise<Record<string, string>>;
+
+/** Creates subscriptions by WebSocket: one connection for all of them. */
+export function openWebSockets(
+  url: string,
+  readHeaders: ReadHeaders,
+  options: Partial<ClientOptions> = {},
+): Subscribe {
+  const connectionParams = readHeaders;
+  const client = createWebSocketClient({ url, connectionParams, retryAttempts: 0, ...options });
+  return (request, sink) => client.subscribe(request, sink);
+}
+
+/** Creates subscriptions by Server-Sent Events: a request for each of them. */
+export function openEventStreams(url: string, headers: ReadHeaders): Subscribe {
+  const client = createSseClient({ url, headers, retryAttempts: 0 });
+  // Its types have other errors than those that it receives.
+  return (request, sink) => client.subscribe(request as RequestParams, sink as Sink);
+}
+
+// A subscription can go on after these errors.
+const PASSING: readonly unknown[] = ['SERVICE_UNAVAILABLE', 'SLOW_SUBSCRIBER', 'UNAUTHENTICATED'];
+const STABLE_MS = 10_000;
+const MAX_PAUSE_MS = 30_000;
+
+const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
+  errors.map(({ extensions }) => extensions?.['code']);
+
+/** Returns the cursor of a change: a subscription has one field. */
+function cursorOf({ data }: FormattedExecutionResult): string | undefined {
+  const [change] = Object.values(data ?? {}) as { cursor?: string }[];
+  return change?.cursor;
+}
+
+/**
+ * Returns a subscribe that goes on when a connection is cut, the gateway stops or the token expires: it
+ * subscribes again after the last cursor. Errors that need the app, such as CURSOR_EXPIRED, are the last result.
+ */
+export const resume =
+  (subscribe: Subscribe, pauseMs = 1000): Subscribe =>
+  ({ variables, ...request }, sink) => {
+    let after = variables?.['after'];
+    let failures = 0;
+    let isStopped = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let close: (() => void) | undefined;
+    // graphql-ws 6.4.2 counts a subscription twice, and keeps its connection, if it is ended by a function
+    // that was called with its last result.
+    const closeSoon = (): void => queueMicrotask(() => close?.());
+
+    const begin = (): void => {
+      const start = Date.now();
+      let isOpen = true;
+      const end = (result?: FormattedExecutionResult): void => {
+        if (!isOpen || isStopped) return;
+        isOpen = false;
+        closeSoon();
+        if (Date.now() - start > STABLE_MS) failures = 0;
+        const codes = result ? codesOf(result) : [];
+        // New tokens are rejected as well.
+        const isRejected = codes.includes('UNAUTHENTICATED') && failures > 2;
+        if (result && (isRejected || !codes.some((code) => PASSING.includes(code)))) {
+          sink.next(result);
+          sink.complete();
+          return;
+        }
+        const pause = Math.min(pauseMs * 2 ** failures, MAX_PAUSE_MS);
+        failures += 1;
+        // Many clients lose their connections at the same time: they should not all come back at once.
+        timer = setTimeout(begin, pause * (0.5 + Math.random()));
+      };
+      const again = { ...request, variables: { ...variables, after } };
+      close = subscribe(again, {
+        next: (result) => {
+          if (!isOpen || isStopped) return;
+          if (result.errors) return end(result);
+          after = cursorOf(result) ?? after;
+          failures = 0;
+          sink.next(result);
+        },
+        // Anything but a list of errors is a lost connection.
+        error: (error) => end(Array.isArray(error) ? { errors: error } : undefined),
+        complete: end,
+      });
+    };
+
+    begin();
+    return () => {
+      isStopped = true;
+      clearTimeout(timer);
+      closeSoon();
+    };
+  };
+
+/** What an app does with rows and their changes. */
+export interface Follower<Change> {
+  /** Reads all rows: at the beginning, and after changes were missed. */
+  readonly readRows: () => Promise<unknown>;
+  readonly onChange: (change: Change) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Follows rows until the returned function is called. `begin` reads and subscribes; it gets a function that
+ * does both again, for a cursor that has expired.
+ */
+export async function follow(
+  begin: (again: () => void) => Promise<() => void>,
+  onError: (error: unknown) => void,
+): Promise<() => void> {
+  let isStopped = false;
+  let stop: (() => void) | undefined;
+  const restart = async (): Promise<void> => {
+    const stopThis = await begin(() => void restart().catch(onError));
+    stop = stopThis;
+    if (isStopped) stopThis();
+  };
+  await restart();
+  return () => {
+    isStopped = true;
+    stop?.();
+  };
+}

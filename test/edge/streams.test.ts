@@ -1,0 +1,284 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { Prisma } from '../../src/database/generated/prisma/client.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { countStreams, type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
+import { makeCategory } from '../support/make.ts';
+import { readMetrics, sumOf } from '../support/metrics.ts';
+import { post } from '../support/post.ts';
+import { requestRaw } from '../support/raw.ts';
+import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
+
+let gateway: Gateway;
+/** Gateways with other settings on the same database. */
+let guarded: Gateway;
+let small: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+  const that = openThatOf(gateway);
+  guarded = await startGateway(
+    { ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1', DOCUMENTS: 'automatic' },
+    that,
+  );
+  small = await startGateway(
+    { MAX_STREAMS: '1', MAX_COST: '100', MAX_ANSWER_BYTES: '10000' },
+    that,
+  );
+});
+afterAll(async () => {
+  for (const each of [small, guarded, gateway]) await each.close();
+});
+
+const NAMES = 'subscription Names { categoryChanged { after { name } } }';
+const WAIT = { timeout: 10_000, interval: 10 };
+
+const opened: EventStream[] = [];
+const open: typeof openEvents = async (...args) => {
+  const stream = await openEvents(...args);
+  opened.push(stream);
+  return stream;
+};
+afterEach(async () => {
+  for (const stream of opened.splice(0)) stream.disconnect();
+  await untilNoStreams(gateway, guarded, small);
+});
+
+const withCode = (code: string): object => ({ errors: [{ extensions: { code } }] });
+const named = (name: string): object => ({ categoryChanged: { after: { name } } });
+
+describe('Server-Sent Events', () => {
+  it.each(['POST', 'GET'] as const)(
+    'return each change to a subscription by %s',
+    async (method) => {
+      const stream = await open(gateway, NAMES, { method });
+      const { status, headers } = stream.response;
+      expect(status).toBe(200);
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': expect.stringContaining('no-cache'),
+        'x-accel-buffering': 'no',
+        'x-request-id': expect.any(String),
+      });
+      expect(headers.has('content-encoding')).toBe(false);
+      for (const name of ['one', 'two']) {
+        await makeCategory(gateway, name);
+        expect(await stream.data()).toEqual(named(name));
+      }
+    },
+  );
+
+  it('begin with a comment, and have more of them while nothing is changed', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    const stream = await open(gateway, NAMES);
+    vi.advanceTimersByTime(30_000);
+    vi.useRealTimers();
+    for (let count = 0; count < 3; count += 1)
+      expect(await stream.event()).toEqual({ comment: '' });
+  });
+
+  it('are preferred only if the caller says so', async () => {
+    const accept = 'application/json, text/event-stream;q=0.5';
+    const query = await post(gateway, { query: '{ __typename }' }, { headers: { accept } });
+    expect(query.headers.get('content-type')).toMatch('application/json');
+    const stream = await open(gateway, NAMES, { headers: { accept } });
+    await makeCategory(gateway, 'any');
+    expect(await stream.data()).toEqual(named('any'));
+  });
+
+  it.each([
+    ['a query', '{ __typename }', [{ data: { __typename: 'Query' } }]],
+    [
+      'a mutation',
+      'mutation { deletePet(id: 9) { __typename } }',
+      [{ data: { deletePet: { __typename: 'PetNotFound' } } }],
+    ],
+    ['no GraphQL', 'subscription', [withCode('GRAPHQL_PARSE_FAILED')]],
+    ['an unknown field', 'subscription { no }', [withCode('GRAPHQL_VALIDATION_FAILED')]],
+    [
+      'two fields',
+      'subscription { petChanged { kind } categoryChanged { kind } }',
+      [withCode('GRAPHQL_VALIDATION_FAILED')],
+    ],
+    [
+      'an id that cannot be',
+      'subscription { petChanged(filter: { ids: ["x"] }) { kind } }',
+      [withCode('INVALID_ID')],
+    ],
+    [
+      'a cursor that cannot be',
+      'subscription { petChanged(after: "x") { kind } }',
+      [withCode('INVALID_CURSOR')],
+    ],
+  ])('return the result of %s, and end', async (_what, operation, results) => {
+    const stream = await open(gateway, operation);
+    expect(stream.response.status).toBe(200);
+    expect(await stream.rest()).toMatchObject(results);
+  });
+
+  it('are not sent to a caller that does not accept them', async () => {
+    for (const accept of ['application/json', 'application/graphql-response+json', '*/*']) {
+      const response = await post(gateway, { query: NAMES }, { headers: { accept } });
+      expect(response.status).toBe(406);
+      expect(await response.json()).toMatchObject({ code: 'NOT_ACCEPTABLE', status: 406 });
+    }
+    const path = `/graphql?query=${encodeURIComponent(NAMES)}`;
+    const head = await requestRaw(gateway, 'HEAD', path, { Accept: 'text/event-stream' });
+    expect(head).toMatchObject({ status: 406, body: '' });
+    expect(await countStreams(gateway)).toBe(0);
+  });
+
+  it('are sent for a document by its hash', async () => {
+    const headers = bearing(await mint({ sub: 'carl', scope: 'read pets:write' }));
+    const query = 'mutation { createCategory(input: { name: "hashed" }) { __typename } }';
+    const sha256Hash = createHash('sha256').update(NAMES).digest('hex');
+    const extensions = { persistedQuery: { version: 1, sha256Hash } };
+    const unknown = await open(guarded, { extensions }, { headers });
+    expect(await unknown.rest()).toMatchObject([withCode('PERSISTED_QUERY_NOT_FOUND')]);
+    for (const params of [{ query: NAMES, extensions }, { extensions }, { extensions }]) {
+      const method = 'query' in params ? 'POST' : 'GET';
+      const stream = await open(guarded, params, { headers, method });
+      expect((await post(guarded, { query }, { headers })).status).toBe(200);
+      expect(await stream.data()).toEqual(named('hashed'));
+      stream.disconnect();
+      await expect.poll(() => countStreams(guarded), WAIT).toBe(0);
+    }
+  });
+
+  it('are counted in the metrics, with the code that ended them', async () => {
+    const ended = async (code: string): Promise<number> =>
+      sumOf(await readMetrics(gateway), 'streams_total', { code });
+    const before = await ended('none');
+    const streams = [await open(gateway, NAMES), await open(gateway, NAMES)];
+    expect(await countStreams(gateway)).toBe(2);
+    await makeCategory(gateway, 'counted');
+    for (const stream of streams) await stream.data();
+    for (const stream of streams) stream.disconnect();
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
+    expect(await ended('none')).toBe(before + 2);
+    const samples = await readMetrics(gateway);
+    expect(sumOf(samples, 'change_delay_seconds_count')).toBeGreaterThan(0);
+    // How long a stream is open says nothing about the time of requests.
+    expect(sumOf(samples, 'http_requests_active', {})).toBeLessThan(2);
+  });
+});
+
+describe('a subscription is rejected', () => {
+  it('without the scope read', async () => {
+    const stream = await open(guarded, NAMES, { headers: await withScopes('pets:write') });
+    expect(await stream.rest()).toMatchObject([withCode('FORBIDDEN')]);
+  });
+
+  it('without a token, if one is needed', async () => {
+    const stream = await open(guarded, NAMES);
+    expect(await stream.rest()).toMatchObject([withCode('UNAUTHENTICATED')]);
+  });
+
+  it('beyond MAX_STREAMS_PER_CALLER, until another one of the caller ends', async () => {
+    const headers = bearing(await mint({ sub: 'ann', scope: 'read' }));
+    const first = await open(guarded, NAMES, { headers });
+    const second = await open(guarded, NAMES, { headers });
+    expect(await second.rest()).toMatchObject([withCode('TOO_MANY_STREAMS')]);
+    await open(guarded, NAMES, { headers: bearing(await mint({ sub: 'bob', scope: 'read' })) });
+    expect(await countStreams(guarded)).toBe(2);
+    first.disconnect();
+    await expect.poll(() => countStreams(guarded), WAIT).toBe(1);
+    await open(guarded, NAMES, { headers });
+    expect(await countStreams(guarded)).toBe(2);
+  });
+
+  it('beyond MAX_STREAMS, until another one ends', async () => {
+    const first = await open(small, NAMES);
+    const second = await open(small, NAMES);
+    expect(await second.rest()).toMatchObject([withCode('SERVICE_UNAVAILABLE')]);
+    expect(small.loggedErrors).toEqual([]);
+    first.disconnect();
+    await expect.poll(() => countStreams(small), WAIT).toBe(0);
+    await open(small, NAMES);
+    expect(await countStreams(small)).toBe(1);
+  });
+
+  it('if one of its results could cost too much', async () => {
+    const costly =
+      'subscription { petChanged { pet { orders(first: 100) { nodes { pet { name } } } } } }';
+    expect(await (await open(small, costly)).rest()).toMatchObject([
+      { ...withCode('QUERY_TOO_COSTLY'), extensions: { cost: { allowed: 100 } } },
+    ]);
+  });
+
+  it('if one of its results could be too large', async () => {
+    const text = Array.from({ length: 9 }, (_, index) => `a${index}: description`).join(' ');
+    const large = `subscription { categoryChanged { after { ${text} } } }`;
+    expect(await (await open(small, large)).rest()).toMatchObject([withCode('ANSWER_TOO_LARGE')]);
+  });
+});
+
+describe('a stream is ended', () => {
+  // A token is accepted for five seconds longer, as clocks differ.
+  it('with UNAUTHENTICATED when the token of its caller expires', async () => {
+    const headers = bearing(await mint({ scope: 'read', exp: -3 }));
+    const stream = await open(guarded, NAMES, { headers });
+    const results = await stream.rest();
+    expect(results.at(-1)).toMatchObject({
+      errors: [{ message: 'The token has expired.', extensions: { code: 'UNAUTHENTICATED' } }],
+    });
+    await expect.poll(() => countStreams(guarded), WAIT).toBe(0);
+    const again = await open(guarded, NAMES, { headers });
+    expect(await again.rest()).toMatchObject([withCode('UNAUTHENTICATED')]);
+  });
+
+  it('with SLOW_SUBSCRIBER if its caller does not read, after what was kept for it', async () => {
+    const text = Array.from({ length: 10 }, (_, index) => `a${index}: description`).join(' ');
+    const query = `subscription { categoryChanged { after { id ${text} } } }`;
+    const search = new URLSearchParams({ query });
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.write(
+      `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n`,
+    );
+    socket.pause();
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(1);
+    const other = await open(gateway, 'subscription { categoryChanged { after { name } } }');
+    const WRITES = 1700;
+    await gateway.db.query(
+      Prisma.raw(`insert into categories (name, description)
+      select 'slow ' || number, repeat('x', 2000) from generate_series(1, ${WRITES}) as number`),
+    );
+    // A reader beside it has them all.
+    for (let number = 1; number <= WRITES; number += 1) {
+      expect(await other.data()).toEqual(named(`slow ${number}`));
+    }
+    let received = '';
+    socket.setEncoding('utf8').on('data', (data: string) => {
+      received += data;
+    });
+    socket.resume();
+    await once(socket, 'close');
+    const events = received.match(/^event: next$/gm) ?? [];
+    expect(events.length).toBeGreaterThan(1024);
+    expect(events.length).toBeLessThan(WRITES);
+    expect(received.slice(-1000)).toMatch(/"code":"SLOW_SUBSCRIBER".*event: complete\n/s);
+    const metrics = await readMetrics(gateway);
+    expect(sumOf(metrics, 'streams_total', { code: 'SLOW_SUBSCRIBER' })).toBe(1);
+  });
+
+  it('with SERVICE_UNAVAILABLE when its gateway stops, and none is cut', async () => {
+    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
+    const streams = await Promise.all([1, 2, 3].map(() => openEvents(stopping, NAMES)));
+    await makeCategory(stopping, 'last');
+    for (const stream of streams) expect(await stream.data()).toEqual(named('last'));
+    const stopped = stopping.stop();
+    for (const stream of streams) {
+      const [result, ...others] = await stream.rest();
+      expect(result?.errors?.[0]).toMatchObject({
+        message: expect.stringContaining('Subscribe again after the last cursor'),
+        extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 },
+      });
+      expect(others).toEqual([]);
+    }
+    await stopped;
+    await stopping.close();
+  });
+});

@@ -1,0 +1,375 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
+
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import {
+  countStreams,
+  untilNoStreams,
+  createSocketClient,
+  openInitialized,
+  openSocket,
+  type RawSocket,
+  socketUrl,
+} from '../support/live.ts';
+import { makeCategory } from '../support/make.ts';
+import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
+
+const SITE = 'https://shop.example';
+
+let gateway: Gateway;
+let guarded: Gateway;
+let small: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway({ CORS_ORIGINS: SITE });
+  const that = openThatOf(gateway);
+  guarded = await startGateway({ ...AUTH_BY_SECRET }, that);
+  const limits = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1', MAX_BODY_BYTES: '10000' };
+  small = await startGateway(limits, that);
+});
+afterAll(async () => {
+  for (const each of [small, guarded, gateway]) await each.close();
+});
+
+const WAIT = { timeout: 10_000, interval: 10 };
+const QUERY = '{ __typename }';
+
+afterEach(async () => {
+  await untilNoStreams(gateway, guarded, small);
+});
+
+/** Subscribes to the categories after the last change, as only then no change can be missed. */
+async function subscription(): Promise<{ query: string; variables: Record<string, unknown> }> {
+  await makeCategory(gateway, 'last');
+  const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
+  return {
+    query:
+      'subscription Names($after: String) { categoryChanged(after: $after) { after { name } } }',
+    variables: { after: changes.pageInfo.endCursor },
+  };
+}
+const named = (name: string): object => ({ data: { categoryChanged: { after: { name } } } });
+const withCode = (code: string): object => ({ errors: [{ extensions: { code } }] });
+const isError = (code: string): object => ({ type: 'error', payload: [{ extensions: { code } }] });
+
+/** Subscribes on a WebSocket, and waits for a first change. */
+async function subscribe(opened: RawSocket, id: string, target = gateway): Promise<void> {
+  const payload = await subscription();
+  opened.send({ type: 'subscribe', id, payload });
+  await makeCategory(target, `first of ${id}`);
+  expect(await opened.message()).toEqual({ type: 'next', id, payload: named(`first of ${id}`) });
+}
+
+describe('a client of graphql-transport-ws', () => {
+  it('receives each change, and ends its subscription', async () => {
+    const client = createSocketClient(gateway);
+    const results = client.iterate(await subscription());
+    for (const name of ['one', 'two', 'three']) {
+      await makeCategory(gateway, name);
+      expect((await results.next()).value).toEqual(named(name));
+    }
+    expect(await countStreams(gateway)).toBe(1);
+    await results.return?.();
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
+    await client.dispose();
+  });
+
+  it.each([
+    ['a query', QUERY, { data: { __typename: 'Query' } }],
+    [
+      'a mutation',
+      'mutation { deletePet(id: 9) { ... on Error { code } } }',
+      { data: { deletePet: { code: 'PET_NOT_FOUND' } } },
+    ],
+  ])('may send %s', async (_what, query, result) => {
+    const client = createSocketClient(gateway);
+    const results = client.iterate({ query });
+    expect(await results.next()).toMatchObject({ value: result });
+    expect(await results.next()).toMatchObject({ done: true });
+    await client.dispose();
+  });
+
+  it('sends its token in the first message, with either spelling', async () => {
+    const { authorization } = bearing(await mint({ scope: 'read' }));
+    for (const params of [{ authorization }, { Authorization: authorization }]) {
+      const client = createSocketClient(guarded, params);
+      const results = client.iterate(await subscription());
+      await makeCategory(gateway, 'allowed');
+      expect((await results.next()).value).toEqual(named('allowed'));
+      await client.dispose();
+    }
+  });
+
+  it('without the scope read receives FORBIDDEN, and without a token UNAUTHENTICATED', async () => {
+    const { authorization } = bearing(await mint({ scope: 'pets:write' }));
+    for (const [params, code] of [
+      [{ authorization }, 'FORBIDDEN'],
+      [{}, 'UNAUTHENTICATED'],
+      [{ authorization: 7 }, 'UNAUTHENTICATED'],
+    ] as const) {
+      const opened = await openInitialized(guarded, params);
+      opened.send({ type: 'subscribe', id: '1', payload: await subscription() });
+      expect(await opened.message()).toMatchObject(isError(code));
+      opened.socket.terminate();
+    }
+  });
+
+  it('is told that its token has expired, and then that the subscription is complete', async () => {
+    const { authorization } = bearing(await mint({ scope: 'read', exp: -3 }));
+    const opened = await openInitialized(guarded, { authorization });
+    opened.send({ type: 'subscribe', id: '1', payload: await subscription() });
+    expect(await opened.message()).toMatchObject({
+      type: 'next',
+      payload: withCode('UNAUTHENTICATED'),
+    });
+    expect(await opened.message()).toEqual({ type: 'complete', id: '1' });
+    opened.socket.terminate();
+  });
+
+  it('that disconnects without a word leaves no stream open', async () => {
+    const opened = await openInitialized(gateway);
+    await subscribe(opened, '1');
+    expect(await countStreams(gateway)).toBe(1);
+    opened.socket.terminate();
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
+  });
+});
+
+/** Returns the status of the response to a handshake: 101 if the WebSocket is accepted. */
+const statusOf = (url: string, protocols: string[], origin?: string): Promise<number> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(url, protocols, origin === undefined ? {} : { origin });
+    socket.on('error', () => {});
+    socket.on('unexpected-response', (_request, response) => {
+      resolve(response.statusCode ?? 0);
+      response.destroy();
+    });
+    socket.on('open', () => {
+      resolve(101);
+      socket.terminate();
+    });
+  });
+
+describe('a WebSocket is accepted', () => {
+  const PROTOCOL = 'graphql-transport-ws';
+
+  it.each([
+    ['graphql-transport-ws', 101],
+    ['other,graphql-transport-ws', 101],
+    ['graphql-ws', 400],
+    ['', 400],
+  ])('with the protocol: %j is %i', async (protocols, status) => {
+    const list = protocols === '' ? [] : protocols.split(',');
+    expect(await statusOf(socketUrl(gateway), list)).toBe(status);
+  });
+
+  it.each([
+    ['/graphql?token=1', 101],
+    ['/', 404],
+    ['/graphql/', 404],
+    ['/store/orders', 404],
+  ])('at /graphql alone: %s is %i', async (path, status) => {
+    expect(await statusOf(socketUrl(gateway, path), [PROTOCOL])).toBe(status);
+  });
+
+  it.each([
+    [undefined, 101],
+    [SITE, 101],
+    ['own', 101],
+    ['https://other.example', 403],
+    ['null', 403],
+  ])('from an allowed origin: %s is %i', async (origin, status) => {
+    const sent = origin === 'own' ? gateway.url : origin;
+    expect(await statusOf(socketUrl(gateway), [PROTOCOL], sent)).toBe(status);
+  });
+
+  it('within MAX_STREAMS', async () => {
+    const opened = [await openSocket(small), await openSocket(small)];
+    expect(await statusOf(socketUrl(small), [PROTOCOL])).toBe(503);
+    for (const { socket } of opened) socket.terminate();
+    await vi.waitFor(async () => (await openSocket(small)).socket.terminate(), WAIT);
+  });
+
+  it('not without the header Sec-WebSocket-Key, and the error is the object of all errors', async () => {
+    const headers = {
+      Upgrade: 'websocket',
+      Connection: 'Upgrade',
+      'Sec-WebSocket-Protocol': PROTOCOL,
+    };
+    expect((await requestRaw(gateway, 'GET', '/graphql', headers)).status).toBe(400);
+    const { status, body } = await requestRaw(gateway, 'GET', '/other', headers);
+    expect([status, JSON.parse(body)]).toMatchObject([404, { code: 'NOT_FOUND', status: 404 }]);
+  });
+});
+
+describe('a WebSocket is closed', () => {
+  it('with 4408 if it has no first message', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const { closed } = await openSocket(gateway);
+    await vi.advanceTimersByTimeAsync(3000);
+    vi.useRealTimers();
+    expect(await closed).toEqual({ code: 4408, reason: expect.any(String) });
+  });
+
+  it('if it does not answer pings', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    const { socket, closed } = await openSocket(gateway);
+    const pinged = once(socket, 'ping');
+    socket.pong = () => {};
+    vi.advanceTimersByTime(12_000);
+    await pinged;
+    vi.advanceTimersByTime(12_000);
+    vi.useRealTimers();
+    expect(await closed).toMatchObject({ code: 1006 });
+  });
+
+  it.each([
+    ['is not JSON', '{', 4400],
+    ['is no object', '[]', 4400],
+    ['has no type', '{}', 4400],
+    [
+      'subscribes before the first message',
+      { type: 'subscribe', id: '1', payload: { query: QUERY } },
+      4401,
+    ],
+    ['is binary', Buffer.from([255, 0]), 4400],
+    ['is huge', JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(1_000_001) } }), 1009],
+  ])('if a message %s', async (_what, message, code) => {
+    const opened = await openSocket(gateway);
+    if (Buffer.isBuffer(message)) opened.socket.send(message);
+    else opened.send(message);
+    expect((await opened.closed).code).toBe(code);
+  });
+
+  it('if an id is used twice, or the first message is sent twice', async () => {
+    const opened = await openInitialized(gateway);
+    opened.send({ type: 'connection_init' });
+    expect((await opened.closed).code).toBe(4429);
+    const again = await openInitialized(gateway);
+    await subscribe(again, '1');
+    again.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
+    expect((await again.closed).code).toBe(4409);
+  });
+
+  it('if its frames break the protocol of WebSocket, and nothing else happens', async () => {
+    const handshake =
+      'GET /graphql HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
+      'Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n';
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.write(handshake);
+    await once(socket, 'data');
+    socket.write(Buffer.alloc(100, 255));
+    await once(socket, 'close');
+    expect(await gateway.data(QUERY)).toEqual({ __typename: 'Query' });
+  });
+
+  it('with 1001 when its gateway stops, after its subscriptions are complete', async () => {
+    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
+    const [busy, idle, silent] = [
+      await openInitialized(stopping),
+      await openInitialized(stopping),
+      await openSocket(stopping),
+    ];
+    await subscribe(busy, '1', stopping);
+    await subscribe(busy, '2', stopping);
+    const stopped = stopping.stop();
+    const last = new Map<string, unknown[]>();
+    for (let ended = 0; ended < 2;) {
+      const { id, type, payload } = await busy.message();
+      last.set(id, [...(last.get(id) ?? []), payload ?? type].slice(-2));
+      if (type === 'complete') ended += 1;
+    }
+    expect([...last.values()]).toMatchObject([
+      [withCode('SERVICE_UNAVAILABLE'), 'complete'],
+      [withCode('SERVICE_UNAVAILABLE'), 'complete'],
+    ]);
+    for (const { closed } of [busy, idle, silent]) {
+      expect(await closed).toEqual({ code: 1001, reason: 'The gateway stops.' });
+    }
+    await stopped;
+    await stopping.close();
+  });
+});
+
+describe('an operation on a WebSocket', () => {
+  it.each<[string, object, string]>([
+    ['that does not parse', { query: '{' }, 'GRAPHQL_PARSE_FAILED'],
+    ['that is not valid', { query: '{ no }' }, 'GRAPHQL_VALIDATION_FAILED'],
+    [
+      'with two roots',
+      { query: 'subscription { a: petChanged { kind } b: petChanged { kind } }' },
+      'GRAPHQL_VALIDATION_FAILED',
+    ],
+    [
+      'with a cursor that cannot be',
+      { query: 'subscription { petChanged(after: "x") { kind } }' },
+      'INVALID_CURSOR',
+    ],
+    ['with an unknown name', { query: QUERY, operationName: 'A' }, 'BAD_REQUEST'],
+  ])('%s is an error, and others go on', async (_what, payload, code) => {
+    const opened = await openInitialized(gateway);
+    opened.send({ type: 'subscribe', id: 'bad', payload });
+    expect(await opened.message()).toMatchObject({ id: 'bad', ...isError(code) });
+    opened.send({ type: 'subscribe', id: 'good', payload: { query: QUERY } });
+    expect(await opened.message()).toMatchObject({ id: 'good', type: 'next' });
+    opened.socket.terminate();
+  });
+
+  it('beyond MAX_STREAMS_PER_CALLER of its WebSocket is TOO_MANY_STREAMS', async () => {
+    const opened = await openInitialized(small);
+    await subscribe(opened, '1', small);
+    opened.send({ type: 'subscribe', id: '2', payload: { query: QUERY } });
+    expect(await opened.message()).toMatchObject({ id: '2', ...isError('TOO_MANY_STREAMS') });
+    opened.send({ type: 'complete', id: '1' });
+    await expect.poll(() => countStreams(small), WAIT).toBe(0);
+    opened.send({ type: 'subscribe', id: '3', payload: { query: QUERY } });
+    expect(await opened.message()).toMatchObject({ id: '3', type: 'next' });
+    opened.socket.terminate();
+  });
+});
+
+const expectAnswered = ({ status, body: answer }: RawAnswer): void => {
+  expect(status).toBe(200);
+  expect(JSON.parse(answer)).toEqual({ data: { __typename: 'Query' } });
+};
+
+describe('a request for another protocol', () => {
+  const body = JSON.stringify({ query: QUERY });
+  const h2c = (rest: string): string =>
+    'POST /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n' +
+    'HTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Type: application/json\r\n' +
+    `Content-Length: ${body.length}\r\n\r\n${rest}`;
+  it('is answered as HTTP/1.1, with its body', async () => {
+    expectAnswered(await sendRaw(gateway, h2c(body), { wait: true }));
+  });
+
+  it('is answered as HTTP/1.1 if its body comes later, and many times on a connection', async () => {
+    const warnings: string[] = [];
+    const warn = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', warn);
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    for (let count = 0; count < 20; count += 1) {
+      socket.write(h2c(body.slice(0, 5)));
+      socket.write(body.slice(5));
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      expect(data.toString()).toMatch(
+        /^HTTP\/1\.1 200 OK\r\n.*\{"data":\{"__typename":"Query"\}\}$/s,
+      );
+    }
+    socket.destroy();
+    process.off('warning', warn);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is answered as HTTP/1.1 if it is a WebSocket by another method', async () => {
+    const response = await requestRaw(gateway, 'HEAD', '/health', {
+      Connection: 'Upgrade, close',
+      Upgrade: 'websocket',
+    });
+    expect(response.status).toBe(200);
+  });
+});

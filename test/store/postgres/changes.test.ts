@@ -1,0 +1,206 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { readConfig } from '../../../src/config/config.ts';
+import { migratePostgres, openPostgres } from '../../../src/database/postgres.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
+import { makeCategory } from '../../support/make.ts';
+import { runSql } from '../../support/postgres.ts';
+
+const WAIT = { timeout: 30_000, interval: 10 };
+const NAMES = 'subscription { categoryChanged { after { name } } }';
+
+/** Two gateways on one database, and one that may not listen. */
+let first: Gateway;
+let second: Gateway;
+let polling: Gateway;
+let url: string;
+let drop: () => Promise<void>;
+
+const start = (environment: Record<string, string> = {}): Promise<Gateway> =>
+  startGateway(environment, (config, log) => openPostgres(url, config, log));
+
+beforeAll(async () => {
+  ({ url, drop } = await copyOnPostgres());
+  first = await start();
+  second = await start();
+  polling = await start({ PGBOUNCER: 'true' });
+});
+afterAll(async () => {
+  for (const each of [first, second, polling]) await each.close();
+  await drop();
+});
+
+/** Returns the names of the categories in the record, in its order. */
+async function recorded(): Promise<string[]> {
+  const { changes } = await first.data(
+    '{ changes(last: 100, filter: { types: [CATEGORY] }) { nodes { ... on CategoryChange { after { name } } } } }',
+  );
+  return changes.nodes.map(({ after }: { after: { name: string } }) => after.name);
+}
+
+const nameOf = async (stream: EventStream): Promise<string> =>
+  (await stream.data()).categoryChanged.after.name;
+
+/** Opens a connection of an operator, with a transaction that has begun to write. */
+async function begin(name: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`begin; insert into categories (name) values ('${name}')`);
+  return client;
+}
+
+describe('a transaction that is open', () => {
+  it.each(['commit', 'rollback'])('holds back all later changes until its %s', async (end) => {
+    const stream = await openEvents(first, NAMES);
+    const client = await begin(`early, ${end}`);
+    await makeCategory(second, `late, ${end}`);
+    expect(await recorded()).not.toContain(`late, ${end}`);
+    await client.query(end);
+    await client.end();
+    await makeCategory(second, `last, ${end}`);
+    const names = end === 'commit' ? ['early', 'late', 'last'] : ['late', 'last'];
+    const expected = names.map((name) => `${name}, ${end}`);
+    for (const name of expected) expect(await nameOf(stream)).toBe(name);
+    await expect
+      .poll(async () => (await recorded()).slice(-expected.length), WAIT)
+      .toEqual(expected);
+    stream.disconnect();
+  });
+
+  it('holds back nothing if it only reads', async () => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await client.query('begin isolation level repeatable read; select from categories');
+    await makeCategory(first, 'beside a reader');
+    await expect.poll(recorded, WAIT).toContain('beside a reader');
+    await client.end();
+  });
+});
+
+describe('SQL of an operator', () => {
+  const ROLE = `clerk_${process.pid}`;
+
+  it('needs no right to the record, and gives none', async () => {
+    await runSql(
+      url,
+      `create role ${ROLE};
+       grant insert, update, delete, select, truncate on all tables in schema public to ${ROLE};
+       revoke all on changes, settled_changes from ${ROLE}`,
+    );
+    await runSql(
+      url,
+      `set role ${ROLE}; insert into categories (id, name) values (9000, 'by a clerk');
+       update categories set name = 'by a clerk, again' where id = 9000`,
+    );
+    await expect
+      .poll(async () => (await recorded()).slice(-2), WAIT)
+      .toEqual(['by a clerk', 'by a clerk, again']);
+    for (const name of ['changes', 'settled_changes']) {
+      await expect(runSql(url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow('denied');
+    }
+    // Else it could write to the record, with the rights of its owner.
+    await expect(
+      runSql(
+        url,
+        `set role ${ROLE}; create temp table own (id integer);
+         create trigger own after insert on own for each row execute function public.record_pets()`,
+      ),
+    ).rejects.toThrow('permission denied for function');
+    await runSql(url, `drop owned by ${ROLE}; drop role ${ROLE}`);
+  });
+
+  it('is recorded with any search path, also one with tables and operators of the same names', async () => {
+    await runSql(
+      url,
+      `create schema other;
+       create function other.fail(text, text) returns boolean language plpgsql
+         as $$ begin raise exception 'Called with the rights of the owner.'; end $$;
+       create operator other.= (function = other.fail, leftarg = text, rightarg = text); create table other.changes (id integer); create table other.categories (id integer);
+       set search_path = other, pg_catalog;
+       insert into public.categories (name) values ('by another path')`,
+    );
+    await expect.poll(recorded, WAIT).toContain('by another path');
+    expect(await runSql(url, 'select from other.changes')).toEqual([]);
+  });
+});
+
+it('a store in another schema has its own record', async () => {
+  const { url: empty, drop: dropEmpty } = await copyOnPostgres();
+  await runSql(empty, 'drop schema public cascade; create schema shop');
+  const ofShop = `${empty}?options=${encodeURIComponent('-c search_path=shop')}`;
+  await migratePostgres(ofShop, readConfig({}), createLog('error'));
+  await runSql(
+    ofShop,
+    `insert into categories (name) values ('in a shop'); truncate categories cascade`,
+  );
+  const rows = await runSql(
+    empty,
+    'select kind from shop.settled_changes order by transaction, id',
+  );
+  expect(rows).toEqual([{ kind: 'created' }, { kind: 'deleted' }]);
+  await dropEmpty();
+});
+
+const LISTENING = `from pg_stat_activity
+  where query = 'LISTEN store_changes' and datname = current_database()`;
+
+describe('two gateways on one database', () => {
+  it('notify each other, so that a write at one is seen at the other before it polls', async () => {
+    const stream = await openEvents(second, NAMES);
+    // The clock stands nearly still, so that after the one that waits now there is no poll.
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const seen: string[] = [];
+    const read = async (): Promise<void> => {
+      for (;;) seen.push(await nameOf(stream));
+    };
+    void read().catch(() => {});
+    // Transactions of other tests on this server may hold back a change: then a later write shows it.
+    for (const round of [1, 2, 3]) {
+      await expect
+        .poll(async () => {
+          await makeCategory(first, `notified ${round}`);
+          vi.advanceTimersByTime(5);
+          return seen;
+        }, WAIT)
+        .toContain(`notified ${round}`);
+    }
+    vi.useRealTimers();
+    // Ends the pause that began while the clock stood.
+    await makeCategory(second);
+    stream.disconnect();
+    await expect.poll(() => countStreams(second), WAIT).toBe(0);
+  });
+
+  it('see changes also without notifications, with PGBOUNCER=true', async () => {
+    const count = async (): Promise<number> => (await runSql(url, `select ${LISTENING}`)).length;
+    const before = await count();
+    const stream = await openEvents(polling, NAMES);
+    await makeCategory(polling, 'own');
+    expect(await nameOf(stream)).toBe('own');
+    await runSql(url, `insert into categories (name) values ('polled')`);
+    expect(await nameOf(stream)).toBe('polled');
+    expect(await count()).toBeLessThanOrEqual(before);
+    stream.disconnect();
+  });
+
+  it('go on without loss after PostgreSQL has ended all their connections', async () => {
+    const stream = await openEvents(second, NAMES);
+    await makeCategory(first, 'now');
+    expect(await nameOf(stream)).toBe('now');
+    await runSql(
+      url,
+      `insert into categories (name) values ('before the end');
+       select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'pet-store-gateway' and datname = current_database();
+       insert into categories (name) values ('after the end')`,
+    );
+    expect(await nameOf(stream)).toBe('before the end');
+    expect(await nameOf(stream)).toBe('after the end');
+    await expect.poll(() => runSql(url, `select ${LISTENING}`), WAIT).toHaveLength(1);
+    stream.disconnect();
+  });
+});

@@ -1,0 +1,216 @@
+import { type Client, createClient } from 'graphql-ws';
+import { vi } from 'vitest';
+import { WebSocket } from 'ws';
+
+import type { ClientError } from './gateway.ts';
+import { parseMetrics, sumOf } from './metrics.ts';
+import { withScopes } from './tokens.ts';
+
+// The shape of the data is in the query of the test.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Data = any;
+
+interface Target {
+  readonly url: string;
+}
+
+/** Returns how many subscriptions of a gateway are open. */
+export async function countStreams({ url }: Target): Promise<number> {
+  const headers = await withScopes('metrics');
+  const response = await fetch(`${url}/metrics`, { headers });
+  return sumOf(parseMetrics(await response.text()), 'streams_active');
+}
+
+/** Waits until no subscription of some gateways is open. */
+export async function untilNoStreams(...targets: readonly Target[]): Promise<void> {
+  const check = async (target: Target): Promise<void> => {
+    const count = await countStreams(target);
+    if (count > 0) throw new Error(`${count} streams are open.`);
+  };
+  const wait = (target: Target): Promise<void> =>
+    vi.waitFor(() => check(target), { timeout: 10_000, interval: 10 });
+  await Promise.all(targets.map(wait));
+}
+
+/** One result of a subscription. */
+interface LiveResult {
+  readonly data?: Data;
+  readonly errors?: readonly ClientError[];
+  readonly extensions?: Readonly<Record<string, unknown>>;
+}
+
+/** One Server-Sent Event; `comment` is that of a line without an event. */
+interface ServerEvent {
+  readonly event?: string;
+  readonly data?: string;
+  readonly comment?: string;
+}
+
+function parseEvent(block: string): ServerEvent {
+  const fields = block.split('\n').map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon);
+    return [name === '' ? 'comment' : name, line.slice(colon + 1).trim()];
+  });
+  return Object.fromEntries(fields);
+}
+
+/** Reads Server-Sent Events until the response ends. */
+async function* readEvents({ body }: Response): AsyncGenerator<ServerEvent> {
+  let unread = '';
+  for await (const chunk of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const blocks = (unread + chunk).split('\n\n');
+    unread = blocks.pop() ?? '';
+    yield* blocks.map(parseEvent);
+  }
+  if (unread !== '') throw new Error(`The response ends within an event: ${unread}`);
+}
+
+/** The results of a request by Server-Sent Events. */
+export interface EventStream {
+  readonly response: Response;
+  /** Returns the next event, or comment; undefined if the response has ended. */
+  event(): Promise<ServerEvent | undefined>;
+  /** Returns the next result; undefined after the event `complete`. */
+  result(): Promise<LiveResult | undefined>;
+  /** Returns the data of the next result, which must have no errors. */
+  data(): Promise<Data>;
+  /** Returns the other results, until the event `complete` and the end of the response. */
+  rest(): Promise<LiveResult[]>;
+  /** Closes the connection. */
+  disconnect(): void;
+}
+
+/** How a request is sent that asks for Server-Sent Events. */
+interface EventsOptions {
+  readonly variables?: Record<string, unknown>;
+  readonly headers?: Record<string, string>;
+  readonly method?: 'GET' | 'POST';
+}
+
+/** Sends an operation, or other parameters of one, and returns its results as they come. */
+export async function openEvents(
+  { url }: Target,
+  operation: string | Record<string, unknown>,
+  { variables, headers, method = 'POST' }: EventsOptions = {},
+): Promise<EventStream> {
+  const params = typeof operation === 'string' ? { query: operation, variables } : operation;
+  const search = new URLSearchParams(
+    Object.entries(params)
+      .filter(([, param]) => param !== undefined)
+      .map(([name, param]) => [name, typeof param === 'string' ? param : JSON.stringify(param)]),
+  );
+  const controller = new AbortController();
+  const response = await fetch(`${url}/graphql${method === 'GET' ? `?${search}` : ''}`, {
+    method,
+    headers: {
+      accept: 'text/event-stream',
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(method === 'POST' && { body: JSON.stringify(params) }),
+    signal: controller.signal,
+  });
+  const events = readEvents(response);
+  const event: EventStream['event'] = async () => (await events.next()).value ?? undefined;
+  const result: EventStream['result'] = async () => {
+    for (let next = await event(); next; next = await event()) {
+      if (next.event === 'complete') return undefined;
+      if (next.event === 'next') return JSON.parse(next.data ?? '') as LiveResult;
+    }
+    throw new Error('The response has ended without the event `complete`.');
+  };
+  return {
+    response,
+    event,
+    result,
+    data: async () => {
+      const { data, errors } = (await result()) ?? {};
+      if (errors || !data) throw new Error(`No data: ${JSON.stringify(errors)}`);
+      return data;
+    },
+    rest: async () => {
+      const results: LiveResult[] = [];
+      for (let next = await result(); next; next = await result()) results.push(next);
+      const after = await event();
+      if (after) throw new Error(`After \`complete\`: ${JSON.stringify(after)}`);
+      return results;
+    },
+    disconnect: () => controller.abort(),
+  };
+}
+
+/** The URL of WebSockets. */
+export const socketUrl = ({ url }: Target, path = '/graphql'): string =>
+  url.replace('http', 'ws') + path;
+
+/** Creates a client of graphql-transport-ws that does not connect again. */
+export const createSocketClient = (
+  target: Target,
+  connectionParams: Record<string, unknown> = {},
+): Client =>
+  createClient({
+    url: socketUrl(target),
+    webSocketImpl: WebSocket,
+    connectionParams,
+    retryAttempts: 0,
+  });
+
+/** How a WebSocket was closed. */
+interface Closed {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** A WebSocket without a client: the test sends each message. */
+export interface RawSocket {
+  readonly socket: WebSocket;
+  send(message: object | string): void;
+  /** Returns the next message. */
+  message(): Promise<Record<string, Data>>;
+  readonly closed: Promise<Closed>;
+}
+
+/** Opens a WebSocket. Rejects with `Unexpected server response: <status>` if it is not accepted. */
+export async function openSocket(
+  target: Target,
+  headers: Record<string, string> = {},
+): Promise<RawSocket> {
+  const socket = new WebSocket(socketUrl(target), 'graphql-transport-ws', { headers });
+  const received: Record<string, Data>[] = [];
+  const waiting: ((message: Record<string, Data>) => void)[] = [];
+  socket.on('message', (text: Buffer) => {
+    const message = JSON.parse(text.toString()) as Record<string, Data>;
+    const take = waiting.shift();
+    if (take) take(message);
+    else received.push(message);
+  });
+  const closed = new Promise<Closed>((resolve) => {
+    socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() }));
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.on('error', reject);
+  });
+  return {
+    socket,
+    send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    message: async () =>
+      received.shift() ??
+      new Promise((resolve) => {
+        waiting.push(resolve);
+      }),
+    closed,
+  };
+}
+
+/** Opens a WebSocket and sends its first message. */
+export async function openInitialized(
+  target: Target,
+  payload: Record<string, unknown> = {},
+): Promise<RawSocket> {
+  const opened = await openSocket(target);
+  opened.send({ type: 'connection_init', payload });
+  await opened.message();
+  return opened;
+}
