@@ -131,7 +131,7 @@ export function changesOf<Filter>(
         const { before, after: row } = change;
         return (row !== null && meets(row)) || (before !== null && meets(before));
       };
-      return changes.subscribe({ after, matches, signal });
+      return changes.subscribe({ type, after, matches, signal });
     },
     resolve: (change: RecordedChange) => change,
   };

@@ -113,12 +113,14 @@ export const isAfter = (change: Place, other: Place): boolean =>
     ? change.id > other.id
     : change.transaction > other.transaction;
 
-/** Reads at most `size` changes after a cursor, or the first of the record. */
+/** Reads at most `size` changes after a cursor, or the first of the record; all, or those of a type. */
 export const readChanges = (
   db: Database,
   after: string | null,
   size: number,
-): Promise<Page<Change>> => loadPage(db, reader, { after, first: size });
+  type?: ChangedType,
+): Promise<Page<Change>> =>
+  loadPage(db, reader, { after, first: size, filter: type && { types: [type] } });
 
 /** Reads the last change of the record; undefined if it is empty. */
 export async function readLastChange(db: Database): Promise<Change | undefined> {

@@ -42,52 +42,91 @@ async function run(client: Client, text: string): Promise<void> {
 
 /** The connection that a process listens and notifies on. It is opened when it is needed. */
 class NotifyingConnection {
-  readonly listeners = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
   readonly #connect: () => Promise<Client>;
+  readonly #log: Log;
+  readonly #closing = new AbortController();
   #client: Promise<Client> | undefined;
-  #isClosed = false;
+  #isOpening = false;
+  #triedAt = -RECONNECT_MS;
 
-  constructor(connect: () => Promise<Client>) {
+  constructor(connect: () => Promise<Client>, log: Log) {
     this.#connect = connect;
+    this.#log = log;
   }
 
-  /** Whether the connection must be opened because somebody listens. */
-  get isMissed(): boolean {
-    return this.listeners.size > 0 && !this.#client && !this.#isClosed;
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    void this.#keepOpen();
+    return () => this.#listeners.delete(listener);
   }
 
-  /** Returns the open connection. `onEnd` is called when it is lost. */
-  async open(onEnd: () => void): Promise<Client> {
-    if (this.#isClosed) throw new Error('The database is closed.');
-    this.#client ??= this.#start(onEnd);
+  /** Returns the connection. If need be it is opened, a second after the last attempt at the earliest. */
+  async open(): Promise<Client> {
+    this.#closing.signal.throwIfAborted();
+    this.#client ??= this.#start();
+    return this.#client;
+  }
+
+  async #start(): Promise<Client> {
     try {
-      return await this.#client;
+      const client = await this.#connectAndListen();
+      // Not earlier: each connection is forgotten only once, so never in place of a newer one.
+      client.once('end', () => this.#forget());
+      // Notifications may have been missed.
+      this.#callListeners();
+      return client;
     } catch (error) {
-      this.#client = undefined;
+      this.#forget();
       throw error;
     }
   }
 
-  async #start(onEnd: () => void): Promise<Client> {
-    const client = await this.#connect();
-    client.on('notification', ({ processId }) => {
-      if (processId !== client.processID) this.callListeners();
-    });
-    client.once('end', () => {
-      this.#client = undefined;
-      onEnd();
-    });
-    await run(client, `LISTEN ${CHANNEL}`);
-    return client;
+  #forget(): void {
+    this.#client = undefined;
+    void this.#keepOpen();
   }
 
-  callListeners(): void {
-    for (const listener of this.listeners) listener();
+  async #connectAndListen(): Promise<Client> {
+    const { signal } = this.#closing;
+    const pauseMs = this.#triedAt + RECONNECT_MS - performance.now();
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false, signal });
+    try {
+      const client = await this.#connect();
+      client.on('notification', ({ processId }) => {
+        if (processId !== client.processID) this.#callListeners();
+      });
+      await run(client, `LISTEN ${CHANNEL}`);
+      return client;
+    } finally {
+      this.#triedAt = performance.now();
+    }
+  }
+
+  /** Opens the connection while it is missing and somebody listens. */
+  async #keepOpen(): Promise<void> {
+    if (this.#isOpening) return;
+    this.#isOpening = true;
+    while (this.#listeners.size > 0 && !this.#client && !this.#closing.signal.aborted) {
+      try {
+        await this.open();
+      } catch (error) {
+        this.#log.debug(
+          { err: error },
+          'Notifications of changes cannot be received at the moment.',
+        );
+      }
+    }
+    this.#isOpening = false;
+  }
+
+  #callListeners(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.listeners.clear();
+    this.#closing.abort();
+    this.#listeners.clear();
     const client = await this.#client?.catch(() => undefined);
     await client?.end();
   }
@@ -95,27 +134,15 @@ class NotifyingConnection {
 
 /** Creates the notifications of a process. */
 export function createNotifications(connect: () => Promise<Client>, log: Log): Notifications {
-  const connection = new NotifyingConnection(connect);
+  const connection = new NotifyingConnection(connect, log);
   let isDue = false;
   let isNotifying = false;
-  const keepListening = async (): Promise<void> => {
-    while (connection.isMissed) {
-      try {
-        await connection.open(() => void keepListening());
-        // Notifications may have been missed.
-        connection.callListeners();
-      } catch (error) {
-        log.debug({ err: error }, 'Notifications of changes cannot be received at the moment.');
-        await sleep(RECONNECT_MS, undefined, { ref: false });
-      }
-    }
-  };
   const notifyWhileDue = async (): Promise<void> => {
     isNotifying = true;
     while (isDue) {
       isDue = false;
       try {
-        await run(await connection.open(() => void keepListening()), `NOTIFY ${CHANNEL}`);
+        await run(await connection.open(), `NOTIFY ${CHANNEL}`);
       } catch (error) {
         log.debug({ err: error }, 'Other gateways could not be notified of changes.');
       }
@@ -124,11 +151,7 @@ export function createNotifications(connect: () => Promise<Client>, log: Log): N
     isNotifying = false;
   };
   return {
-    listen: (onNotification) => {
-      connection.listeners.add(onNotification);
-      void keepListening();
-      return () => connection.listeners.delete(onNotification);
-    },
+    listen: (onNotification) => connection.listen(onNotification),
     notify: () => {
       isDue = true;
       if (!isNotifying) void notifyWhileDue();

@@ -35,6 +35,11 @@ export async function writeEvents(
   response: ServerResponse,
   results: AsyncIterator<ExecutionResult>,
 ): Promise<void> {
+  // The client has disconnected: `close` was emitted before.
+  if (response.destroyed || response.socket === null) {
+    await results.return?.();
+    return;
+  }
   const closing = new AbortController();
   const heart = setInterval(() => response.write(HEARTBEAT), HEARTBEAT_MS);
   response.once('close', () => {

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import { StoreError, Unauthenticated } from '../contract/errors.ts';
@@ -35,14 +37,20 @@ export interface Streams {
   readonly endAll: () => void;
 }
 
-/** Ends a stream when a token expires; returns the timer. */
-function endAtExpiry(
+/** Ends a stream when a token expires, unless `signal` is aborted before. */
+async function endAtExpiry(
   controller: AbortController,
-  expiresAt: number | undefined,
-): NodeJS.Timeout | undefined {
-  if (expiresAt === undefined) return undefined;
-  const end = (): void => controller.abort(new Unauthenticated('The token has expired.'));
-  return setTimeout(end, Math.min(expiresAt - Date.now(), MAX_DELAY_MS)).unref();
+  expiresAt: number,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for (let ms = expiresAt - Date.now(); ms > 0; ms = expiresAt - Date.now()) {
+      await sleep(Math.min(ms, MAX_DELAY_MS), undefined, { signal, ref: false });
+    }
+    controller.abort(new Unauthenticated('The token has expired.'));
+  } catch {
+    // The stream has ended.
+  }
 }
 
 /** Creates the streams of a process. A stream ends at the latest when the token of its caller expires. */
@@ -73,7 +81,8 @@ export function createStreams(
     open: ({ caller: { subject, expiresAt }, requestLog }) => {
       requireRoom(subject);
       const controller = new AbortController();
-      const expiry = endAtExpiry(controller, expiresAt);
+      const closing = new AbortController();
+      if (expiresAt !== undefined) void endAtExpiry(controller, expiresAt, closing.signal);
       requestLog.isStream = true;
       controllers.add(controller);
       count(subject, 1);
@@ -83,7 +92,7 @@ export function createStreams(
         close: () => {
           if (!controllers.delete(controller)) return;
           count(subject, -1);
-          clearTimeout(expiry);
+          closing.abort();
           end(requestLog);
         },
       };

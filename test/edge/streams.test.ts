@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -250,6 +251,10 @@ describe('a stream is ended', () => {
     for (let number = 1; number <= WRITES; number += 1) {
       expect(await other.data()).toEqual(named(`slow ${number}`));
     }
+    const countSlow = async () =>
+      sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
+    // Longer than the time that it has to read what waits for it.
+    await sleep(3100);
     let received = '';
     socket.setEncoding('utf8').on('data', (data: string) => {
       received += data;
@@ -260,8 +265,46 @@ describe('a stream is ended', () => {
     expect(events.length).toBeGreaterThan(1024);
     expect(events.length).toBeLessThan(WRITES);
     expect(received.slice(-1000)).toMatch(/"code":"SLOW_SUBSCRIBER".*event: complete\n/s);
-    const metrics = await readMetrics(gateway);
-    expect(sumOf(metrics, 'streams_total', { code: 'SLOW_SUBSCRIBER' })).toBe(1);
+    expect(await countSlow()).toBe(1);
+  });
+
+  it('not by a burst of changes, if its caller reads', async () => {
+    const stream = await open(gateway, 'subscription { categoryChanged { after { name } } }');
+    await gateway.db.query(
+      Prisma.raw(`insert into categories (name)
+      select 'burst ' || number from generate_series(1, 5000) as number`),
+    );
+    for (let number = 1; number <= 5000; number += 1) {
+      expect(await stream.data()).toEqual(named(`burst ${number}`));
+    }
+    stream.disconnect();
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
+  });
+
+  it('that selects nothing', async () => {
+    const stream = await open(
+      gateway,
+      'subscription { categoryChanged @skip(if: true) { cursor } }',
+    );
+    expect(await stream.rest()).toMatchObject([withCode('BAD_REQUEST')]);
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
+  });
+
+  it('whose caller disconnects before it has begun', async () => {
+    const { port } = new URL(gateway.url);
+    const search = new URLSearchParams({ query: NAMES });
+    const head = `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`;
+    for (const requests of [1, 20]) {
+      const sockets = Array.from({ length: 10 }, () => {
+        const socket = connect(Number(port), '127.0.0.1');
+        socket.on('error', () => {}).write(head.repeat(requests), () => socket.resetAndDestroy());
+        return once(socket, 'close');
+      });
+      await Promise.all(sockets);
+    }
+    // The gateway has begun, and ended, all that it has received.
+    expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
+    await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
   });
 
   it('with SERVICE_UNAVAILABLE when its gateway stops, and none is cut', async () => {

@@ -3,6 +3,7 @@ import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
 import type { Config } from '../../config/config.ts';
+import { StoreError } from '../../contract/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { toExecutionError } from '../errors.ts';
 import type { Streams } from '../streams.ts';
@@ -18,34 +19,54 @@ import { requireReadScope } from './require-read-scope.ts';
 import { shareResults } from './share-results.ts';
 import { traceOperations } from './trace-operations.ts';
 
+const NO_FIELD = 'The subscription selects no field.';
+
 const toError = (error: unknown): Error =>
   error instanceof Error ? error : new Error(String(error));
 
-/** Opens a stream, in which `execute` makes one result of each change. */
+type Source = AsyncIterable<unknown> | ExecutionResult;
+
+/** Returns the changes that a subscription follows, or a result with the errors that prevent it. */
+async function findSource({ schema, operation, variables, context }: Call): Promise<Source> {
+  try {
+    return await createSourceEventStream({
+      schema,
+      document: operation.document,
+      operationName: operation.node.name?.value,
+      variableValues: variables,
+      contextValue: context,
+    });
+  } catch (error) {
+    // graphql-js takes for granted that there is a root field.
+    const selectsNothing = error instanceof TypeError;
+    throw selectsNothing ? new StoreError('BAD_REQUEST', NO_FIELD, error) : error;
+  }
+}
+
+/** Opens a stream, in which `share` makes one result of each change. */
 async function openStream(
   call: Call,
-  execute: ReturnType<typeof shareResults>,
+  share: ReturnType<typeof shareResults>,
   streams: Streams,
 ): ReturnType<Subscribe> {
-  const { schema, operation, variables, context } = call;
+  const { operation, context } = call;
   const stream = streams.open(context);
   const inStream = { ...call, context: { ...context, signal: stream.signal } };
-  const source: AsyncIterable<unknown> | ExecutionResult = await createSourceEventStream({
-    schema,
-    document: operation.document,
-    operationName: operation.node.name?.value,
-    variableValues: variables,
-    contextValue: inStream.context,
-  });
-  if (!isAsyncIterable(source)) {
-    stream.close();
-    return source;
+  let source: Source = {};
+  try {
+    source = await findSource(inStream);
+  } finally {
+    if (!isAsyncIterable(source)) stream.close();
   }
-  const variablesText = JSON.stringify(variables);
+  if (!isAsyncIterable(source)) return source;
+  const variables = JSON.stringify(call.variables);
   return mapAsyncIterator(
     source[Symbol.asyncIterator](),
-    // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
-    (root) => execute({ ...inStream, root: root as object }, variablesText),
+    (change) => {
+      // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
+      const root = change as object;
+      return share({ ...inStream, root }, { root, operation, variables });
+    },
     (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
     stream.close,
   );

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+
+import { createNotifications, type Notifications } from '../../../src/database/notifications.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { runSql } from '../../support/postgres.ts';
+
+const WAIT = { timeout: 10_000, interval: 20 };
+const RECONNECT_MS = 1000;
+const NAME = `notifications_${process.pid}`;
+const CONNECTIONS = `from pg_stat_activity where application_name = '${NAME}'`;
+
+let url: string;
+let drop: () => Promise<void>;
+beforeAll(async () => {
+  ({ url, drop } = await copyOnPostgres());
+});
+afterAll(() => drop());
+
+let notifications: Notifications;
+/** When each connection was opened. */
+let opened: number[];
+/** How many of the next LISTEN the server refuses, as a pooler does. */
+let refusals: number;
+/** How often the listener was called. */
+let calls: number;
+
+async function connect(): Promise<Client> {
+  opened.push(performance.now());
+  const client = new Client({ connectionString: url, application_name: NAME });
+  client.on('error', () => {});
+  await client.connect();
+  if (refusals > 0) {
+    refusals--;
+    await client.query('begin');
+    await client.query('select 1 / 0').catch(() => {});
+  }
+  return client;
+}
+
+beforeEach(() => {
+  opened = [];
+  refusals = 0;
+  calls = 0;
+  notifications = createNotifications(connect, createLog('error'));
+});
+afterEach(() => notifications.close());
+
+const backends = (): Promise<Record<string, unknown>[]> =>
+  runSql(url, `select query ${CONNECTIONS}`);
+
+/** Calls notify() every 20 ms until `isDone`, as a gateway with many writes. */
+async function notifyUntil(isDone: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isDone())) {
+    notifications.notify();
+    await sleep(20);
+  }
+}
+
+/** Expects one open connection, opened a second after the one before, and that a notification arrives. */
+async function expectOneListens(): Promise<void> {
+  await expect.poll(backends, WAIT).toHaveLength(1);
+  const before = calls;
+  await expect
+    .poll(async () => {
+      await runSql(url, 'notify store_changes');
+      return calls;
+    }, WAIT)
+    .toBeGreaterThan(before);
+  const pauses = opened.slice(1).map((at, index) => at - (opened[index] ?? 0));
+  // A timer may fire a millisecond early.
+  expect(Math.min(...pauses)).toBeGreaterThan(RECONNECT_MS - 5);
+  expect(await backends()).toHaveLength(1);
+}
+
+it('after LISTEN was refused several times, one connection listens', async () => {
+  refusals = 3;
+  notifications.listen(() => calls++);
+  await notifyUntil(() => opened.length > 3 && refusals === 0 && calls > 0);
+  await expectOneListens();
+  expect(opened).toHaveLength(4);
+});
+
+it('a listener that comes while LISTEN fails for a writer is served', async () => {
+  refusals = 1;
+  notifications.notify();
+  notifications.listen(() => calls++);
+  await expectOneListens();
+  expect(opened).toHaveLength(2);
+});
+
+it('after the connection was ended many times in a row, one connection listens', async () => {
+  notifications.listen(() => calls++);
+  const end = performance.now() + 3 * RECONNECT_MS;
+  await notifyUntil(async () => {
+    await runSql(url, `select pg_terminate_backend(pid) ${CONNECTIONS}`);
+    return performance.now() > end;
+  });
+  await expectOneListens();
+  expect(opened.length).toBeLessThanOrEqual(5);
+});
+
+it('close() ends the connection', async () => {
+  notifications.listen(() => calls++);
+  await expectOneListens();
+  await notifications.close();
+  notifications.notify();
+  await expect.poll(backends, WAIT).toEqual([]);
+  expect(opened).toHaveLength(1);
+});
+
+it('close() ends the attempts to open the connection, without waiting for the next', async () => {
+  refusals = 1;
+  notifications.listen(() => calls++);
+  await expect.poll(() => refusals, WAIT).toBe(0);
+  await expect.poll(backends, WAIT).toEqual([]);
+  const start = performance.now();
+  await notifications.close();
+  expect(performance.now() - start).toBeLessThan(RECONNECT_MS / 2);
+  await sleep(RECONNECT_MS + 100);
+  expect(opened).toHaveLength(1);
+});
