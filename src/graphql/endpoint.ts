@@ -28,9 +28,22 @@ const ACCEPTED = [...GRAPHQL_TYPES, EVENT_STREAM] as const;
 const NO_STREAM = `A subscription needs POST or GET with Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
 /** Whether a caller names the media type: one that accepts anything may wait for the end of the response. */
+const PIPELINED =
+  'A subscription cannot be requested before the earlier responses of its connection have arrived.';
+
 const acceptsEvents = ({ headers }: IncomingMessage): boolean =>
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
   preferredType(headers, [EVENT_STREAM]) !== undefined;
+
+/** Returns why a response can't be a stream. */
+function findObstacle({ req, res }: Exchange): StoreError | undefined {
+  if (req.method === 'HEAD' || !acceptsEvents(req)) {
+    return new StoreError('NOT_ACCEPTABLE', NO_STREAM);
+  }
+  // It would wait, unnoticed, until the earlier responses of the connection are sent.
+  const isPipelined = !res.destroyed && res.socket === null;
+  return isPipelined ? new StoreError('BAD_REQUEST', PIPELINED) : undefined;
+}
 
 function reject({ req, res, requestLog }: Exchange, error: StoreError): Promise<void> {
   addErrorCode(requestLog, error.code);
@@ -60,7 +73,7 @@ export function createGraphqlEndpoint(
 ): GraphqlEndpoint {
   const streams = createStreams(config, metrics.streams);
   const executor = createExecutor(context, { config, metrics, log, streams });
-  const webSockets = createWebSockets({ executor, config, log, metrics });
+  const webSockets = createWebSockets({ executor, context, config, log, metrics });
   const { introspection } = config;
 
   /** Responds with Server-Sent Events: each result, and then the end. */
@@ -80,9 +93,10 @@ export function createGraphqlEndpoint(
     const results = await runOperation(executor, exchange, method, () =>
       readParams(req, search, config),
     );
-    if (isStream(results) && (req.method === 'HEAD' || !acceptsEvents(req))) {
+    const obstacle = isStream(results) ? findObstacle(exchange) : undefined;
+    if (isStream(results) && obstacle) {
       await results[Symbol.asyncIterator]().return?.();
-      return reject(exchange, new StoreError('NOT_ACCEPTABLE', NO_STREAM));
+      return reject(exchange, obstacle);
     }
     if (isStream(results) || type === EVENT_STREAM) return respondWithEvents(exchange, results);
     const { body, status, headers } = toClientResult(results, {

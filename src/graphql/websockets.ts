@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { mapAsyncIterator } from '@graphql-tools/utils';
 import { type ExecutionResult, parse } from 'graphql';
-import { CloseCode, handleProtocols, makeServer, type Server } from 'graphql-ws';
+import { CloseCode, handleProtocols, makeServer, MessageType, type Server } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { Config } from '../config/config.ts';
-import type { Exchange } from '../context.ts';
-import { StoreError } from '../contract/errors.ts';
+import type { Context, Exchange } from '../context.ts';
+import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf, writeRequestLog } from '../telemetry/request-log.ts';
@@ -17,29 +17,37 @@ import { toClientResult, toExecutionError } from './errors.ts';
 import { toDocumentParams } from './params.ts';
 import { isStream, type Results, runOperation } from './run-operation.ts';
 import { schema } from './schema.ts';
+import { closeSocket, send, watchSocket } from './socket.ts';
 import type { Executor } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
-// Common proxies close a connection without data after a minute.
-const PING_MS = 12_000;
 const GOING_AWAY = 1001;
+// The error of graphql-ws for types of messages that only a server sends.
+const FROM_SERVER_ONLY = 'Unexpected message of type ';
+const TRY_AGAIN_LATER = 1013;
 // How often a WebSocket is checked that is to be closed after its operations.
 const CHECK_MS = 10;
 
 // graphql-ws finds out from the document how to execute an operation. Here Yoga does that.
 const ANY_DOCUMENT = parse('{ __typename }');
+const PONG = JSON.stringify({ type: MessageType.Pong });
 
 /** What graphql-ws keeps for each connection. */
 interface Extra {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
-  /** Returns how many of its operations have not ended; undefined before its first message. */
-  countOpen?: () => number;
+  /** The ids of its operations that have not ended. */
+  readonly open: Set<string>;
+  /** The results of its subscriptions that have not ended. */
+  readonly streams: Set<AsyncIterableIterator<ExecutionResult>>;
+  /** The id of the operation that the current message has begun. */
+  begun?: string | undefined;
 }
 
 /** What WebSockets are created from. */
 interface WebSocketOptions {
   readonly executor: Executor;
+  readonly context: Context;
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -76,7 +84,7 @@ function watchOperation({ log, metrics }: WebSocketOptions, requestLog: RequestL
 /** Runs an operation; its results are what the caller may see. */
 async function run(
   options: WebSocketOptions,
-  request: IncomingMessage,
+  { request, socket, streams }: Extra,
   payload: object,
 ): Promise<Results> {
   const { executor, config, log } = options;
@@ -89,10 +97,73 @@ async function run(
   const results = await runOperation(executor, exchange, 'POST', () =>
     toDocumentParams(payload, config.limits),
   );
-  if (isStream(results)) return mapAsyncIterator(results, toBody, undefined, end);
+  if (isStream(results)) {
+    const stream = mapAsyncIterator(results, toBody, undefined, () => {
+      streams.delete(stream);
+      end();
+    });
+    streams.add(stream);
+    if (socket.readyState !== socket.OPEN) await stream.return?.();
+    return stream;
+  }
   const body = toBody(results);
   end();
   return body;
+}
+
+/** Closes a WebSocket whose caller may do nothing; returns false if it did. */
+async function admit({ context }: WebSocketOptions, extra: Extra): Promise<boolean> {
+  try {
+    const { subject, scopes } = await context.authenticate(extra.request.headers);
+    if (subject === undefined && scopes.size === 0) throw new Unauthenticated();
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const code = error instanceof Unauthenticated ? CloseCode.Forbidden : TRY_AGAIN_LATER;
+    closeSocket(extra.socket, code, error.message);
+    return false;
+  }
+}
+
+/** Notes that an operation begins; closes the WebSocket if it can't. */
+function begin(extra: Extra, id: string, maxOpen: number): void {
+  const { open, socket } = extra;
+  // graphql-ws lets an id be used again as soon as the caller has completed it, and then confuses the two.
+  if (open.has(id)) {
+    return socket.close(CloseCode.SubscriberAlreadyExists, 'The id is in use');
+  }
+  open.add(id);
+  extra.begun = id;
+  // A few more than allowed are told so; a caller that goes on does not listen.
+  if (open.size > 2 * (maxOpen + 1)) {
+    socket.close(CloseCode.TooManyInitialisationRequests, 'Too many operations');
+  }
+}
+
+/** Gives a message to graphql-ws. Resolves when the operation has ended that it has begun. */
+async function receive(
+  extra: Extra,
+  handle: (text: string) => Promise<void>,
+  data: Buffer,
+  log: Log,
+): Promise<void> {
+  const { socket, open } = extra;
+  const handled = handle(data.toString());
+  // graphql-ws calls onSubscribe at once.
+  const { begun } = extra;
+  extra.begun = undefined;
+  try {
+    await handled;
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith(FROM_SERVER_ONLY)) {
+      log.debug({ err: error }, 'A message of a WebSocket was rejected.');
+      return socket.close(CloseCode.BadRequest, 'Invalid message received');
+    }
+    log.error({ err: error }, 'A message of a WebSocket could not be handled.');
+    socket.close(CloseCode.InternalServerError, 'Internal server error');
+  } finally {
+    if (begun !== undefined) open.delete(begun);
+  }
 }
 
 /** Creates the implementation of the protocol. */
@@ -104,21 +175,21 @@ function createProtocol(options: WebSocketOptions): Server<Extra> {
   const tooMany = { errors: [toExecutionError(new StoreError('TOO_MANY_STREAMS'))] };
   return makeServer<Record<string, unknown>, Extra>({
     connectionInitWaitTimeout: FIRST_MESSAGE_MS,
-    onConnect: (context) => {
-      const { connectionParams, extra } = context;
-      const { request } = extra;
-      extra.countOpen = () => Object.keys(context.subscriptions).length;
+    onConnect: ({ connectionParams, extra }) => {
       const authorization = authorizationOf(connectionParams);
-      if (authorization !== undefined) request.headers.authorization = authorization;
+      if (authorization !== undefined) extra.request.headers.authorization = authorization;
+      return admit(options, extra);
     },
-    onSubscribe: async ({ subscriptions, extra: { request } }, _id, payload) => {
-      if (Object.keys(subscriptions).length > maxStreamsPerCaller) {
+    onSubscribe: async ({ extra }, id, payload) => {
+      const { request, open, socket } = extra;
+      begin(extra, id, maxStreamsPerCaller);
+      if (open.size > maxStreamsPerCaller || socket.readyState !== socket.OPEN) {
         const requestLog = { id: requestIdOf(request.headers) };
         const { introspection } = config;
         const how = { introspection, isJson: false, log, requestLog };
         return toClientResult(tooMany, how).body.errors ?? [];
       }
-      const results = await run(options, request, payload);
+      const results = await run(options, extra, payload);
       // Nothing was executed: the protocol has a message of its own for that.
       if (!isStream(results) && results.errors && !('data' in results)) return results.errors;
       const args = { schema, document: ANY_DOCUMENT };
@@ -135,53 +206,44 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
   const protocol = createProtocol(options);
   const server = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, handleProtocols });
   const extras = new WeakMap<WebSocket, Extra>();
+  let isClosing = false;
   const closeAfterOperations = async (socket: WebSocket): Promise<void> => {
-    while (extras.get(socket)?.countOpen?.()) await sleep(CHECK_MS);
+    while (extras.get(socket)?.open.size) await sleep(CHECK_MS);
     socket.close(GOING_AWAY, 'The gateway stops.');
   };
   server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
-    // The caller broke the protocol of WebSocket, or the connection: ws closes it.
-    socket.on('error', () => {});
-    let isAlive = true;
-    socket.on('pong', () => {
-      isAlive = true;
-    });
-    const pinging = setInterval(() => {
-      if (!isAlive) return socket.terminate();
-      isAlive = false;
-      return socket.ping();
-    }, PING_MS).unref();
-    const extra: Extra = { request, socket };
+    watchSocket(socket);
+    const extra: Extra = { request, socket, open: new Set(), streams: new Set() };
     extras.set(socket, extra);
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
-        send: (text) => new Promise((resolve) => socket.send(text, () => resolve())),
-        close: (code, reason) => socket.close(code, reason),
+        send: (text) => send(socket, text),
+        // Without the payload of the ping, so that no caller can fill the memory with it.
+        onPing: () => send(socket, PONG),
+        close: (code, reason = '') => closeSocket(socket, code, reason),
         onMessage: (handle) => {
-          socket.on('message', (data: Buffer) => {
-            handle(data.toString()).catch((error: unknown) => {
-              log.error({ err: error }, 'A message of a WebSocket could not be handled.');
-              socket.close(CloseCode.InternalServerError, 'Internal server error');
-            });
-          });
+          socket.on('message', (data: Buffer) => void receive(extra, handle, data, log));
         },
       },
       extra,
     );
     socket.once('close', (code, reason) => {
-      clearInterval(pinging);
       void closed(code, String(reason));
+      // graphql-ws forgets one whose id was used again.
+      for (const stream of extra.streams) void stream.return?.();
     });
   });
   return {
     accept: (request, socket, head) => {
-      if (server.clients.size >= maxStreams) throw new StoreError('SERVICE_UNAVAILABLE');
+      if (isClosing || server.clients.size >= maxStreams)
+        throw new StoreError('SERVICE_UNAVAILABLE');
       server.handleUpgrade(request, socket, head, (webSocket) =>
         server.emit('connection', webSocket, request),
       );
     },
     close: () => {
+      isClosing = true;
       for (const client of server.clients) void closeAfterOperations(client);
     },
   };

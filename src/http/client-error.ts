@@ -14,9 +14,9 @@ const ERROR_CODES: Record<string, ErrorCode> = {
 };
 
 /** Writes an error response for data of which node:http creates no request. */
-function writeError(code: ErrorCode, socket: Duplex, log: Log): void {
+function writeError(error: StoreError, socket: Duplex, log: Log): void {
   if (!socket.writable) return void socket.destroy();
-  const error = new StoreError(code);
+  const { code } = error;
   const requestId = randomUUID();
   log.info({ requestId, status: error.status, codes: [code] }, 'A request was rejected.');
   const body = JSON.stringify(error);
@@ -41,7 +41,9 @@ const canWriteError = (last?: ServerResponse): boolean =>
 export interface ClientErrorHandler {
   /** Remembers the last response of a connection. */
   readonly watch: (request: IncomingMessage, response: ServerResponse) => void;
-  readonly reject: (code: ErrorCode, socket: Duplex) => void;
+  /** Whether the last response of a connection is unfinished. */
+  readonly isAnswering: (socket: Duplex) => boolean;
+  readonly reject: (error: StoreError, socket: Duplex) => void;
   /** Rejects with the code for an error of node:http. */
   readonly rejectFor: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 }
@@ -49,16 +51,17 @@ export interface ClientErrorHandler {
 /** Creates the handler of client errors. */
 export function createClientErrorHandler(log: Log): ClientErrorHandler {
   const lastResponses = new WeakMap<Duplex, ServerResponse>();
-  const reject = (code: ErrorCode, socket: Duplex): void => {
-    if (canWriteError(lastResponses.get(socket))) writeError(code, socket, log);
+  const reject = (error: StoreError, socket: Duplex): void => {
+    if (canWriteError(lastResponses.get(socket))) writeError(error, socket, log);
     else socket.destroy();
   };
   return {
     watch: (request, response) => void lastResponses.set(request.socket, response),
+    isAnswering: (socket) => lastResponses.get(socket)?.writableFinished === false,
     reject,
     rejectFor: (error, socket) => {
       if (error.code === 'ECONNRESET') socket.destroy();
-      else reject(ERROR_CODES[error.code ?? ''] ?? 'BAD_REQUEST', socket);
+      else reject(new StoreError(ERROR_CODES[error.code ?? ''] ?? 'BAD_REQUEST'), socket);
     },
   };
 }

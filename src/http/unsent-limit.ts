@@ -26,9 +26,14 @@ export function createUnsentLimit(
   // Pipelined requests have several responses. Not a Set of all responses: a Set that is always changing is
   // rebuilt often, and each old table, which refers to the next one, keeps its elements in memory.
   const openOf = new WeakMap<Socket, ServerResponse[]>();
-  const unsentBytes = (socket: Socket): number =>
-    openOf.get(socket)?.reduce((sum, { writableLength }) => sum + writableLength, 0) ??
-    socket.writableLength;
+  const unsentBytes = (socket: Socket): number => {
+    const open = openOf.get(socket) ?? [];
+    // The data of a WebSocket belongs to no response.
+    return Math.max(
+      socket.writableLength,
+      open.reduce((sum, { writableLength }) => sum + writableLength, 0),
+    );
+  };
   const enforceLimit = (): void => {
     const bytesOf = new Map(Array.from(sockets, (socket) => [socket, unsentBytes(socket)]));
     let total = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0);

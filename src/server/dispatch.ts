@@ -48,12 +48,16 @@ interface RequestTarget {
 export const GRAPHQL_PATH = '/graphql';
 const ASSETS = '/assets/';
 
-/** Parses the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. */
-function parseTarget({ findRoute }: Handlers, { url = '/' }: IncomingMessage): RequestTarget {
+/** Splits the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. */
+export function splitTarget({ url = '/' }: IncomingMessage): Omit<RequestTarget, 'match'> {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const queryAt = target.indexOf('?');
   const path = (queryAt < 0 ? target : target.slice(0, queryAt)) || '/';
-  const search = queryAt < 0 ? '' : target.slice(queryAt);
+  return { path, search: queryAt < 0 ? '' : target.slice(queryAt) };
+}
+
+function parseTarget({ findRoute }: Handlers, request: IncomingMessage): RequestTarget {
+  const { path, search } = splitTarget(request);
   return { path, match: path === GRAPHQL_PATH ? undefined : findRoute(path), search };
 }
 

@@ -5,6 +5,7 @@ import { createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context, Exchange } from '../context.ts';
+import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
 import { createReads } from '../database/servers/reads.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
@@ -23,7 +24,7 @@ import { createDispatch } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
 import { createStatusRoute, startStatusHistory } from './status.ts';
-import { acceptWebSockets } from './upgrade.ts';
+import { acceptWebSockets, createRequestClass, hasUpgrade } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Longer than the minute of common load balancers, which must be the ones to close a connection: else
@@ -43,7 +44,7 @@ export interface Gateway {
 function createHttpServer(
   config: Config,
   listener: (request: IncomingMessage, response: ServerResponse) => void,
-  { reject, rejectFor }: ClientErrorHandler,
+  clientErrors: ClientErrorHandler,
 ): Server {
   const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const options = {
@@ -53,6 +54,7 @@ function createHttpServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: config.limits.maxHeaderBytes,
     requireHostHeader: false,
+    IncomingMessage: createRequestClass(clientErrors),
   };
   const server = createServer(options, listener)
     // node:http removes its error listener from a socket before it emits `connect`, and an error event
@@ -62,8 +64,10 @@ function createHttpServer(
       if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore);
     })
     .on('checkExpectation', listener)
-    .on('connect', (_request, socket) => reject('METHOD_NOT_ALLOWED', socket))
-    .on('clientError', rejectFor);
+    .on('connect', (_request, socket) =>
+      clientErrors.reject(new StoreError('METHOD_NOT_ALLOWED'), socket),
+    )
+    .on('clientError', clientErrors.rejectFor);
   // Drops clients that stop reading, as unsent data is held in memory. Twice the longest of the other
   // timeouts, so that those fire first.
   server.timeout =
@@ -117,7 +121,8 @@ export function createGateway(
   const dispatch = createDispatch(handlers, { config, log, metrics });
   const clientErrors = createClientErrorHandler(log);
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    if (shutdown.hasStarted) response.shouldKeepAlive = false;
+    // After an upgrade that was ignored, node:http drops the data that came with it: see createRequestClass.
+    if (shutdown.hasStarted || hasUpgrade(request)) response.shouldKeepAlive = false;
     response.setHeader(...NO_SNIFFING);
     clientErrors.watch(request, response);
     const requestLog: RequestLog = { id: requestIdOf(request.headers) };

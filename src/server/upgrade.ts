@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import { IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
@@ -8,7 +8,33 @@ import { StoreError } from '../contract/errors.ts';
 import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { ClientErrorHandler } from '../http/client-error.ts';
 import { isFromAllowedOrigin } from '../http/cors.ts';
-import { findRejection, GRAPHQL_PATH } from './dispatch.ts';
+import { findRejection, GRAPHQL_PATH, splitTarget } from './dispatch.ts';
+
+const HAS_UPGRADE = Symbol('has an upgrade');
+const OTHER_PROTOCOL = `A WebSocket needs the protocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`;
+
+/** Whether a request asks for another protocol: node:http has found out. */
+export const hasUpgrade = (request: IncomingMessage & { [HAS_UPGRADE]?: boolean }): boolean =>
+  request[HAS_UPGRADE] === true;
+
+/**
+ * Creates the class of requests. While an earlier response of the connection is unfinished, an upgrade is
+ * ignored (RFC 9110 §7.8 allows it): node:http would no longer look after that response.
+ */
+export function createRequestClass({ isAnswering }: ClientErrorHandler): typeof IncomingMessage {
+  return class extends IncomingMessage {
+    [HAS_UPGRADE]?: boolean;
+
+    // node:http sets this, and reads it to decide whether it emits `upgrade` or `connect`.
+    get upgrade(): boolean {
+      return hasUpgrade(this) && (this.method === 'CONNECT' || !isAnswering(this.socket));
+    }
+
+    set upgrade(value: boolean) {
+      this[HAS_UPGRADE] = value;
+    }
+  };
+}
 
 const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
@@ -17,15 +43,15 @@ const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
 function requireAllowed(request: IncomingMessage, config: Config): void {
   const rejection = findRejection(config, request);
   if (rejection) throw rejection;
-  const { url = '/', headers } = request;
-  if (url.split('?')[0] !== GRAPHQL_PATH) throw new StoreError('NOT_FOUND');
+  const { headers } = request;
+  if (splitTarget(request).path !== GRAPHQL_PATH) throw new StoreError('NOT_FOUND');
   // Browsers let pages of any site open a WebSocket, and say which.
   if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
     throw new StoreError('FORBIDDEN');
   }
   const protocols = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
   if (!protocols?.includes(GRAPHQL_TRANSPORT_WS_PROTOCOL)) {
-    throw new StoreError('BAD_REQUEST');
+    throw new StoreError('BAD_REQUEST', OTHER_PROTOCOL);
   }
 }
 
@@ -62,7 +88,7 @@ export function acceptWebSockets(
       acceptWebSocket(request, socket, head);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      reject(error.code, socket);
+      reject(error, socket);
     }
   });
 }

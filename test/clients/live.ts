@@ -1,6 +1,11 @@
 import type { FormattedExecutionResult } from 'graphql';
 import { createClient as createSseClient, type RequestParams } from 'graphql-sse';
-import { type ClientOptions, createClient as createWebSocketClient, type Sink } from 'graphql-ws';
+import {
+  type ClientOptions,
+  CloseCode,
+  createClient as createWebSocketClient,
+  type Sink,
+} from 'graphql-ws';
 
 /** A subscription whose document has the variable `$after` and selects the `cursor` of each change. */
 export interface LiveRequest {
@@ -40,6 +45,15 @@ const MAX_PAUSE_MS = 30_000;
 
 const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
   errors.map(({ extensions }) => extensions?.['code']);
+
+/** Returns the errors of a failed subscription; undefined if its connection was lost. */
+function toResult(error: unknown): FormattedExecutionResult | undefined {
+  if (Array.isArray(error)) return { errors: error };
+  // A WebSocket whose token is rejected is closed.
+  const { code, reason = '' } = (error ?? {}) as { code?: number; reason?: string };
+  if (code !== CloseCode.Forbidden) return undefined;
+  return { errors: [{ message: reason, extensions: { code: 'UNAUTHENTICATED' } }] };
+}
 
 /** Returns the cursor of a change: a subscription has one field. */
 function cursorOf({ data }: FormattedExecutionResult): string | undefined {
@@ -93,8 +107,7 @@ export const resume =
           failures = 0;
           sink.next(result);
         },
-        // Anything but a list of errors is a lost connection.
-        error: (error) => end(Array.isArray(error) ? { errors: error } : undefined),
+        error: (error) => end(toResult(error)),
         complete: end,
       });
     };

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { socketUrl } from '../support/live.ts';
 import { repeat } from '../support/repeat.ts';
 
 // More than the kernel buffers for a client that reads nothing.
@@ -49,6 +52,53 @@ async function readAll(socket: Socket): Promise<number> {
   if (!socket.closed) await once(socket, 'close');
   return bytes;
 }
+
+/** Opens a WebSocket on a connection that has had another response, and reads no more than its first message. */
+async function openUnread(): Promise<{ webSocket: WebSocket; socket: Socket }> {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await once(socket, 'data');
+  const createConnection = (): Socket => socket;
+  const webSocket = new WebSocket(socketUrl(gateway), 'graphql-transport-ws', { createConnection });
+  webSocket.on('error', () => {});
+  await once(webSocket, 'open');
+  webSocket.send('{"type":"connection_init"}');
+  await once(webSocket, 'message');
+  webSocket.pause();
+  return { webSocket, socket };
+}
+
+/** Sends a query on a WebSocket. */
+function subscribe(webSocket: WebSocket, id: string): void {
+  const payload = { query: `{ ${repeat(8, ofTexts)} }` };
+  webSocket.send(JSON.stringify({ type: 'subscribe', id, payload }));
+}
+
+describe('a WebSocket of a slow reader', () => {
+  it('is cut off if too much is unsent, also on a connection that had a response before', async () => {
+    const { webSocket, socket } = await openUnread();
+    for (const id of ['1', '2', '3', '4']) subscribe(webSocket, id);
+    // A socket that reads nothing notices the end of its connection only when it writes.
+    const isCut = (): boolean => {
+      if (!socket.destroyed) webSocket.ping();
+      return socket.destroyed;
+    };
+    await expect.poll(isCut, { timeout: 20_000, interval: 100 }).toBe(true);
+  });
+
+  it('is not read from until it reads', async () => {
+    const { webSocket } = await openUnread();
+    subscribe(webSocket, '1');
+    await gateway.data(`{ ${repeat(8, ofTexts)} }`);
+    const ping = JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(900_000) } });
+    for (let count = 0; count < 60; count += 1) webSocket.send(ping);
+    await sleep(1000);
+    expect(webSocket.bufferedAmount).toBeGreaterThan(20_000_000);
+    webSocket.resume();
+    await expect.poll(() => webSocket.bufferedAmount, { timeout: 10_000 }).toBe(0);
+    webSocket.terminate();
+  });
+});
 
 describe('responses to slow readers', () => {
   it('are cut off, the largest first, if together they use too much memory', async () => {

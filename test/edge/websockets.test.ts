@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
@@ -103,18 +103,41 @@ describe('a client of graphql-transport-ws', () => {
     }
   });
 
-  it('without the scope read receives FORBIDDEN, and without a token UNAUTHENTICATED', async () => {
-    const { authorization } = bearing(await mint({ scope: 'pets:write' }));
-    for (const [params, code] of [
-      [{ authorization }, 'FORBIDDEN'],
-      [{}, 'UNAUTHENTICATED'],
-      [{ authorization: 7 }, 'UNAUTHENTICATED'],
+  it('without the scope read receives FORBIDDEN', async () => {
+    const opened = await openInitialized(guarded, bearing(await mint({ scope: 'pets:write' })));
+    opened.send({ type: 'subscribe', id: '1', payload: await subscription() });
+    expect(await opened.message()).toMatchObject(isError('FORBIDDEN'));
+    opened.socket.terminate();
+  });
+
+  it('without a valid token is not acknowledged, and is told why', async () => {
+    for (const [payload, reason] of [
+      [undefined, 'A token is required. Send the header Authorization: Bearer <token>.'],
+      [{ authorization: 7 }, 'A token is required. Send the header Authorization: Bearer <token>.'],
+      [{ authorization: 'x' }, 'The Authorization header must have the form: Bearer token.'],
+      [bearing('x'), 'The token is not valid.'],
+      [bearing(await mint({ exp: -60 })), 'The token has expired.'],
     ] as const) {
-      const opened = await openInitialized(guarded, params);
-      opened.send({ type: 'subscribe', id: '1', payload: await subscription() });
-      expect(await opened.message()).toMatchObject(isError(code));
-      opened.socket.terminate();
+      const opened = await openSocket(guarded);
+      opened.send({ type: 'connection_init', payload });
+      expect(await opened.closed).toEqual({ code: 4403, reason });
     }
+  });
+
+  it('may read without a token if reading is open to all', async () => {
+    const open = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, openThatOf(gateway));
+    const opened = await openInitialized(open);
+    opened.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
+    expect(await opened.message()).toMatchObject({ type: 'next' });
+    opened.socket.terminate();
+    await open.close();
+  });
+
+  it('receives a pong without the payload of its ping', async () => {
+    const opened = await openInitialized(gateway);
+    opened.send({ type: 'ping', payload: { text: 'x' } });
+    expect(await opened.message()).toEqual({ type: 'pong' });
+    opened.socket.terminate();
   });
 
   it('is told that its token has expired, and then that the subscription is complete', async () => {
@@ -138,6 +161,13 @@ describe('a client of graphql-transport-ws', () => {
   });
 });
 
+/** Opens a connection and sends nothing. */
+const connectTo = async ({ url }: Gateway): Promise<Socket> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+};
+
 /** Returns the status of the response to a handshake: 101 if the WebSocket is accepted. */
 const statusOf = (url: string, protocols: string[], origin?: string): Promise<number> =>
   new Promise((resolve) => {
@@ -152,6 +182,12 @@ const statusOf = (url: string, protocols: string[], origin?: string): Promise<nu
       socket.terminate();
     });
   });
+
+/** The request that opens a WebSocket. */
+const handshake = (target: string, protocol = 'graphql-transport-ws'): string =>
+  `GET ${target} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
+  `Sec-WebSocket-Protocol: ${protocol}\r\n\r\n`;
 
 describe('a WebSocket is accepted', () => {
   const PROTOCOL = 'graphql-transport-ws';
@@ -173,6 +209,22 @@ describe('a WebSocket is accepted', () => {
     ['/store/orders', 404],
   ])('at /graphql alone: %s is %i', async (path, status) => {
     expect(await statusOf(socketUrl(gateway, path), [PROTOCOL])).toBe(status);
+  });
+
+  it('with a URL in absolute form', async () => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.write(handshake('http://localhost/graphql?token=1'));
+    const [data] = (await once(socket, 'data')) as [Buffer];
+    expect(data.toString()).toMatch(/^HTTP\/1\.1 101 /);
+    socket.destroy();
+  });
+
+  it('with another protocol not, and the error names the one that is needed', async () => {
+    const { body } = await sendRaw(gateway, handshake('/graphql', 'graphql-ws'), { wait: true });
+    expect(JSON.parse(body)).toMatchObject({
+      code: 'BAD_REQUEST',
+      message: 'A WebSocket needs the protocol graphql-transport-ws.',
+    });
   });
 
   it.each([
@@ -235,6 +287,8 @@ describe('a WebSocket is closed', () => {
       { type: 'subscribe', id: '1', payload: { query: QUERY } },
       4401,
     ],
+    ['is one that servers send', { type: 'connection_ack' }, 4400],
+    ['is a result', { type: 'next', id: '1', payload: {} }, 4400],
     ['is binary', Buffer.from([255, 0]), 4400],
     ['is huge', JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(1_000_001) } }), 1009],
   ])('if a message %s', async (_what, message, code) => {
@@ -254,13 +308,35 @@ describe('a WebSocket is closed', () => {
     expect((await again.closed).code).toBe(4409);
   });
 
+  it('if an id is used again before its operation has ended, also if that was completed', async () => {
+    const opened = await openInitialized(gateway);
+    const payload = await subscription();
+    opened.send({ type: 'subscribe', id: '1', payload });
+    opened.send({ type: 'complete', id: '1' });
+    opened.send({ type: 'subscribe', id: '1', payload });
+    expect((await opened.closed).code).toBe(4409);
+    await untilNoStreams(gateway);
+  });
+
+  it('if a long id is used twice', async () => {
+    const opened = await openInitialized(gateway);
+    const id = 'x'.repeat(200);
+    await subscribe(opened, id);
+    opened.send({ type: 'subscribe', id, payload: { query: QUERY } });
+    expect((await opened.closed).code).toBe(4409);
+  });
+
+  it('if it begins far more operations than it may have', async () => {
+    const opened = await openInitialized(small);
+    for (let id = 0; id < 10; id += 1) {
+      opened.send({ type: 'subscribe', id: String(id), payload: { query: QUERY } });
+    }
+    expect(await opened.closed).toEqual({ code: 4429, reason: 'Too many operations' });
+  });
+
   it('if its frames break the protocol of WebSocket, and nothing else happens', async () => {
-    const handshake =
-      'GET /graphql HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
-      'Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n';
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    socket.write(handshake);
+    socket.write(handshake('/graphql'));
     await once(socket, 'data');
     socket.write(Buffer.alloc(100, 255));
     await once(socket, 'close');
@@ -290,6 +366,22 @@ describe('a WebSocket is closed', () => {
     for (const { closed } of [busy, idle, silent]) {
       expect(await closed).toEqual({ code: 1001, reason: 'The gateway stops.' });
     }
+    await stopped;
+    await stopping.close();
+  });
+});
+
+describe('while a gateway stops', () => {
+  it('a connection that was open becomes no WebSocket', async () => {
+    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
+    const socket = await connectTo(stopping);
+    const server = await openSocket(stopping);
+    const stopped = stopping.stop();
+    expect((await server.closed).code).toBe(1001);
+    socket.write(handshake('/graphql'));
+    const [data] = (await once(socket, 'data')) as [Buffer];
+    expect(data.toString()).toMatch(/^HTTP\/1\.1 503 /);
+    socket.destroy();
     await stopped;
     await stopping.close();
   });
@@ -364,6 +456,27 @@ describe('a request for another protocol', () => {
     process.off('warning', warn);
     expect(warnings).toEqual([]);
   });
+
+  it.each([
+    ['WebSocket', handshake('/graphql'), 400],
+    ['h2c', h2c(body), 200],
+  ])(
+    'is answered as HTTP/1.1 behind an unfinished response, after which the connection closes: %s',
+    async (_name, request, status) => {
+      const post =
+        'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
+        `Content-Length: ${body.length}\r\n\r\n${body}`;
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+      let received = '';
+      socket.on('data', (data: Buffer) => {
+        received += data.toString();
+      });
+      socket.write(post + request);
+      await once(socket, 'close');
+      const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => Number(code));
+      expect(statuses).toEqual([200, status]);
+    },
+  );
 
   it('is answered as HTTP/1.1 if it is a WebSocket by another method', async () => {
     const response = await requestRaw(gateway, 'HEAD', '/health', {
