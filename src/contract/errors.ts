@@ -9,6 +9,10 @@ export interface Issue {
 // Most failovers and restarts take longer than a second, but not all.
 const RETRY_AFTER_SECONDS = '1';
 
+/** Returns what was thrown as an error; anything can be thrown. */
+export const toError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(String(thrown));
+
 /** An error for the caller, with a message that is safe to return. Any other error is a bug. */
 export class StoreError extends Error {
   readonly code: ErrorCode;

@@ -2,14 +2,12 @@ import { Client } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
 import { splitHosts } from '../config/database-url.ts';
+import { toError } from '../contract/errors.ts';
 import { APPLICATION_NAME } from './pool.ts';
 import { STATE_SQL, type StateRow } from './servers/watch.ts';
 import { onlyRow } from './session.ts';
 
 const ignore = (): void => {};
-
-const toError = (error: unknown): Error =>
-  error instanceof Error ? error : new Error(String(error));
 
 /** Connects to one host. */
 async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Client> {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { TryLock } from 'fs-native-extensions';
 
 import { ConfigError } from '../config/config.ts';
+import { toError } from '../contract/errors.ts';
 
 const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
 // The longest path that release 1.0.0 used for its socket.
@@ -16,7 +17,7 @@ async function loadTryLock(): Promise<TryLock> {
   try {
     return (await import('fs-native-extensions')).default.tryLock;
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+    const [reason] = toError(error).message.split('\n', 1);
     throw new ConfigError(
       `DATA_DIR can't be locked, as fs-native-extensions does not work on this system (${reason}): set DATABASE_URL.`,
     );
@@ -60,7 +61,6 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     return () => file.close();
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`DATA_DIR can't be locked: ${reason}.`);
+    throw new ConfigError(`DATA_DIR can't be locked: ${toError(error).message}.`);
   }
 }

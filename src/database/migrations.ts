@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
 import { ROOT } from '../config/root.ts';
+import { toError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const FOLDER = new URL('prisma/migrations/', ROOT);
@@ -103,8 +104,8 @@ async function apply(
   try {
     await connection.script(script);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new MigrationError(`Migration ${name} failed: ${reason}.`, { cause: error });
+    const { message } = toError(error);
+    throw new MigrationError(`Migration ${name} failed: ${message}.`, { cause: error });
   }
   await connection.query(
     `INSERT INTO "_prisma_migrations"

@@ -12,7 +12,7 @@ import { writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { addErrorCode } from '../telemetry/request-log.ts';
-import { toClientResult } from './errors.ts';
+import { toClientBody, toClientResult } from './errors.ts';
 import { EVENT_STREAM, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import { readParams } from './params.ts';
@@ -79,7 +79,7 @@ export function createGraphqlEndpoint(
   /** Responds with Server-Sent Events: each result, and then the end. */
   const respondWithEvents = ({ res, requestLog }: Exchange, results: Results): Promise<void> => {
     const toBody = (result: ExecutionResult): ExecutionResult =>
-      toClientResult(result, { introspection, isJson: false, log, requestLog }).body;
+      toClientBody(result, { introspection, log, requestLog });
     return writeEvents(res, mapAsyncIterator(toIterator(results), toBody));
   };
 

@@ -193,3 +193,9 @@ export function toClientResult(
     headers: isRepeatable ? Object.assign({}, ...heads.map(({ headers }) => headers)) : {},
   };
 }
+
+/** Converts a result that is not an HTTP response of its own: one of a stream, or of a WebSocket. */
+export const toClientBody = (
+  result: ExecutionResult,
+  options: Omit<ClientResultOptions, 'isJson'>,
+): ExecutionResult => toClientResult(result, { ...options, isJson: false }).body;

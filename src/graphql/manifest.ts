@@ -5,6 +5,7 @@ import { type DocumentNode, Kind, parse } from 'graphql';
 import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
+import { toError } from '../contract/errors.ts';
 import { type Bounds, validateWithin } from './analysis/validation.ts';
 import { schema } from './schema.ts';
 
@@ -47,14 +48,11 @@ const Texts = z.union([
   z.record(z.string(), z.string()).transform((texts) => Object.entries(texts)),
 ]);
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
-
 function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new ConfigError(`DOCUMENTS_MANIFEST can't be read: ${messageOf(error)}.`);
+    throw new ConfigError(`DOCUMENTS_MANIFEST can't be read: ${toError(error).message}.`);
   }
 }
 
@@ -85,7 +83,7 @@ function toManifest(texts: readonly [string, string][], bounds: Bounds): Manifes
       manifest.set(key, { text, parsed: parseTrusted(text, bounds) });
     } catch (error) {
       throw new ConfigError(
-        `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${messageOf(error)}`,
+        `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${toError(error).message}`,
       );
     }
   }

@@ -2,6 +2,7 @@ import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
 import type { Exchange } from '../context.ts';
+import { toError } from '../contract/errors.ts';
 import { toExecutionError } from './errors.ts';
 import type { DocumentParams } from './params.ts';
 import type { Executor } from './yoga.ts';
@@ -47,8 +48,6 @@ export async function runOperation(
     if (!results) throw new Error('Yoga returned no result.');
     return results;
   } catch (error) {
-    return {
-      errors: [toExecutionError(error instanceof Error ? error : new Error(String(error)))],
-    };
+    return { errors: [toExecutionError(toError(error))] };
   }
 }

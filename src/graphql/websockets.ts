@@ -13,7 +13,7 @@ import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf, writeRequestLog } from '../telemetry/request-log.ts';
-import { toClientResult, toExecutionError } from './errors.ts';
+import { toClientBody, toExecutionError } from './errors.ts';
 import { toDocumentParams } from './params.ts';
 import { isStream, type Results, runOperation } from './run-operation.ts';
 import { schema } from './schema.ts';
@@ -93,7 +93,7 @@ async function run(
   const end = watchOperation(options, requestLog);
   const { introspection } = config;
   const toBody = (result: ExecutionResult): ExecutionResult =>
-    toClientResult(result, { introspection, isJson: false, log, requestLog }).body;
+    toClientBody(result, { introspection, log, requestLog });
   const results = await runOperation(executor, exchange, 'POST', () =>
     toDocumentParams(payload, config.limits),
   );
@@ -134,7 +134,7 @@ function begin(extra: Extra, id: string, maxOpen: number): void {
   }
   open.add(id);
   extra.begun = id;
-  // A few more than allowed are told so; a caller that goes on does not listen.
+  // A few operations above the limit get an error. A caller that begins many more does not read them.
   if (open.size > 2 * (maxOpen + 1)) {
     socket.close(CloseCode.TooManyInitialisationRequests, 'Too many operations');
   }
@@ -186,8 +186,7 @@ function createProtocol(options: WebSocketOptions): Server<Extra> {
       if (open.size > maxStreamsPerCaller || socket.readyState !== socket.OPEN) {
         const requestLog = { id: requestIdOf(request.headers) };
         const { introspection } = config;
-        const how = { introspection, isJson: false, log, requestLog };
-        return toClientResult(tooMany, how).body.errors ?? [];
+        return toClientBody(tooMany, { introspection, log, requestLog }).errors ?? [];
       }
       const results = await run(options, extra, payload);
       // Nothing was executed: the protocol has a message of its own for that.

@@ -1,5 +1,7 @@
 import { writeSync } from 'node:fs';
 
+import { toError } from '../contract/errors.ts';
+
 // A pipe writes so much atomically (PIPE_BUF): only longer lines of several workers can mix.
 const MAX_WRITE_BYTES = 4096;
 // Lines that come soon after each other share a write.
@@ -112,7 +114,7 @@ export class LineWriter {
       this.#waitingBytes -= bytes;
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
+      return toError(error);
     }
   }
 

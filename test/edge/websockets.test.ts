@@ -113,7 +113,7 @@ describe('a client of graphql-transport-ws', () => {
     opened.socket.terminate();
   });
 
-  it('without a valid token is not acknowledged, and is told why', async () => {
+  it('without a valid token is closed with the reason', async () => {
     for (const [payload, reason] of [
       [undefined, 'A token is required. Send the header Authorization: Bearer <token>.'],
       [{ authorization: 7 }, 'A token is required. Send the header Authorization: Bearer <token>.'],
@@ -143,7 +143,7 @@ describe('a client of graphql-transport-ws', () => {
     opened.socket.terminate();
   });
 
-  it('is told that its token has expired, and then that the subscription is complete', async () => {
+  it('gets an error when its token expires, and then the end of the subscription', async () => {
     const { authorization } = bearing(await mint({ scope: 'read', exp: -3 }));
     const opened = await openInitialized(guarded, { authorization });
     opened.send({ type: 'subscribe', id: '1', payload: await subscription() });

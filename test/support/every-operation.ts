@@ -1,4 +1,6 @@
 import {
+  getNamedType,
+  type GraphQLArgument,
   type GraphQLSchema,
   isEnumType,
   isInputObjectType,
@@ -10,7 +12,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-/** Sends a document and returns its data. */
+/** Sends a document and returns its data, or that of the first change of a subscription. */
 type Send = (query: string) => Promise<unknown>;
 
 const CATEGORY = 'id name description';
@@ -206,6 +208,41 @@ async function sendLists(send: Send, list: List): Promise<void> {
   }
 }
 
+const CHANGED_TYPES = ['CATEGORY', 'PET', 'INVENTORY_ITEM', 'ORDER'];
+
+/** Filters that match a change of the first writes, or of the later ones. */
+const SUBSCRIPTIONS = [
+  ['categoryChanged', 'ids: ["2"]'],
+  ['petChanged', 'ids: ["1", "2"]'],
+  ['petChanged', 'categoryId: "1", status: [AVAILABLE]'],
+  ['inventoryChanged', 'petIds: ["1"], maxQuantity: 1000'],
+  ['orderChanged', 'ids: ["1"]'],
+  ['orderChanged', 'petId: "1", complete: false'],
+] as const;
+
+const CHANGE = 'cursor kind changedAt';
+
+const toChangesQuery = (args: string): string =>
+  `{ changes(${args}) { nodes { ${CHANGE} } ${CURSORS} } }`;
+
+async function sendChanges(send: Send): Promise<void> {
+  const data = await send(toChangesQuery('first: 1'));
+  const cursor = findText(data, 'endCursor');
+  if (cursor === undefined) return;
+  await send(
+    toChangesQuery(
+      `filter: { types: [${CHANGED_TYPES.join(', ')}] }, first: 2, after: "${cursor}"`,
+    ),
+  );
+  await send(toChangesQuery('last: 2'));
+  await send(toChangesQuery(`last: 2, before: "${cursor}"`));
+  for (const [field, filter] of SUBSCRIPTIONS) {
+    await send(
+      `subscription { ${field}(filter: { ${filter} }, after: "${cursor}") { ${CHANGE} before { __typename } after { __typename } } }`,
+    );
+  }
+}
+
 async function sendNodes(send: Send): Promise<void> {
   const query = '{ categories { nodes { nodeId } } pets { nodes { nodeId } } }';
   const nodeId = findText(await send(query), 'nodeId');
@@ -223,23 +260,30 @@ async function sendReads(send: Send): Promise<void> {
   await sendNodes(send);
 }
 
+const ROOTS = new Set(['Query', 'Mutation', 'Subscription']);
+
+const valuesOf = ({ type }: Pick<GraphQLArgument, 'type'>): string[] => {
+  const named = getNamedType(type);
+  return isEnumType(named) ? named.getValues().map(({ name }) => `${named.name}.${name}`) : [];
+};
+
 /** Returns what the documents of a schema can use: operations, arguments, input fields, values. */
 function usableOf(schema: GraphQLSchema): string[] {
   const types = Object.values(schema.getTypeMap()).filter(({ name }) => !name.startsWith('__'));
   return types.flatMap((type) => {
-    if (isInputObjectType(type))
-      return Object.keys(type.getFields()).map((one) => `${type.name}.${one}`);
-    // Nobody sends an error code.
-    if (isEnumType(type)) {
-      return type.name === 'ErrorCode'
-        ? []
-        : type.getValues().map(({ name }) => `${type.name}.${name}`);
+    if (isInputObjectType(type)) {
+      return Object.values(type.getFields()).flatMap((field) => [
+        `${type.name}.${field.name}`,
+        ...valuesOf(field),
+      ]);
     }
     if (!isObjectType(type)) return [];
-    const isRoot = type.name === 'Query' || type.name === 'Mutation';
     return Object.values(type.getFields()).flatMap(({ name, args }) => [
-      ...(isRoot ? [`${type.name}.${name}`] : []),
-      ...args.map((argument) => `${type.name}.${name}(${argument.name}:)`),
+      ...(ROOTS.has(type.name) ? [`${type.name}.${name}`] : []),
+      ...args.flatMap((argument) => [
+        `${type.name}.${name}(${argument.name}:)`,
+        ...valuesOf(argument),
+      ]),
     ]);
   });
 }
@@ -277,6 +321,7 @@ export async function sendEveryOperation(schema: GraphQLSchema, send: Send): Pro
   };
   for (const query of FIRST_WRITES) await sendKnown(query);
   await sendReads(sendKnown);
+  await sendChanges(sendKnown);
   for (const query of LATER_WRITES) await sendKnown(query);
   if (unused.size > 0) {
     throw new Error(`test/support/every-operation.ts does not use: ${[...unused].join(', ')}.`);

@@ -5,6 +5,7 @@ import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } fro
 import { Client } from 'pg';
 
 import { sendEveryOperation } from './every-operation.ts';
+import { openEvents } from './live.ts';
 import { post, TIMES_UNTIL_COMPILED } from './post.ts';
 import { createDatabaseOn, runSql, startPostgres } from './postgres.ts';
 import { type RecordedStatement, type SentValue, startRecorder } from './recorder.ts';
@@ -95,6 +96,14 @@ async function startRelease(folder: string, url: string): Promise<Release> {
   };
 }
 
+/** Returns the data of the first change of a subscription. */
+async function receiveOne(url: string, query: string): Promise<unknown> {
+  const stream = await openEvents({ url }, query);
+  const data: unknown = await stream.data();
+  stream.disconnect();
+  return data;
+}
+
 async function sendAll(url: string): Promise<void> {
   const send = async (query: string): Promise<unknown> => {
     const response = await post({ url }, { query });
@@ -104,6 +113,7 @@ async function sendAll(url: string): Promise<void> {
   };
   const introspection = (await send(getIntrospectionQuery())) as IntrospectionQuery;
   await sendEveryOperation(buildClientSchema(introspection), async (query) => {
+    if (query.startsWith('subscription')) return receiveOne(url, query);
     const times = query.startsWith('mutation') ? 1 : TIMES_UNTIL_COMPILED + 1;
     let data: unknown;
     for (let time = 0; time < times; time += 1) data = await send(query);

@@ -3,7 +3,7 @@ import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
 import type { Config } from '../../config/config.ts';
-import { StoreError } from '../../contract/errors.ts';
+import { StoreError, toError } from '../../contract/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { toExecutionError } from '../errors.ts';
 import type { Streams } from '../streams.ts';
@@ -20,9 +20,6 @@ import { shareResults } from './share-results.ts';
 import { traceOperations } from './trace-operations.ts';
 
 const NO_FIELD = 'The subscription selects no field.';
-
-const toError = (error: unknown): Error =>
-  error instanceof Error ? error : new Error(String(error));
 
 type Source = AsyncIterable<unknown> | ExecutionResult;
 

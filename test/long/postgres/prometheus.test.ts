@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 import { createStoreOn, runSql } from '../../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../../support/program.ts';
@@ -54,6 +55,8 @@ const MAY_BE_ZERO = new Set([
   'Days until the sunset',
 ]);
 
+const FOLLOW = 'subscription Follow { categoryChanged { kind } }';
+
 /** What callers send again and again: reads, writes, calls of what is deprecated, and faults. */
 const LOAD: readonly object[] = [
   { query: PETS },
@@ -77,10 +80,13 @@ let headers: Record<string, string>;
 
 async function sendLoad(): Promise<void> {
   while (!end.signal.aborted) {
+    const stream = await openEvents(program, FOLLOW, { headers });
     const responses = LOAD.map((params) => post(program, params, { headers }));
     const path = '/pets/1';
     responses.push(fetch(program.url + path, { headers: { ...headers, 'user-agent': 'till/2' } }));
     for (const response of await Promise.all(responses)) await response.text();
+    await stream.data();
+    stream.disconnect();
   }
 }
 

@@ -7,10 +7,10 @@ import { repeatStatements } from '../../support/record-statements.ts';
 
 const released = await readReleasedStatements();
 
-// What the release before reads of the migrations has more rows with each new one.
+// Each new migration adds a row, and a place in the record of changes is another one in each database.
 const withoutCount = released.map((statement) =>
-  statement.sql.includes('_prisma_migrations')
-    ? { ...statement, result: expect.stringMatching(/^SELECT \d+$/) as string }
+  /_prisma_migrations|\bchanges\b|settled_changes/.test(statement.sql)
+    ? { ...statement, result: expect.stringMatching(/^[A-Z]+ \d+$/) as string }
     : statement,
 );
 
