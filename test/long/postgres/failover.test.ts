@@ -47,7 +47,7 @@ beforeEach(async () => {
   gateway = await startOn(replication.servers);
   petId = await makePet(gateway, { stock: 1_000_000 });
   await catchUp();
-  gateway.messages.length = 0;
+  await expectReadsOnStandbys();
 });
 afterEach(async () => {
   // Each test checks what callers get; the log has the causes.
@@ -68,6 +68,16 @@ const linesAboutPrimary = (): string[] =>
 /** Waits for a line of the log. */
 async function expectLogged(pattern: RegExp | string): Promise<void> {
   await expect.poll(() => gateway.messages, WAIT).toContainEqual(expect.stringMatching(pattern));
+}
+
+/** Waits until queries are read on all standbys: after a failover, each must be known to follow the primary. */
+async function expectReadsOnStandbys(): Promise<void> {
+  const lastLines = () =>
+    standbys().map((standby) =>
+      gateway.messages.findLast((line) => line.includes(`the replica ${nameOf(standby)}`)),
+    );
+  const used = standbys().map((standby) => `Reads use the replica ${nameOf(standby)}.`);
+  await expect.poll(lastLines, WAIT).toEqual(used);
 }
 
 /** The connection of a gateway's checks. */
@@ -167,6 +177,7 @@ it('loses no order and fails no read, by a crash or a stop of the primary', asyn
     expected.push(expect.stringMatching(found(primary)));
     await writers.more(30);
     await old.rejoin(primary);
+    await expectReadsOnStandbys();
   }
   const reads = await readers.stop();
   const ids = await writers.stop();
