@@ -6,6 +6,8 @@ import {
   DatabaseError,
   type Pool,
   type PoolClient,
+  type QueryConfig,
+  type QueryResultRow,
   types,
 } from 'pg';
 
@@ -120,6 +122,23 @@ const toParameter = (value: unknown): unknown =>
     ? `{${value.join(',')}}`
     : value;
 
+/**
+ * Runs a query on a connection. With pg's own promise, the garbage collector keeps rows for longer: reading
+ * large ones takes half as long again.
+ */
+function send<Row>(client: PoolClient, query: QueryConfig): Promise<Row[]> {
+  const rows = new Promise<Row[]>((resolve, reject) => {
+    client.query<Row & QueryResultRow>(query, (error: Error | null, result) =>
+      error ? reject(error) : resolve(result.rows),
+    );
+  });
+  // As pg does, so that the stack names the caller.
+  return rows.catch((error: Error) => {
+    Error.captureStackTrace(error);
+    throw error;
+  });
+}
+
 /** Creates the sender of Prisma's statements for a pool. */
 async function createPrismaSender(pool: Pool, { pgbouncer }: Config): Promise<PrismaSender> {
   const adapter = await new PrismaPg(pool, {
@@ -163,11 +182,10 @@ export function createServer(url: string, config: Config, log: Log, isWatched: b
   const pool = openPool(url, config, log, isWatched ? setUp : undefined);
   const runOn =
     (client: PoolClient): Run =>
-    async (text, values, planning) => {
+    (text, values, planning) => {
       // PostgreSQL reuses the plan of a statement that has a name.
       const name = planning === 'once' && !config.pgbouncer ? statementName(client, text) : '';
-      const query = { name, text, values: values.map(toParameter), types: TYPES };
-      return (await client.query(query)).rows;
+      return send(client, { name, text, values: values.map(toParameter), types: TYPES });
     };
   let prismaSender: Promise<PrismaSender> | undefined;
   let statements = 0;
