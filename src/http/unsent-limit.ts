@@ -1,14 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+import type { OpenResponses } from './open-responses.ts';
 import { LARGE_BYTES } from './write-response.ts';
 
 const CHECK_INTERVAL_MS = 1000;
 
 /** Limits the memory for data that slow readers have not read yet. */
 export interface UnsentLimit {
-  /** Adds a response that will be written. */
-  readonly watch: (response: ServerResponse) => void;
   /** Checks the limit at once if the unsent part of a response is large. */
   readonly check: (response: ServerResponse) => void;
   readonly stop: () => void;
@@ -20,20 +19,16 @@ export interface UnsentLimit {
  */
 export function createUnsentLimit(
   sockets: ReadonlySet<Socket>,
+  responses: OpenResponses,
   maxBytes: number,
   closeConnection: (socket: Socket) => void,
 ): UnsentLimit {
-  // Pipelined requests have several responses. Not a Set of all responses: a Set that is always changing is
-  // rebuilt often, and each old table, which refers to the next one, keeps its elements in memory.
-  const openOf = new WeakMap<Socket, ServerResponse[]>();
-  const unsentBytes = (socket: Socket): number => {
-    const open = openOf.get(socket) ?? [];
-    // The data of a WebSocket belongs to no response.
-    return Math.max(
+  // The data of a WebSocket belongs to no response.
+  const unsentBytes = (socket: Socket): number =>
+    Math.max(
       socket.writableLength,
-      open.reduce((sum, { writableLength }) => sum + writableLength, 0),
+      responses.of(socket).reduce((sum, { writableLength }) => sum + writableLength, 0),
     );
-  };
   const enforceLimit = (): void => {
     const bytesOf = new Map(Array.from(sockets, (socket) => [socket, unsentBytes(socket)]));
     let total = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes, 0);
@@ -46,13 +41,6 @@ export function createUnsentLimit(
   };
   const timer = setInterval(enforceLimit, CHECK_INTERVAL_MS).unref();
   return {
-    watch: (response) => {
-      const { socket } = response.req;
-      const open = openOf.get(socket) ?? [];
-      openOf.set(socket, open);
-      open.push(response);
-      response.once('close', () => open.splice(open.indexOf(response), 1));
-    },
     check: (response) => {
       // Smaller responses, and streams, are checked once a second only.
       if (response.writableLength > LARGE_BYTES) enforceLimit();

@@ -11,6 +11,7 @@ import { createReads } from '../database/servers/reads.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { type ClientErrorHandler, createClientErrorHandler } from '../http/client-error.ts';
 import { createCors } from '../http/cors.ts';
+import { trackResponses } from '../http/open-responses.ts';
 import { createRouter } from '../http/router.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { createUnsentLimit } from '../http/unsent-limit.ts';
@@ -120,6 +121,7 @@ export function createGateway(
   };
   const dispatch = createDispatch(handlers, { config, log, metrics });
   const clientErrors = createClientErrorHandler(log);
+  const responses = trackResponses();
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     // After an upgrade that was ignored, node:http drops the data that came with it: see createRequestClass.
     if (shutdown.hasStarted || hasUpgrade(request)) response.shouldKeepAlive = false;
@@ -128,7 +130,7 @@ export function createGateway(
     const requestLog: RequestLog = { id: requestIdOf(request.headers) };
     response.setHeader('X-Request-Id', requestLog.id);
     const exchange = { req: request, res: response, requestLog };
-    unsent.watch(response);
+    responses.add(response);
     dispatch(exchange).then(
       () => unsent.check(response),
       (error: unknown) => abort(exchange, error, log),
@@ -137,7 +139,7 @@ export function createGateway(
   const server = createHttpServer(config, listener, clientErrors);
   acceptWebSockets(server, endpoint, config, clientErrors);
   const sockets = watchConnections(server);
-  const unsent = createUnsentLimit(sockets, config.limits.maxUnsentBytes, (socket) => {
+  const unsent = createUnsentLimit(sockets, responses, config.limits.maxUnsentBytes, (socket) => {
     log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
     socket.destroy();
   });

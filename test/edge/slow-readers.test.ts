@@ -7,6 +7,7 @@ import { WebSocket } from 'ws';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { socketUrl } from '../support/live.ts';
+import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { repeat } from '../support/repeat.ts';
 
 // More than the kernel buffers for a client that reads nothing.
@@ -100,7 +101,25 @@ describe('a WebSocket of a slow reader', () => {
   });
 });
 
+/** Returns how many requests have no whole response, besides the one for this figure. */
+async function countActive(): Promise<number> {
+  const text = await (await gateway.rest('/metrics')).text();
+  return sumOf(parseMetrics(text), 'http_active_requests') - 1;
+}
+
+const BUNDLE = 'GET /assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
 describe('responses to slow readers', () => {
+  it('end with the connection, also those that wait for another one to be read', async () => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
+    const orders = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    socket.write(BUNDLE.repeat(20) + orders.repeat(2));
+    await expect.poll(countActive).toBeGreaterThan(2);
+    socket.destroy();
+    await expect.poll(countActive).toBe(0);
+    expect(gateway.loggedErrors).toEqual([]);
+  });
+
   it('are cut off, the largest first, if together they use too much memory', async () => {
     const medium = await ask(`{ ${repeat(4, ofTexts)} }`);
     const slow = await Promise.all(
@@ -159,8 +178,7 @@ describe('responses to slow readers', () => {
       openThatOf(gateway),
     );
     const socket = connect(Number(new URL(hasty.url).port), '127.0.0.1').pause();
-    const bundle = 'GET /assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
-    socket.write(bundle.repeat(10));
+    socket.write(BUNDLE.repeat(10));
     await vi.waitFor(
       async () => expect(await (await hasty.rest('/metrics')).text()).toContain('"aborted"'),
       { timeout: 50_000 },
