@@ -35,9 +35,10 @@ function project(name: 'quick' | 'test' | 'long' | 'clients', options: Options) 
 
 // They do more rounds in `npm run test:long`, or take more combinations.
 const ROUNDS = {
-  edge: 'test/edge/{browser,hostile-input}.test.ts',
-  store: 'test/store/{database-errors,executor,filters,races}.test.ts',
+  edge: 'test/edge/{browser,hostile-input,live-pages,manifest,openapi}.test.ts',
+  store: 'test/store/{connections,database-errors,executor,filters,races,session-settings}.test.ts',
   embedded: 'test/operations/{full-disk,kill,open-files,start}.test.ts',
+  storeOnPostgres: 'test/store/postgres/{carts,plans,released-statements}.test.ts',
   postgres:
     'test/operations/postgres/{broken-connections,broken-log,kill,outage,readiness,stop-signals}.test.ts',
 };

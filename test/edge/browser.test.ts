@@ -2,21 +2,22 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import type { BrowserContext, Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readExamples } from '../../src/pages/files.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import {
+  COLOR_RULES,
   findInaccessible,
   hasChromium,
   launchChromium,
+  type Scheme,
   SCHEMES,
   setScheme,
   watchPage,
   type WatchedPage,
 } from '../support/browser.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { rounds } from '../support/rounds.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 if (!hasChromium) {
@@ -25,8 +26,9 @@ if (!hasChromium) {
 
 const DESKTOP = { width: 1200, height: 800 };
 const PHONE = { width: 375, height: 800 };
-// Each example loads the page again, so `npm test` executes only the first and the ninth.
-const EXAMPLE_STEP = rounds(8, 1);
+// To load GraphiQL takes most of the time: `npm test` does so twice, and the tests that load it more often
+// are in `npm run test:long` alone.
+const IS_LONG = inject('isLong');
 
 /** Expects that an element becomes visible. */
 async function expectShown(locator: Locator): Promise<void> {
@@ -102,30 +104,36 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     await expectShown(page.locator('.graphiql-editor-tool').getByText(`"${id}"`));
   };
 
-  const expectAccessible = async (): Promise<void> => {
-    expect(await findInaccessible(page)).toEqual([]);
+  /** The light scheme is first, so in the dark one all rules are checked only in `npm run test:long`. */
+  const expectAccessible = async (scheme: Scheme = 'light'): Promise<void> => {
+    const rules = scheme === 'light' || IS_LONG ? undefined : COLOR_RULES;
+    expect(await findInaccessible(page, rules)).toEqual([]);
   };
 
   const titles = (): Promise<string[]> => page.locator('.graphiql-tab-button').allTextContents();
 
-  describe('GraphiQL', () => {
+  /** Counts the bytes of the files that the page loads from now on. */
+  const countBytes = async (): Promise<{ bytes: number }> => {
     const received = { bytes: 0 };
+    const cdp = await browser.newCDPSession(page);
+    await cdp.send('Network.enable');
     // Of the files alone: neither the POST of the introspection nor fonts inside a style sheet.
-    const countBytes = async (): Promise<void> => {
-      const cdp = await browser.newCDPSession(page);
-      await cdp.send('Network.enable');
-      const files = new Set<string>();
-      cdp.on('Network.requestWillBeSent', ({ requestId, request: { method, url } }) => {
-        if (method === 'GET' && url.startsWith(gateway.url)) files.add(requestId);
-      });
-      cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-        if (files.has(requestId)) received.bytes += encodedDataLength;
-      });
-    };
+    const files = new Set<string>();
+    cdp.on('Network.requestWillBeSent', ({ requestId, request: { method, url } }) => {
+      if (method === 'GET' && url.startsWith(gateway.url)) files.add(requestId);
+    });
+    cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (files.has(requestId)) received.bytes += encodedDataLength;
+    });
+    return received;
+  };
+
+  describe('GraphiQL', () => {
+    let received = { bytes: 0 };
 
     beforeAll(async () => {
       await openEmpty();
-      await countBytes();
+      received = await countBytes();
       await page.goto(`${gateway.url}/graphql`);
       await page.getByText('OnePet').first().waitFor();
     });
@@ -141,13 +149,13 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await expectShown(page.getByText('"Biscuit"'));
     });
 
-    let executed = '';
+    let executed = 'OnePet';
 
-    it('executes its examples, each in a tab with its name', async () => {
+    it.runIf(IS_LONG)('executes its examples, each in a tab with its name', async () => {
       const menu = page.locator('.examples');
       const links = await menu.locator('nav a').all();
       expect(links).toHaveLength((await readExamples()).length);
-      for (const link of links.filter((_, index) => index % EXAMPLE_STEP === 0)) {
+      for (const link of links) {
         const query = new URL((await link.getAttribute('href')) ?? '', gateway.url).searchParams;
         const [, name] = /^(?:query|mutation) (\w+)/m.exec(query.get('query') ?? '') ?? [];
         // A subscription does not end: live-pages.test.ts.
@@ -220,50 +228,19 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await expectShown(page.locator('.graphiql-query-editor .squiggly-error').first());
     });
 
-    it('shows the operation of a link on a phone, and executes it only by the button', async () => {
-      await page.setViewportSize(PHONE);
-      // For the last test: the editor reads the scheme when it is loaded.
-      await page.emulateMedia({ colorScheme: 'dark' });
-      received.bytes = 0;
-      const bodies: string[] = [];
-      page.on('request', (request) => void bodies.push(request.postData() ?? ''));
-      const mutation = 'mutation Linked { deletePet(id: "999") { __typename } }';
-      const loaded = page.waitForResponse(
-        (response) => response.request().postData()?.includes('IntrospectionQuery') === true,
-      );
-      await page.goto(`${gateway.url}/graphql?query=${encodeURIComponent(mutation)}`);
-      await (await loaded).finished();
-      await page.getByText('Linked').first().waitFor();
-      expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
-      expect(await execute()).toContain('"__typename":"PetNotFound"');
-      expect(bodies.filter((body) => body.includes('Linked'))).toHaveLength(1);
-    });
-
-    it('is less than 10 kB the second time', () => {
-      expect(received.bytes).toBeLessThan(10_000);
-    });
-
-    it('shows the result below the query on a phone', async () => {
-      await expectShown(page.getByText('"PetNotFound"'));
-      await expectFits();
-      const answer = await page.locator('.graphiql-response').boundingBox();
-      expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
-    });
-
-    it('leaves room for the result in a low window', async () => {
-      await page.setViewportSize({ width: 600, height: 400 });
-      const answer = await page.locator('.graphiql-response').boundingBox();
-      expect(answer?.height).toBeGreaterThan(150);
-    });
-
-    it('in a dark scheme, axe finds nothing with a result and its menu open', async () => {
-      await page.setViewportSize(DESKTOP);
+    it('warns before an example loses the headers that one has typed', async () => {
+      const note = page.locator('.examples .note');
       await page.locator('.examples summary').click();
-      await expectAccessible();
+      expect(await note.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Headers' }).click();
+      await page.locator('.graphiql-editor-tool .monaco-editor:visible').click();
+      await page.keyboard.insertText('{"X-Token":"typed"}');
+      await page.locator('.examples summary').click();
+      await expectShown(note);
     });
   });
 
-  describe('GraphiQL with many tabs, and with tokens that an earlier version has stored', () => {
+  describe('GraphiQL on a phone, with many tabs and with tokens that an earlier version has stored', () => {
     const headers = '{"Authorization":"Bearer stored-secret"}';
     const query = 'query Old { __typename }';
     const rest = { query, variables: null, headers, operationName: 'Old' };
@@ -281,12 +258,22 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       'graphiql:queries': JSON.stringify({ queries: [rest] }),
       'graphiql:favorites': JSON.stringify({ favorites: [{ ...rest, favorite: true }] }),
     };
+    const LINKED = 'mutation Linked { deletePet(id: "999") { __typename } }';
+    const bodies: string[] = [];
+    let received = { bytes: 0 };
+
     beforeAll(async () => {
       await openEmpty(gateway.url, PHONE);
+      // The editor reads the scheme when it is loaded.
+      await page.emulateMedia({ colorScheme: 'dark' });
       await page.addInitScript(`Object.assign(localStorage, ${JSON.stringify(STORED)})`);
-      await page.goto(
-        `${gateway.url}/graphql?query=${encodeURIComponent('query Linked { pets { totalCount } }')}`,
+      page.on('request', (request) => void bodies.push(request.postData() ?? ''));
+      received = await countBytes();
+      const loaded = page.waitForResponse(
+        (response) => response.request().postData()?.includes('IntrospectionQuery') === true,
       );
+      await page.goto(`${gateway.url}/graphql?query=${encodeURIComponent(LINKED)}`);
+      await (await loaded).finished();
       await executeButton().waitFor();
     });
 
@@ -297,6 +284,24 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       const box = await tab.boundingBox();
       expect(box?.x).toBeGreaterThanOrEqual(0);
       expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+    });
+
+    it('executes the operation of a link only by the button', async () => {
+      await page.getByText('Linked').first().waitFor();
+      expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
+      expect(await execute()).toContain('"__typename":"PetNotFound"');
+      expect(bodies.filter((body) => body.includes('Linked'))).toHaveLength(1);
+    });
+
+    it('is less than 10 kB the second time', () => {
+      expect(received.bytes).toBeLessThan(10_000);
+    });
+
+    it('shows the result below the query', async () => {
+      await expectShown(page.getByText('"PetNotFound"'));
+      await expectFits();
+      const answer = await page.locator('.graphiql-response').boundingBox();
+      expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
     });
 
     it('removes the tokens', async () => {
@@ -317,6 +322,19 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       expect(await storedText()).not.toContain('typed-secret');
     });
 
+    it('leaves room for the result in a low window', async () => {
+      await page.setViewportSize({ width: 600, height: 400 });
+      const answer = await page.locator('.graphiql-response').boundingBox();
+      expect(answer?.height).toBeGreaterThan(150);
+    });
+
+    it('in a dark scheme, axe finds nothing with a result and its menu open', async () => {
+      await page.setViewportSize(DESKTOP);
+      await page.locator('.examples summary').click();
+      await expectAccessible('dark');
+      await page.locator('.examples summary').click();
+    });
+
     it('shows each tab that is chosen', async () => {
       const first = page.getByRole('button', { name: 'Old', exact: false }).first();
       await first.scrollIntoViewIfNeeded();
@@ -325,7 +343,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
   });
 
-  describe('GraphiQL that keeps its tabs', () => {
+  describe.runIf(IS_LONG)('GraphiQL that keeps its tabs', () => {
     // Pages start with an empty storage, so their session carries it from one to the next.
     const KEEP = `Object.assign(localStorage, JSON.parse(sessionStorage.kept ?? '{}'));
       addEventListener('pagehide', () => (sessionStorage.kept = JSON.stringify(localStorage)));`;
@@ -372,17 +390,6 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await expectVariables('2');
       expect(await titles()).toHaveLength(3);
     });
-
-    it('warns before an example loses the headers that one has typed', async () => {
-      const note = page.locator('.examples .note');
-      await page.locator('.examples summary').click();
-      expect(await note.isVisible()).toBe(false);
-      await page.getByRole('button', { name: 'Headers' }).click();
-      await page.locator('.graphiql-editor-tool .monaco-editor:visible').click();
-      await page.keyboard.insertText('{"X-Token":"typed"}');
-      await page.locator('.examples summary').click();
-      await expectShown(note);
-    });
   });
 
   describe('the reference', () => {
@@ -427,7 +434,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
         await setScheme(page, scheme);
         for (const id of ['getPet', 'listOrders'])
           await operation(id).getByText('Responses').waitFor();
-        await expectAccessible();
+        await expectAccessible(scheme);
       },
     );
 
@@ -444,17 +451,20 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await expectShown(answer.getByText('sunset: Fri'));
     });
 
-    it('leads to the query that replaces a route, and GraphiQL executes it', async () => {
-      await page.getByRole('link', { name: 'Moving to GraphQL' }).click();
-      const guide = page.locator('#getPet');
-      await guide.getByRole('link', { name: 'Run it in GraphiQL' }).click();
-      await page.locator('.graphiql-execute-button').waitFor();
-      await page.getByText('categoryId').first().waitFor();
-      await expectShown(page.locator('.graphiql-tab-active').getByText('GetPet'));
-      expect(await execute()).toBe(
-        '{"data":{"pet":{"id":"1","name":"Biscuit","categoryId":"1","status":"AVAILABLE"}}}',
-      );
-    });
+    it.runIf(IS_LONG)(
+      'leads to the query that replaces a route, and GraphiQL executes it',
+      async () => {
+        await page.getByRole('link', { name: 'Moving to GraphQL' }).click();
+        const guide = page.locator('#getPet');
+        await guide.getByRole('link', { name: 'Run it in GraphiQL' }).click();
+        await page.locator('.graphiql-execute-button').waitFor();
+        await page.getByText('categoryId').first().waitFor();
+        await expectShown(page.locator('.graphiql-tab-active').getByText('GetPet'));
+        expect(await execute()).toBe(
+          '{"data":{"pet":{"id":"1","name":"Biscuit","categoryId":"1","status":"AVAILABLE"}}}',
+        );
+      },
+    );
   });
 
   it('the reference of a gateway with AUTH=jwt takes a token, and fits a phone', async () => {
@@ -487,7 +497,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     it.each(SCHEMES)('in a %s scheme, axe finds nothing', async (scheme) => {
       await page.setViewportSize(DESKTOP);
       await setScheme(page, scheme);
-      await expectAccessible();
+      await expectAccessible(scheme);
     });
   });
 
@@ -500,7 +510,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     expect(copied).toContain(`curl ${gateway.url.replace(/\/$/, '')}/graphql`);
   });
 
-  it('GraphiQL of a gateway without introspection shows no errors', async () => {
+  it.runIf(IS_LONG)('GraphiQL of a gateway without introspection shows no errors', async () => {
     const environment = { GRAPHIQL: 'true', INTROSPECTION: 'false' };
     const closed = await startGateway(environment, openThatOf(gateway));
     await openEmpty(closed.url);

@@ -13,7 +13,7 @@ import { rounds } from '../support/rounds.ts';
 const TIMEOUT_MS = 10_000;
 
 // test/long runs thousands.
-const NUM_RUNS = 50;
+const NUM_RUNS = 30;
 
 /** Returns all in `npm run test:long`, and otherwise a third, which has some of each kind. */
 const take = <Input>(inputs: readonly Input[]): Input[] =>
@@ -39,7 +39,7 @@ describe('hostile input does no harm', { timeout: TIMEOUT_MS }, () => {
     await expectHarmlessPost(gateway, body);
   });
 
-  it.each(HOSTILE_INPUTS)('in an input object: %s', async (_what, query, variables) => {
+  it.each(take(HOSTILE_INPUTS))('in an input object: %s', async (_what, query, variables) => {
     await expectHarmlessPost(gateway, JSON.stringify({ query, variables }));
   });
 

@@ -1,5 +1,5 @@
 import type { BrowserContext, Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readConfig } from '../../src/config/config.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     });
   });
 
-  describe('GraphiQL', () => {
+  describe.runIf(inject('isLong'))('GraphiQL', () => {
     it('runs a subscription until it is stopped', async () => {
       const query = await exampleOf('subscription FollowOrders');
       await page.goto(`${proxy.url}/graphql?query=${encodeURIComponent(query)}`);

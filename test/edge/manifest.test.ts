@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
@@ -78,7 +78,7 @@ describe('npm run manifest', () => {
       await gateway.close();
     }));
 
-  it('prints an error and exits with code 1', async () => {
+  it.runIf(inject('isLong'))('prints an error and exits with code 1', async () => {
     const program = run(process.execPath, ['--import', 'tsx', 'scripts/make-manifest.ts', 'none']);
     const end = { code: 1, stdout: '', stderr: 'none is not a folder.\n' };
     await expect(program).rejects.toMatchObject(end);
@@ -110,7 +110,8 @@ describe('npm run manifest', () => {
     });
   });
 
-  it('reports missing arguments and operations', async () => {
+  it('reports missing arguments, folders and operations', async () => {
+    expect(makeManifest('none')).toEqual({ code: 1, message: 'none is not a folder.' });
     const { end } = await make({ 'a.txt': COUNT, 'a.graphql': 'fragment F on Pet { id }' });
     expect(end).toEqual({ code: 1, message: expect.stringMatching(/contain no operation\.$/) });
     expect(makeManifest()).toEqual({

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 
 import { createAuthenticate } from '../../src/auth/tokens.ts';
@@ -228,11 +228,14 @@ describe('the document of a gateway with AUTH=jwt', () => {
     }
   });
 
-  it.each(['scope', 'open'])('passes the linters: AUTH_READ=%s', async (read) => {
-    const text = JSON.stringify(closedDocument(read));
-    expect(await lintWithSpectral(text)).toEqual([]);
-    expect(await lintWithRedocly(text)).toEqual([]);
-  });
+  it.each(inject('isLong') ? ['scope', 'open'] : ['scope'])(
+    'passes the linters: AUTH_READ=%s',
+    async (read) => {
+      const text = JSON.stringify(closedDocument(read));
+      expect(await lintWithSpectral(text)).toEqual([]);
+      expect(await lintWithRedocly(text)).toEqual([]);
+    },
+  );
 });
 
 describe('the linters', () => {

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { copyTemplate } from '../../src/database/template.ts';
 import { post } from '../support/post.ts';
 import { V8_FLAGS } from '../support/program.ts';
 
@@ -20,7 +21,6 @@ let installed: string;
 let files: string[];
 let manifest: Manifest;
 
-// The store is created without a template. Optimizing PGlite for that takes as long again, and
 // NODE_OPTIONS may not contain V8_FLAGS of the other programs.
 const SET_FLAGS = `import { setFlagsFromString } from 'node:v8'; setFlagsFromString('${V8_FLAGS.join(' ')}')`;
 const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FLAGS)}"`;
@@ -75,6 +75,9 @@ describe('the package of `npm pack`', () => {
   it('starts by its name with only production dependencies, and serves what it loads later', async () => {
     const program = join(installed, manifest.bin['pet-store-gateway'] ?? '');
     await chmod(program, 0o755);
+    // The package has no template of a store; test/long/template.test.ts creates one without it.
+    const dataDir = join(folder, 'store');
+    copyTemplate(join(dataDir, 'pglite'));
     const child = spawn(program, {
       cwd: folder,
       env: {
@@ -82,6 +85,7 @@ describe('the package of `npm pack`', () => {
         PATH: process.env['PATH'],
         PORT: '0',
         STOP_DELAY_MS: '0',
+        DATA_DIR: dataDir,
         NODE_ENV: 'production',
         NODE_OPTIONS,
       },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -87,6 +87,12 @@ const ORDERS = (Object.keys(LISTS) as List[]).flatMap((list) =>
   ),
 );
 
+/** Returns the ends to read a list from: both in `npm run test:long`, and otherwise one. */
+function endsFor(direction: string): ('first' | 'last')[] {
+  if (inject('isLong')) return ['first', 'last'];
+  return direction === 'ASC' ? ['first'] : ['last'];
+}
+
 const forge = (...place: unknown[]): string =>
   Buffer.from(JSON.stringify(place)).toString('base64url');
 
@@ -129,8 +135,9 @@ describeOnBothDatabases(() => {
         expect(all).toHaveLength(25);
         const expected = sorted(all, field, direction);
         const order = `orderBy: { field: ${field}, direction: ${direction} }`;
-        expect(await walk(list, order, 'first')).toEqual(expected);
-        expect(await walk(list, order, 'last')).toEqual(expected);
+        for (const size of endsFor(direction)) {
+          expect(await walk(list, order, size)).toEqual(expected);
+        }
       },
     );
   });

@@ -155,18 +155,18 @@ const CASES = Object.entries(LISTS).flatMap(([name, list]) =>
 /** How to read a list: ordered by the first or the second of its fields, and from which end. */
 type Way = readonly [field: 0 | 1, direction: 'ASC' | 'DESC', size: 'first' | 'last'];
 
-// Each two of their values meet. The other ways only in `npm run test:long`.
+// Each of their values is in one of them. The other ways only in `npm run test:long`.
 const SOME_WAYS: readonly Way[] = [
   [0, 'ASC', 'first'],
-  [0, 'DESC', 'last'],
-  [1, 'ASC', 'last'],
-  [1, 'DESC', 'first'],
+  [1, 'DESC', 'last'],
 ];
 const OTHER_WAYS: readonly Way[] = [
   [0, 'ASC', 'last'],
+  [0, 'DESC', 'last'],
   [0, 'DESC', 'first'],
   [1, 'ASC', 'first'],
-  [1, 'DESC', 'last'],
+  [1, 'ASC', 'last'],
+  [1, 'DESC', 'first'],
 ];
 const WAYS = inject('isLong') ? [...SOME_WAYS, ...OTHER_WAYS] : SOME_WAYS;
 
@@ -194,7 +194,7 @@ async function walk({ open, close, id }: List, args: string, size: 'first' | 'la
   let bound = '';
   for (;;) {
     const { nodes, totalCount, pageInfo } = await ask(
-      `{ ${open}(${args}, ${size}: 12${bound}) { totalCount nodes { id: ${id} } pageInfo { ${end} ${more} } } ${close} }`,
+      `{ ${open}(${args}, ${size}: 16${bound}) { totalCount nodes { id: ${id} } pageInfo { ${end} ${more} } } ${close} }`,
     );
     pages.push(nodes.map((node: { id: string }) => Number(node.id)));
     counts.push(totalCount);

@@ -27,19 +27,29 @@ describeOnBothDatabases(() => {
     let database: RawDatabase;
     beforeAll(async () => {
       database = await openRaw();
+      await database.run(
+        'create schema kept; create table kept.migrations as table _prisma_migrations',
+      );
     });
-    afterAll(() => database.close());
+    afterAll(async () => {
+      await database.run('drop schema kept cascade');
+      await database.close();
+    });
 
     const empty = () => database.run('drop schema public cascade; create schema public');
+    // Takes a tenth of the time to migrate again.
     beforeEach(async () => {
-      await empty();
-      await database.migrate(log);
+      await database.run(
+        'truncate _prisma_migrations; insert into _prisma_migrations table kept.migrations',
+      );
       logged = [];
     });
 
     const migrations = () => database.run('select * from _prisma_migrations');
 
     it('are recorded as Prisma records them', async () => {
+      await empty();
+      await database.migrate(log);
       const files = (await readdir(FOLDER)).filter((name) => /^\d{14}_/.test(name)).toSorted();
       const rows = await migrations();
       expect(rows.map((row) => String(row['migration_name'])).toSorted()).toEqual(files);

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 
 import { openEmbedded } from '../../src/database/embedded.ts';
 import { openPostgres } from '../../src/database/postgres.ts';
@@ -157,11 +157,15 @@ async function responsesOn(open: OpenDatabase): Promise<unknown[]> {
 }
 
 describeOnBothDatabases((database) => {
-  it('a database with hostile settings gives the responses of one without', async () => {
-    const expected = await responsesOn(openCopy);
-    expect(await responsesOn(await createHostile(database))).toEqual(expected);
-    // The operations succeeded on both.
-    expect(JSON.stringify(expected)).toContain('2026-12-03T09:00:00.000Z');
-    expect(JSON.stringify(expected)).not.toContain('"errors"');
-  });
+  // The roles and the server of the embedded database are the gateway's own.
+  it.runIf(database === 'PostgreSQL' || inject('isLong'))(
+    'a database with hostile settings gives the responses of one without',
+    async () => {
+      const expected = await responsesOn(openCopy);
+      expect(await responsesOn(await createHostile(database))).toEqual(expected);
+      // The operations succeeded on both.
+      expect(JSON.stringify(expected)).toContain('2026-12-03T09:00:00.000Z');
+      expect(JSON.stringify(expected)).not.toContain('"errors"');
+    },
+  );
 });

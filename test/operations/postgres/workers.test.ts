@@ -161,7 +161,7 @@ describe('gateways that start at once on an empty database', { timeout: 120_000 
     const { server } = inject('emptyPostgres');
     const empty = await createDatabaseOn(server);
     const programs = await Promise.all(
-      Array.from({ length: 3 }, () => startProgram({ DATABASE_URL: empty, SAMPLE_STORE: 'true' })),
+      Array.from({ length: 2 }, () => startProgram({ DATABASE_URL: empty, SAMPLE_STORE: 'true' })),
     );
     const messages = programs.flatMap((started) => started.messages);
     const applied = messages.filter((message) => message.startsWith('Applied migration'));

@@ -137,11 +137,10 @@ it('a store in another schema has its own record', async () => {
     ofShop,
     `insert into categories (name) values ('in a shop'); truncate categories cascade`,
   );
-  const rows = await runSql(
-    empty,
-    'select kind from shop.settled_changes order by transaction, id',
-  );
-  expect(rows).toEqual([{ kind: 'created' }, { kind: 'deleted' }]);
+  const kinds = () =>
+    runSql(empty, 'select kind from shop.settled_changes order by transaction, id');
+  // A change is settled once all transactions of the server that began before it have ended.
+  await expect.poll(kinds, WAIT).toEqual([{ kind: 'created' }, { kind: 'deleted' }]);
   await dropEmpty();
 });
 
