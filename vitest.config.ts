@@ -25,8 +25,9 @@ function project(name: 'quick' | 'test' | 'long' | 'clients', options: Options) 
       provide: { databases, isLong: name === 'long' },
       // No test mocks a module, so all files of a worker can share what they import.
       isolate: false,
-      // V8 would compile PGlite a second time, better optimized: more CPU time than that saves.
-      execArgv: ['--liftoff-only'],
+      // V8 would compile PGlite a second time, better optimized: more CPU time than that saves. Threads for
+      // garbage collection would wait for the cores that other workers use.
+      execArgv: ['--liftoff-only', '--single-threaded-gc'],
       testTimeout: timeout,
       hookTimeout: timeout,
     },
