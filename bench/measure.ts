@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import autocannon from 'autocannon';
-import pidusage from 'pidusage';
+import pidusage, { type Status } from 'pidusage';
 
 import { runSql } from '../test/support/postgres.ts';
 import type { Running } from './contenders.ts';
@@ -114,8 +114,11 @@ async function load(
 
 /** The CPU time of each process since its start, in milliseconds. */
 async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
-  const usage = await pidusage([...pids]);
-  return new Map(Object.entries(usage).map(([pid, { ctime }]) => [Number(pid), ctime]));
+  // A process that has ended meanwhile has no status.
+  const usage: Record<string, Status | undefined> = await pidusage([...pids]);
+  return new Map(
+    Object.entries(usage).flatMap(([pid, status]) => (status ? [[Number(pid), status.ctime]] : [])),
+  );
 }
 
 /** The ids of the processes of PostgreSQL: its first process and all that it started. */

@@ -5,11 +5,22 @@ import { postgraphile } from 'postgraphile';
 import { makePgService } from 'postgraphile/adaptors/pg';
 import { grafserv } from 'postgraphile/grafserv/node';
 import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';
+import { pgSmartTags } from 'postgraphile/utils';
 
 const { DATABASE_URL: connectionString, PORT } = process.env;
 
+// PostGraphile would call two columns of theirs, id and row_id, rowId.
+const withoutChanges = pgSmartTags(
+  ['changes', 'settled_changes'].map((identifier) => ({
+    kind: 'class',
+    match: identifier,
+    tags: { behavior: '-*' },
+  })),
+);
+
 const instance = postgraphile({
   extends: [PostGraphileAmberPreset],
+  plugins: [withoutChanges],
   pgServices: [makePgService({ connectionString, schemas: ['public'], poolConfig: { max: 10 } })],
   grafserv: { graphqlPath: '/graphql', graphiql: false, websockets: false, watch: false },
   grafast: { explain: false },
