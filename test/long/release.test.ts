@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,6 +9,9 @@ import { releaseChangelog } from '../../scripts/release-changelog.ts';
 
 const PROGRAM = join(process.cwd(), 'scripts/release.ts');
 const TSX = join(process.cwd(), 'node_modules/.bin/tsx');
+const OXFMT = join(process.cwd(), 'node_modules/.bin/oxfmt');
+const GENERATED = 'src/database/generated';
+const BREAKING = '### Removed\n\n- **Breaking** `Pet.x`: why.\n';
 
 const read = (folder: string, file: string): string => readFileSync(join(folder, file), 'utf8');
 const readJson = (folder: string, file: string): unknown => JSON.parse(read(folder, file));
@@ -20,14 +23,25 @@ const tryRelease = (folder: string, ...args: string[]): string =>
 describe('npm run release', () => {
   const { version: current } = readJson('.', 'package.json') as { version: string };
   const version = `${Number(current.split('.')[0]) + 1}.0.0`;
-  const before = read('.', 'CHANGELOG.md');
   const parent = mkdtempSync(join(tmpdir(), 'release-'));
+  const source = join(parent, 'source');
   const copy = join(parent, 'copy');
+  let before: string;
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: copy, encoding: 'utf8' }).trim();
 
   beforeAll(() => {
+    execFileSync('git', ['clone', '--quiet', process.cwd(), source]);
+    symlinkSync(join(process.cwd(), 'node_modules'), join(source, 'node_modules'), 'junction');
+    cpSync(GENERATED, join(source, GENERATED), { recursive: true });
+    // Directly after a release, nothing is unreleased.
+    before = read(source, 'CHANGELOG.md').replace(
+      '## Unreleased\n',
+      `## Unreleased\n\n${BREAKING}`,
+    );
+    writeFileSync(join(source, 'CHANGELOG.md'), before);
     execFileSync(TSX, [PROGRAM, version, '--dry-run', copy], {
+      cwd: source,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
   });
@@ -40,8 +54,13 @@ describe('npm run release', () => {
   });
 
   it('changes nothing here if it is a dry run', () => {
-    expect(read('.', 'CHANGELOG.md')).toBe(before);
-    expect(readJson('.', 'package.json')).toMatchObject({ version: current });
+    expect(read(source, 'CHANGELOG.md')).toBe(before);
+    expect(readJson(source, 'package.json')).toMatchObject({ version: current });
+  });
+
+  it('writes files that pass the check of the format', () => {
+    const { status, stdout } = spawnSync(OXFMT, ['--check'], { cwd: copy, encoding: 'utf8' });
+    expect({ status, stdout }).toMatchObject({ status: 0 });
   });
 
   it('gives the changes a version and a date', () => {
