@@ -17,6 +17,8 @@ import { releaseChangelog, ReleaseError } from './release-changelog.ts';
 import { findShipped, printLicenses, reduceBom } from './shipped-packages.ts';
 
 const TESTS = ['check', 'test', 'test:clients', 'test:long'];
+// Again after the files of the version were written, as these tests read them.
+const TESTS_OF_VERSION = ['check', 'test'];
 const USAGE = 'Usage: npm run release -- <version> [--dry-run <folder>]';
 // What the copy of a dry run has, but its repository does not.
 const GENERATED = 'src/database/generated';
@@ -88,6 +90,7 @@ function release(folder: string, version: string, withTests: boolean): void {
   run(folder, process.execPath, 'build.js');
   run(folder, 'npx', 'tsx', 'scripts/keep-contract.ts');
   listShipped(folder);
+  if (withTests) for (const test of TESTS_OF_VERSION) run(folder, 'npm', 'run', test);
   run(folder, 'git', 'add', '--all');
   run(folder, 'git', 'commit', '--quiet', `--message=release: ${version}`);
   run(folder, 'git', 'tag', '--annotate', `v${version}`, `--message=${version}`);
