@@ -7,7 +7,7 @@ import type { RawAnswer } from './raw.ts';
 
 // Words of the implementation that callers must not see.
 const LEAK =
-  /node_modules|\bat [\w.<> ]+ \(|(file|node):\/?\w|\/src\/|\/dist\/|\.[jt]s:\d+|prisma|postgres|pglite|\bpg_\w+|\bselect .{0,200} from\b|syntax error at|relation "|violates|\bECONN|\bENOENT|is not a function|undefined \(|Cannot read/gi;
+  /node_modules|\bat [\w.<> ]+ \(|(file|node):\/?\w|\/src\/|\/dist\/|\.[jt]s:\d+|prisma|postgres|pglite|\bpg_\w+|\bselect .{0,200} from\b|syntax error at|relation "|violates|ECONN(?!ection)|ENOENT|is not a function|undefined \(|Cannot read/gi;
 
 /** Expects that a response contains no word of the implementation but those that were sent. */
 function expectNoLeak(text: string, sent: string): void {

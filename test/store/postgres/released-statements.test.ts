@@ -10,9 +10,12 @@ const released = await readReleasedStatements();
 // Each new migration adds a row, a place in the record of changes is another one in each database, and a
 // session sets what the server does not.
 const COUNT_DIFFERS = /_prisma_migrations|\bchanges\b|settled_changes|set_config/;
+const withAnyCount = (result: string): RegExp =>
+  new RegExp(`^${result.replace(/\d+$/, String.raw`\d+`)}$`);
+
 const withoutCount = released.map((statement) =>
   COUNT_DIFFERS.test(statement.sql)
-    ? { ...statement, result: expect.stringMatching(/^(SET, )*[A-Z]+ \d+$/) as string }
+    ? { ...statement, result: expect.stringMatching(withAnyCount(statement.result)) as string }
     : statement,
 );
 
