@@ -46,7 +46,7 @@ const ROUNDS = {
 
 export default defineConfig({
   test: {
-    globalSetup: 'test/support/build.ts',
+    globalSetup: ['test/support/build.ts', 'test/support/temporary-folder.ts'],
     // One more than the cores, as some tests wait for programs or for PostgreSQL.
     maxWorkers: availableParallelism() + 1,
     // The tests in a folder `postgres` run on PostgreSQL; others say so themselves if they run on both
