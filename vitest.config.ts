@@ -11,17 +11,20 @@ interface Options {
   exclude?: string[];
   databases?: ('PGlite' | 'PostgreSQL')[];
   timeout?: number;
+  /** What else runs before the tests. */
+  setups?: string[];
+  expect?: { poll: { timeout: number } };
 }
 
 /** Returns a project of Vitest: the tests of one script of package.json. */
-function project(name: 'quick' | 'test' | 'long' | 'clients', options: Options) {
-  const { databases = ['PGlite', 'PostgreSQL'], timeout = 60_000, ...files } = options;
+function project(name: 'quick' | 'test' | 'long' | 'clients' | 'browser', options: Options) {
+  const { databases = ['PGlite', 'PostgreSQL'], timeout = 60_000, setups = [], ...rest } = options;
   return {
     resolve,
     test: {
       name,
-      ...files,
-      globalSetup: 'test/support/databases-setup.ts',
+      ...rest,
+      globalSetup: ['test/support/databases-setup.ts', ...setups],
       provide: { databases, isLong: name === 'long' },
       // No test mocks a module, so all files of a worker can share what they import.
       isolate: false,
@@ -36,7 +39,7 @@ function project(name: 'quick' | 'test' | 'long' | 'clients', options: Options) 
 
 // They do more rounds in `npm run test:long`, or take more combinations.
 const ROUNDS = {
-  edge: 'test/edge/{browser,hostile-input,live-pages,manifest,openapi}.test.ts',
+  edge: 'test/edge/{hostile-input,manifest,openapi}.test.ts',
   store: 'test/store/{connections,database-errors,executor,filters,races,session-settings}.test.ts',
   embedded: 'test/operations/{full-disk,kill,open-files,start}.test.ts',
   storeOnPostgres: 'test/store/postgres/{carts,plans,released-statements}.test.ts',
@@ -54,14 +57,19 @@ export default defineConfig({
     projects: [
       project('quick', {
         include: ['test/{store,edge}/*.test.ts'],
-        exclude: [
-          'test/edge/{browser,hostile-input,status-page}.test.ts',
-          'test/store/executor.test.ts',
-        ],
+        exclude: ['test/edge/hostile-input.test.ts', 'test/store/executor.test.ts'],
         databases: ['PGlite'],
       }),
       project('test', { include: ['test/{store,edge,operations}/**/*.test.ts'] }),
       project('clients', { include: ['test/clients/*.test.ts'] }),
+      project('browser', {
+        include: ['test/browser/*.test.ts'],
+        databases: ['PGlite'],
+        setups: ['test/support/chromium-setup.ts'],
+        timeout: 120_000,
+        // As long as Playwright waits for what a page shows.
+        expect: { poll: { timeout: 20_000 } },
+      }),
       project('long', {
         include: ['test/long/**/*.test.ts', ...Object.values(ROUNDS)],
         timeout: 600_000,

@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { releaseChangelog, ReleaseError } from './release-changelog.ts';
 import { findShipped, printLicenses, reduceBom } from './shipped-packages.ts';
 
-const TESTS = ['check', 'test', 'test:clients', 'test:long'];
+const TESTS = ['check', 'test', 'test:browser', 'test:clients', 'test:long'];
 // Again after the files of the version were written, as these tests read them.
 const TESTS_OF_VERSION = ['check', 'test'];
 const USAGE = 'Usage: npm run release -- <version> [--dry-run <folder>]';

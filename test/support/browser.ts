@@ -64,6 +64,22 @@ export async function watchPage(browser: BrowserContext, serverUrl: string): Pro
   return { page, complaints };
 }
 
+/** Counts the bytes of the files that a page loads from a server from now on. */
+export async function countBytes(page: Page, serverUrl: string): Promise<{ bytes: number }> {
+  const received = { bytes: 0 };
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Network.enable');
+  // Of the files alone: neither the POST of the introspection nor fonts inside a style sheet.
+  const files = new Set<string>();
+  cdp.on('Network.requestWillBeSent', ({ requestId, request: { method, url } }) => {
+    if (method === 'GET' && url.startsWith(serverUrl)) files.add(requestId);
+  });
+  cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (files.has(requestId)) received.bytes += encodedDataLength;
+  });
+  return received;
+}
+
 /** What people can prefer, and each page supports. */
 export const SCHEMES = ['light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
@@ -83,17 +99,11 @@ interface AxeResults {
   }[];
 }
 
-/** What axe checks that depends on the scheme. */
-export const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
-
-/**
- * Returns what axe finds on a page: the rule and the element of each violation. `rules` are its rules
- * to check, if not all.
- */
-export async function findInaccessible(page: Page, rules?: readonly string[]): Promise<string[]> {
+/** Returns what axe finds on a page: the rule and the element of each violation. */
+export async function findInaccessible(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   // It takes longer to describe what is right than to find what is wrong.
-  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
+  const options = { resultTypes: ['violations'] };
   const results = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target }) => `${id}: ${target.join(' ')}`),

@@ -1,0 +1,179 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { countBytes } from '../support/browser.ts';
+import { execute, executeButton, toggleExamples, typeHeaders } from '../support/graphiql.ts';
+import {
+  describeInChromium,
+  DESKTOP,
+  expectAccessible,
+  expectFits,
+  expectShown,
+  PHONE,
+} from '../support/in-chromium.ts';
+
+describeInChromium((chromium) => {
+  let page: Page;
+
+  const storedText = (): Promise<string> => page.evaluate('JSON.stringify({ ...localStorage })');
+  const titles = (): Promise<string[]> => page.locator('.graphiql-tab-button').allTextContents();
+
+  const expectVariables = async (id: string): Promise<void> => {
+    await executeButton(page).waitFor();
+    await expectShown(page.locator('.graphiql-editor-tool').getByText(`"${id}"`));
+  };
+
+  describe('GraphiQL that keeps its tabs', () => {
+    // Pages start with an empty storage, so their session carries it from one to the next.
+    const KEEP = `Object.assign(localStorage, JSON.parse(sessionStorage.kept ?? '{}'));
+      addEventListener('pagehide', () => (sessionStorage.kept = JSON.stringify(localStorage)));`;
+    const query = 'query Typed($id: ID!) { pet(id: $id) { name } }\nquery Rest { __typename }';
+    let url: string;
+    const follow = async (id: string): Promise<void> => {
+      const variables = `{"id":"${id}"}`;
+      const link = new URLSearchParams({ query, variables, operationName: 'Rest' });
+      await page.goto(`${url}?${link.toString()}`);
+      await expectVariables(id);
+    };
+
+    beforeAll(async () => {
+      page = await chromium.openEmpty(chromium.gateway.url);
+      await page.addInitScript(KEEP);
+      url = `${chromium.gateway.url}/graphql`;
+      await page.goto(url);
+    });
+
+    it('opens a link with its variables and the name of its operation', async () => {
+      await expect.poll(storedText).toContain('OnePet');
+      await follow('1');
+      expect(await titles()).toEqual(['OnePet', 'Rest']);
+    });
+
+    it('opens it once, however often the page is loaded', async () => {
+      expect(page.url()).toBe(url);
+      await page.reload();
+      await expectVariables('1');
+      await follow('1');
+      expect(await titles()).toEqual(['OnePet', 'Rest']);
+    });
+
+    it('opens the same query with other variables in a tab of its own', async () => {
+      await follow('2');
+      expect(await titles()).toEqual(['OnePet', 'Rest', 'Rest']);
+      expect(page.url()).toBe(url);
+    });
+
+    it('opens no tab for an edit', async () => {
+      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
+      await page.keyboard.type('# edited');
+      await expect.poll(storedText).toContain('# edited');
+      expect(page.url()).toBe(url);
+      await page.reload();
+      await expectVariables('2');
+      expect(await titles()).toHaveLength(3);
+    });
+  });
+
+  describe('GraphiQL on a phone, with many tabs and with tokens that an earlier version has stored', () => {
+    const headers = '{"Authorization":"Bearer stored-secret"}';
+    const query = 'query Old { __typename }';
+    const rest = { query, variables: null, headers, operationName: 'Old' };
+    const tabs = Array.from({ length: 12 }, (_, index) => ({
+      ...rest,
+      id: String(index),
+      hash: null,
+      title: `Old${index}`,
+      response: null,
+    }));
+    const STORED = {
+      'graphiql:headers': headers,
+      'graphiql:persistHeaders': 'true',
+      'graphiql:tabState': JSON.stringify({ tabs, activeTabIndex: 0 }),
+      'graphiql:queries': JSON.stringify({ queries: [rest] }),
+      'graphiql:favorites': JSON.stringify({ favorites: [{ ...rest, favorite: true }] }),
+    };
+    const LINKED = 'mutation Linked { deletePet(id: "999") { __typename } }';
+    const bodies: string[] = [];
+    let received = { bytes: 0 };
+
+    beforeAll(async () => {
+      const { url } = chromium.gateway;
+      page = await chromium.openEmpty(url, PHONE);
+      // The editor reads the scheme when it is loaded.
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await page.addInitScript(`Object.assign(localStorage, ${JSON.stringify(STORED)})`);
+      page.on('request', (request) => void bodies.push(request.postData() ?? ''));
+      received = await countBytes(page, url);
+      const loaded = page.waitForResponse(
+        (response) => response.request().postData()?.includes('IntrospectionQuery') === true,
+      );
+      await page.goto(`${url}/graphql?query=${encodeURIComponent(LINKED)}`);
+      await (await loaded).finished();
+      await executeButton(page).waitFor();
+    });
+
+    it('opens a link in a tab of its own, in sight and with its name', async () => {
+      const tab = page.locator('.graphiql-tab-active');
+      await expect.poll(() => tab.textContent()).toContain('Linked');
+      expect(await page.locator('.graphiql-tab').count()).toBe(13);
+      const box = await tab.boundingBox();
+      expect(box?.x).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+    });
+
+    it('executes the operation of a link only by the button', async () => {
+      await page.getByText('Linked').first().waitFor();
+      expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
+      expect(await execute(page)).toContain('"__typename":"PetNotFound"');
+      expect(bodies.filter((body) => body.includes('Linked'))).toHaveLength(1);
+    });
+
+    // The browser has it from the tests above.
+    it('is less than 10 kB the second time', () => {
+      expect(received.bytes).toBeLessThan(10_000);
+    });
+
+    it('shows the result below the query', async () => {
+      await expectShown(page.getByText('"PetNotFound"'));
+      await expectFits(page);
+      const answer = await page.locator('.graphiql-response').boundingBox();
+      expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
+    });
+
+    it('removes the tokens', async () => {
+      expect(await storedText()).toContain('Old11');
+      expect(await storedText()).not.toContain('stored-secret');
+    });
+
+    it('stores no token with a request, in no tab and not in the history', async () => {
+      await typeHeaders(page, '{"X-Token":"typed-secret"}');
+      const sent = page.waitForRequest(
+        (request) => request.postData()?.includes('Linked') === true,
+      );
+      await executeButton(page).click();
+      expect((await sent).headers()['x-token']).toBe('typed-secret');
+      await expect.poll(storedText).toMatch(/queries.+Linked/);
+      expect(await storedText()).not.toContain('typed-secret');
+    });
+
+    it('leaves room for the result in a low window', async () => {
+      await page.setViewportSize({ width: 600, height: 400 });
+      const answer = await page.locator('.graphiql-response').boundingBox();
+      expect(answer?.height).toBeGreaterThan(150);
+    });
+
+    it('in a dark scheme, axe finds nothing with a result and its menu open', async () => {
+      await page.setViewportSize(DESKTOP);
+      await toggleExamples(page);
+      await expectAccessible(page);
+      await toggleExamples(page);
+    });
+
+    it('shows each tab that is chosen', async () => {
+      const first = page.getByRole('button', { name: 'Old', exact: false }).first();
+      await first.scrollIntoViewIfNeeded();
+      await first.click();
+      await expect.poll(() => page.locator('[aria-current=true]').textContent()).toContain('Old');
+    });
+  });
+});

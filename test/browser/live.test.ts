@@ -1,0 +1,136 @@
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { executeButton, exampleOf } from '../support/graphiql.ts';
+import { describeInChromium } from '../support/in-chromium.ts';
+import { countStreams } from '../support/live.ts';
+import { makeOrder } from '../support/make.ts';
+import { type Proxy, startTcpProxy } from '../support/proxies.ts';
+
+describeInChromium((chromium) => {
+  let proxy: Proxy;
+  let page: Page;
+
+  beforeAll(async () => {
+    proxy = await startTcpProxy([chromium.gateway.url]);
+    page = await chromium.openEmpty(proxy.url);
+  });
+  afterAll(() => proxy.close());
+
+  const order = (quantity: number, petId = '1'): Promise<string> =>
+    makeOrder(chromium.gateway, petId, { quantity });
+  const streams = (): Promise<number> => countStreams(chromium.gateway);
+  const shown = (): Promise<string[]> => page.locator('#changes li span').allInnerTexts();
+  const state = (): Promise<string> => page.locator('#live-state').innerText();
+  const button = (name: string): Locator => page.getByRole('button', { name });
+  const placeOfNext = (): Promise<number> =>
+    page.locator('#ways').evaluate((element) => element.getBoundingClientRect().top);
+
+  async function expectFirst(text: string): Promise<void> {
+    await expect.poll(async () => (await shown())[0]).toBe(text);
+  }
+
+  const hide = (isHidden: boolean): Promise<unknown> =>
+    page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'))`);
+
+  describe('the start page', () => {
+    beforeAll(async () => {
+      await order(1);
+      await order(10);
+      await page.goto(proxy.url);
+      await page.locator('#live-state').getByText('Live').waitFor();
+    });
+
+    it('shows the last eight changes, the newest first', async () => {
+      await expect.poll(shown).toHaveLength(8);
+      expect(await shown()).toEqual([
+        'New order: 10 × Biscuit',
+        'Stock of Biscuit: 1',
+        'New order: 1 × Biscuit',
+        'Stock of Biscuit: 11',
+        ...Array.from({ length: 4 }, () => expect.stringMatching(/^New order: \d × \w+$/)),
+      ]);
+    });
+
+    it('adds each change, and nothing below it moves', async () => {
+      const place = await placeOfNext();
+      await chromium.gateway.data(`mutation {
+        a: updatePet(id: "1", input: { status: SOLD }) { __typename }
+        b: updatePet(id: "1", input: { name: "${'Biscuit '.repeat(30)}" }) { __typename }
+        c: createCategory(input: { name: "Hedgehogs" }) { __typename } }`);
+      // Those of categories and of pets come on their own, in any order.
+      await expect
+        .poll(async () => (await shown()).slice(0, 3))
+        .toEqual([
+          'New category: Hedgehogs',
+          expect.stringMatching(/^Biscuit is now Biscuit Biscuit /),
+          'Biscuit is sold',
+        ]);
+      expect(await shown()).toHaveLength(8);
+      expect(await placeOfNext()).toBe(place);
+    });
+
+    it('lets screen readers read only what is new', async () => {
+      expect(await page.locator('#changes').getAttribute('aria-live')).toBe('polite');
+      await page
+        .locator('#changes li')
+        .first()
+        .evaluate((element) => (element.id = 'kept'));
+      await order(2, '2');
+      await expectFirst('New order: 2 × Whiskers');
+      // The same element, below the order and the stock.
+      await expect
+        .poll(() => page.locator('#changes li:nth-child(3)').getAttribute('id'))
+        .toBe('kept');
+    });
+
+    it('shows what happened while it had no connection', async () => {
+      proxy.targets = [];
+      proxy.cutAll();
+      await expect.poll(state).toBe('Reconnecting');
+      await order(1, '3');
+      proxy.targets = [chromium.gateway.url];
+      await expectFirst('New order: 1 × Clover');
+      await expect.poll(streams).toBe(4);
+      await expect.poll(state).toBe('Live');
+      // Chromium reports that it could not connect.
+      const others = chromium.takeComplaints().filter((text) => !text.includes('net::ERR_'));
+      expect(others).toEqual([]);
+    });
+
+    it.each<[what: string, end: () => Promise<unknown>, begin: () => Promise<unknown>]>([
+      ['it is paused', () => button('Pause').click(), () => button('Continue').click()],
+      ['nobody sees it', () => hide(true), () => hide(false)],
+    ])('has no connection while %s', async (_what, end, begin) => {
+      // Each of its four subscriptions connects again by itself.
+      await expect.poll(streams).toBe(4);
+      await end();
+      await expect.poll(streams).toBe(0);
+      const { adjustInventory } = await chromium.gateway.data(
+        'mutation { adjustInventory(petId: "4", by: 1) { ... on InventoryItem { quantity } } }',
+      );
+      await begin();
+      await expectFirst(`Stock of Peanut: ${adjustInventory.quantity}`);
+    });
+  });
+
+  describe('GraphiQL', () => {
+    it('runs a subscription until it is stopped', async () => {
+      const query = await exampleOf('subscription FollowOrders');
+      await page.goto(`${proxy.url}/graphql?query=${encodeURIComponent(query)}`);
+      await page.locator('.graphiql-tab-active').getByText('FollowOrders').waitFor();
+      const opened = page.waitForResponse(
+        (response) => response.headers()['content-type']?.startsWith('text/event-stream') === true,
+      );
+      await executeButton(page).click();
+      await opened;
+      await order(1, '4');
+      await page.locator('.result-window').getByText('"Peanut"').waitFor();
+      await order(1, '5');
+      await page.locator('.result-window').getByText('"Pip"').waitFor();
+      await button('Stop query').click();
+      await expect.poll(streams).toBe(0);
+    });
+  });
+});

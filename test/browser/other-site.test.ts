@@ -1,0 +1,83 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Gateway } from '../support/gateway.ts';
+import { describeInChromium } from '../support/in-chromium.ts';
+
+describeInChromium((chromium) => {
+  let page: Page;
+
+  /** Takes the complaints of the page, without those that it left its own server. */
+  const takeComplaints = (): string[] =>
+    chromium.takeComplaints().filter((text) => !text.startsWith('left'));
+
+  describe('a page of another site', () => {
+    let site: Server;
+    let shared: Gateway;
+
+    beforeAll(async () => {
+      site = createServer((_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>A shop</title>');
+      });
+      await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
+      const siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+      shared = await chromium.startOther({ CORS_ORIGINS: siteUrl });
+      page = await chromium.openEmpty(siteUrl);
+      await page.goto(siteUrl);
+    });
+    afterAll(() => {
+      site.closeAllConnections();
+      site.close();
+    });
+
+    it('reads headers and results if its origin is allowed', async () => {
+      const read = await page.evaluate(`fetch('${shared.url}/pets/1').then(({ headers }) =>
+        ['deprecation', 'sunset', 'link', 'etag'].map((name) => headers.get(name)))`);
+      expect(read).toEqual([
+        '@1793491200',
+        'Fri, 31 Dec 2027 00:00:00 GMT',
+        expect.stringContaining('rel="sunset"'),
+        expect.stringMatching(/^"/),
+      ]);
+      const query = JSON.stringify({ query: '{ __typename }' });
+      const answers = await page.evaluate(`Promise.all([
+        fetch('${shared.url}/graphql', { method: 'POST', body: '${query}',
+          headers: { 'content-type': 'application/json' } }),
+        fetch('${shared.url}/graphql?query={__typename}',
+          { headers: { 'Apollo-Require-Preflight': '1' } }),
+      ].map((answer) => answer.then((response) => response.json())))`);
+      const answer = { data: { __typename: 'Query' } };
+      expect(answers).toEqual([answer, answer]);
+      expect(takeComplaints()).toEqual([]);
+    });
+
+    it('executes no query and reads no result if its origin is not allowed', async () => {
+      const url = `${chromium.gateway.url}/graphql?query={pets{totalCount}}`;
+      chromium.gateway.statements.length = 0;
+      const rejected = page.waitForResponse((response) => response.url() === url);
+      await page.evaluate(`fetch('${url}', { mode: 'no-cors' })`);
+      expect((await rejected).status()).toBe(403);
+      const asked = `fetch('${url}', { headers: { 'Apollo-Require-Preflight': '1' } })`;
+      await expect(page.evaluate(asked)).rejects.toThrow('Failed to fetch');
+      expect(chromium.gateway.statements).toEqual([]);
+      expect(takeComplaints()).toContain(`403 ${url}`);
+    });
+
+    it('can neither frame a page nor load files if its origin is not allowed', async () => {
+      const loaded = await page.evaluate(`Promise.all([
+        ['script', 'src', '/assets/reference.js'], ['iframe', 'src', '/graphql'],
+      ].map(([name, attribute, path]) => new Promise((resolve) => {
+        const element = document.createElement(name);
+        element.onload = () => resolve(name + ' loaded');
+        element.onerror = () => resolve(name + ' failed');
+        element[attribute] = '${chromium.gateway.url}' + path;
+        document.body.append(element);
+      })))`);
+      expect(loaded).toContain('script failed');
+      expect(takeComplaints().join(' ')).toContain('frame-ancestors');
+    });
+  });
+});

@@ -1,0 +1,47 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { SCHEMES, setScheme } from '../support/browser.ts';
+import {
+  describeInChromium,
+  DESKTOP,
+  expectAccessible,
+  expectFits,
+  expectShown,
+  PHONE,
+} from '../support/in-chromium.ts';
+
+describeInChromium((chromium) => {
+  let page: Page;
+
+  describe.each(['/', '/docs/moving'])('the page %s', (path) => {
+    beforeAll(async () => {
+      page = await chromium.open(path, PHONE);
+    });
+
+    it('fits a phone', () => expectFits(page));
+
+    it.each(SCHEMES)('in a %s scheme, axe finds nothing', async (scheme) => {
+      await page.setViewportSize(DESKTOP);
+      await setScheme(page, scheme);
+      await expectAccessible(page);
+    });
+  });
+
+  it('links of all pages are one line on a phone, the current one in sight', async () => {
+    page = await chromium.open('/status', PHONE);
+    const links = page.locator('.pages');
+    expect((await links.boundingBox())?.height).toBeLessThan(40);
+    const box = await links.locator('[aria-current]').boundingBox();
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
+  });
+
+  it('a block of code is copied by its button, with the URL of this gateway', async () => {
+    page = await chromium.open('/');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy: The same with curl' }).click();
+    await expectShown(page.getByText('Copied'));
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).toContain(`curl ${chromium.gateway.url.replace(/\/$/, '')}/graphql`);
+  });
+});
