@@ -172,22 +172,22 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
   ),
 );
 
+const ORDERING_ERRORS = [
+  InvalidId,
+  InvalidInput,
+  PetNotFound,
+  PetNotAvailable,
+  InsufficientStock,
+  IdempotencyConflict,
+];
+
 builder.mutationFields((t) => ({
   placeOrder: t.field({
     type: Order,
     description:
       'Creates an order and takes its units from the stock of the pet, in one transaction.',
     authScopes: { scope: 'orders:write' },
-    errors: {
-      types: [
-        InvalidId,
-        InvalidInput,
-        PetNotFound,
-        PetNotAvailable,
-        InsufficientStock,
-        IdempotencyConflict,
-      ],
-    },
+    errors: { types: ORDERING_ERRORS },
     args: {
       input: t.arg({ type: NewOrder, required: true, description: 'The new order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
@@ -202,16 +202,7 @@ builder.mutationFields((t) => ({
       'lines or none. Lines for the same pet add up. An error about a pet names the first line ' +
       'that cannot be served.',
     authScopes: { scope: 'orders:write' },
-    errors: {
-      types: [
-        InvalidId,
-        InvalidInput,
-        PetNotFound,
-        PetNotAvailable,
-        InsufficientStock,
-        IdempotencyConflict,
-      ],
-    },
+    errors: { types: ORDERING_ERRORS },
     extensions: { directives: { listSize: LINES } },
     args: {
       input: t.arg({
