@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
 
+import { vi } from 'vitest';
+
 import { StoreError } from '../../src/contract/errors.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Session } from '../../src/database/session.ts';
@@ -86,13 +88,27 @@ export async function fillStore(db: Database): Promise<FilledStore> {
     declare found json := json_build_array(${found.join(', ')});
     begin ${[...empty, ...fill, ...number].join('; ')}; return found; end $$`);
   const putBack = (): Promise<unknown> => db.prisma.$queryRawUnsafe('select put_back()');
+  // A query of changes must return the same each time, but transactions of other tests on the server
+  // hold back changes.
+  const settle = (): Promise<void> =>
+    vi.waitFor(
+      async () => {
+        const [row] = await db.prisma.$queryRaw<{ count: number }[]>`
+          select (select count(*) from changes)::integer
+            - (select count(*) from settled_changes)::integer as count`;
+        if (row?.count !== 0) throw new Error(`${row?.count} changes are not in the record.`);
+      },
+      { timeout: 30_000, interval: 10 },
+    );
   await putBack();
+  await settle();
   return {
     putBack,
     removeRows: async () => {
       await run(`update kept_pets set category_id = 77 where id = 6`);
       await run(`update kept_orders set pet_id = 77 where id = 5`);
       await putBack();
+      await settle();
     },
     spoilValues: async () => {
       await run(`alter type pet_status add value 'extinct'`);
@@ -101,6 +117,7 @@ export async function fillStore(db: Database): Promise<FilledStore> {
       await run(`update kept_orders set ship_date = '10000-01-01' where id = 6`);
       await run(`update kept_orders set ship_date = '0001-01-01 BC' where id = 4`);
       await putBack();
+      await settle();
     },
   };
 }
