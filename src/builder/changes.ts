@@ -84,7 +84,8 @@ builder.queryField('changes', (t) =>
         }),
       },
       extensions: {
-        directives: page.extensions.directives,
+        // An operation with changes is not compiled to one statement.
+        directives: { ...page.extensions.directives, cost: { weight: '150' } },
         checkArguments: page.extensions.checkArguments,
       },
       resolve: async (root, args, context) => {
