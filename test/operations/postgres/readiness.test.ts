@@ -21,14 +21,14 @@ afterAll(async () => {
   await store.drop();
 });
 
-/** Returns the processes of the connections, without that for notifications of changes. */
+/** Returns the processes of the connections, without that for notifications, also before its first statement. */
 const backends = async (): Promise<unknown[]> =>
   (
     await runSql(
       store.url,
       `select pid from pg_stat_activity
        where application_name = 'pet-store-gateway' and datname = current_database()
-         and query not like '%store_changes'`,
+         and query <> '' and query not like '%store_changes'`,
     )
   ).map(({ pid }) => pid);
 
