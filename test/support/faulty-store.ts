@@ -100,15 +100,17 @@ export async function fillStore(db: Database): Promise<FilledStore> {
       },
       { timeout: 30_000, interval: 10 },
     );
-  await putBack();
-  await settle();
+  const reset = async (): Promise<void> => {
+    await putBack();
+    await settle();
+  };
+  await reset();
   return {
     putBack,
     removeRows: async () => {
       await run(`update kept_pets set category_id = 77 where id = 6`);
       await run(`update kept_orders set pet_id = 77 where id = 5`);
-      await putBack();
-      await settle();
+      await reset();
     },
     spoilValues: async () => {
       await run(`alter type pet_status add value 'extinct'`);
@@ -116,8 +118,7 @@ export async function fillStore(db: Database): Promise<FilledStore> {
       await run(`update kept_orders set ship_date = 'infinity' where id = 3`);
       await run(`update kept_orders set ship_date = '10000-01-01' where id = 6`);
       await run(`update kept_orders set ship_date = '0001-01-01 BC' where id = 4`);
-      await putBack();
-      await settle();
+      await reset();
     },
   };
 }
