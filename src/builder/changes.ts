@@ -84,7 +84,7 @@ builder.queryField('changes', (t) =>
         }),
       },
       extensions: {
-        // An operation with changes is not compiled to one statement.
+        // An operation with changes is not compiled to one statement, so all of it takes longer.
         directives: { ...page.extensions.directives, cost: { weight: '150' } },
         checkArguments: page.extensions.checkArguments,
       },

@@ -83,7 +83,7 @@ describeInChromium((chromium) => {
       expect(await hasFocus()).toBe(true);
     });
 
-    it('has a history of what was executed', async () => {
+    it('has a history of executed operations', async () => {
       await page.getByRole('button', { name: 'Show History' }).click();
       const history = page.getByRole('region', { name: 'History' });
       await expectShown(history.getByText(executed));

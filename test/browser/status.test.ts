@@ -49,7 +49,7 @@ describeInChromium((chromium) => {
       await page.locator('.plot').first().waitFor();
     });
 
-    it('shows what runs, the errors and who calls what is deprecated', async () => {
+    it('shows the database, the errors and the callers of deprecated routes', async () => {
       const text = await page.locator('main').innerText();
       expect(text).toMatch(/PostgreSQL \d+\.\d+/);
       expect(text).toContain('embedded ready');
