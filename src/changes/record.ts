@@ -166,7 +166,7 @@ export async function deleteOldChanges(db: Database, ageMs: number): Promise<voi
         )
         order by transaction, id limit ${BATCH}::integer
       ), old as (
-        select transaction, id, bool_and(changed_at < ${limit}::text::timestamptz)
+        select transaction, id, bool_and(changed_at < ${limit}::timestamptz)
           over (order by transaction, id) as is_old
         from batch
       ), deleted as (

@@ -82,7 +82,7 @@ export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> 
   do {
     const [row] = await db.query<{ count: number }>(Prisma.sql`
       with old as (
-        select key from idempotency_keys where created_at < ${limit}::text::timestamptz
+        select key from idempotency_keys where created_at < ${limit}::timestamptz
         limit ${BATCH}::integer for update skip locked
       ), deleted as (
         delete from idempotency_keys using old where idempotency_keys.key = old.key returning 1

@@ -49,6 +49,7 @@ interface Node {
   'Index Name'?: string;
   'Actual Rows': number;
   'Actual Loops': number;
+  Filter?: string;
   'Rows Removed by Filter'?: number;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
@@ -113,7 +114,12 @@ interface Plan {
   rowsRead: number;
   /** Blocks of 8 kB, from disk or from memory. */
   blocksRead: number;
+  /** The values that a condition converts again for each row, which takes longer than to compare them. */
+  converting: string[];
 }
+
+// Of a text as a value, or of a parameter.
+const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
@@ -131,6 +137,7 @@ function toPlan(root: Node): Plan {
       0,
     ),
     blocksRead: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
+    converting: nodes.flatMap(({ Filter = '' }) => Filter.match(CONVERSION) ?? []),
   };
 }
 
@@ -179,6 +186,7 @@ async function expectIndexes(
         sql,
         scanned: [],
         indexes: expect.stringMatching(index) as string,
+        converting: [],
       });
       expect(plan.rowsRead).toBeLessThan(fewRows);
       plans.push(plan);
