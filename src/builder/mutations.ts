@@ -4,6 +4,7 @@ import SchemaBuilder, {
   PothosSchemaError,
   type SchemaTypes,
 } from '@pothos/core';
+import { RequestCache } from '@pothos/plugin-scope-auth';
 import type { GraphQLFieldResolver } from 'graphql';
 import { z } from 'zod';
 
@@ -56,6 +57,10 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
         if (error instanceof StoreError && hasRequestLog(context))
           addErrorCode(context.requestLog, error.code);
         throw error;
+      } finally {
+        // The cache is a WeakMap whose values refer to their keys: only a major garbage collection would
+        // free the request. Without this, a mutation took a fifth more CPU time.
+        RequestCache.clearForContext(context);
       }
     };
   }

@@ -6,13 +6,21 @@ import type { Program } from './program.ts';
 import { repeat } from './repeat.ts';
 
 const COLLECTED = 'collected';
-// V8 counts garbage as used until it is collected.
+const OLD_SPACE = /^old space (\d+)$/;
+// V8 counts garbage as used until it is collected. What survives two minor collections is in the old space,
+// where only a major one collects it.
 const COLLECT = `
-  import { setFlagsFromString } from 'node:v8';
+  import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
   import { runInNewContext } from 'node:vm';
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
-  process.on('SIGUSR2', () => { collect(); process.stdout.write('${COLLECTED}\\n'); });`;
+  process.on('SIGUSR2', () => { collect(); process.stdout.write('${COLLECTED}\\n'); });
+  process.on('SIGWINCH', () => {
+    collect({ type: 'minor' });
+    collect({ type: 'minor' });
+    const { space_used_size: bytes } = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space');
+    process.stdout.write(\`old space \${bytes}\\n\`);
+  });`;
 
 // A program that needs more ends. It begins with some 40 MB.
 const HEAP_MB = 200;
@@ -30,6 +38,15 @@ export async function usedMb(program: Program): Promise<number> {
   program.process.kill('SIGUSR2');
   await expect.poll(collections, { timeout: 30_000 }).toBe(before + 1);
   return sumOf(await readMetrics(program), 'nodejs_heap_size_used_bytes') / 1e6;
+}
+
+/** Returns how much memory a program uses that only a major collection can free, in bytes. */
+export async function oldBytes({ messages, process }: Program): Promise<number> {
+  const readings = (): string[] => messages.filter((message) => OLD_SPACE.test(message));
+  const before = readings().length;
+  process.kill('SIGWINCH');
+  await expect.poll(() => readings().length, { timeout: 30_000 }).toBe(before + 1);
+  return Number(OLD_SPACE.exec(readings().at(-1) ?? '')?.[1]);
 }
 
 const LONG = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;
