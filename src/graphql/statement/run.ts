@@ -14,7 +14,7 @@ interface Row {
 type Values = readonly unknown[];
 
 // Requests that share a statement wait for each other, and PostgreSQL executes it in one process.
-const MAX_SHARED = { light: 8, heavy: 4 };
+const MAX_SHARED = 8;
 const MAX_SHARED_MS = 20;
 // A statement can take longer for other values, so its longest time counts, with each execution less.
 const REMEMBERED = 0.95;
@@ -46,7 +46,7 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
     if (!statement.isShared) return 1;
     // How long a count or a search takes is not known before.
     const ms = msPerRequest.get(statement) ?? (statement.load === 'heavy' ? MAX_SHARED_MS : 0);
-    return Math.max(1, Math.min(MAX_SHARED[statement.load], Math.floor(MAX_SHARED_MS / ms)));
+    return Math.max(1, Math.min(MAX_SHARED, Math.floor(MAX_SHARED_MS / ms)));
   };
 
   const runFor = async (
