@@ -75,7 +75,8 @@ const PAGE_SIZE: ListSize = {
 const extensionsOf = (source: ListSource) => ({
   directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
   sql: { kind: 'page', source } satisfies FieldSql,
-  checkArguments: (args: object, maxPage: number) => void source.toWindow(args, maxPage),
+  checkArguments: (args: object, maxPage: number) =>
+    void source.toWindow(args, maxPage, () => false),
 });
 
 /** Resolves a field to a page of a list. */

@@ -8,6 +8,7 @@ import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 import { createHeavyQueue, type HeavyLimits } from './heavy-queue.ts';
 import type { Notifications } from './notifications.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
+import { createRareTexts, type IsRare } from './rare-texts.ts';
 import { retryConflicts } from './retry.ts';
 import type { Replicas } from './servers/replicas.ts';
 import type { Load, Planning, Run, Session, Statement } from './session.ts';
@@ -28,6 +29,8 @@ export interface Database extends Session {
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
   /** Whether PostgreSQL keeps the plan of a statement that is planned once. */
   readonly keepsPlans: boolean;
+  /** Returns what is rare in the names of a table, so that PostgreSQL need not plan a search for it again. */
+  readonly isRareIn: (table: string) => IsRare;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: () => PoolUse;
   /** Its replicas, if reads may use any. */
@@ -118,8 +121,10 @@ export function createDatabase(driver: Driver, log: Log): Database {
     };
   };
   const runHeavy = createHeavyQueue(heavyLimits);
+  const session = toSession(driver.run, runHeavy);
   return {
-    ...toSession(driver.run, runHeavy),
+    ...session,
+    isRareIn: keepsPlans ? createRareTexts(session, log) : () => () => false,
     ...(driver.createReplicas && { replicas: driver.createReplicas(toSession) }),
     prisma,
     description,

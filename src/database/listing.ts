@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 import type { Prisma } from './generated/prisma/client.ts';
+import type { IsRare } from './rare-texts.ts';
 import type { Table } from './table.ts';
 
 /** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
@@ -53,11 +54,11 @@ export interface Listing<Row, Filter, Field extends string> {
   readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
   readonly defaultField: Field;
   /** @throws InvalidId, InvalidInput */
-  readonly where: (filter: Filter, idBounds: IdBounds) => Prisma.Sql[];
+  readonly where: (filter: Filter, idBounds: IdBounds, isRare: IsRare) => Prisma.Sql[];
   /** Whether a page with this filter may scan many rows to find few. */
   readonly isSearch: (filter: Filter) => boolean;
   /** Whether the best plan depends on the values of this filter. */
-  readonly isSkewed: (filter: Filter) => boolean;
+  readonly isSkewed: (filter: Filter, isRare: IsRare) => boolean;
 }
 
 /** The column that references the parent of a row. */

@@ -14,6 +14,7 @@ import {
   type Page,
   type Reader,
 } from './pages.ts';
+import type { IsRare } from './rare-texts.ts';
 import { rowsByIds, type Table } from './table.ts';
 import { requirePageSize, type Window } from './window.ts';
 
@@ -168,7 +169,7 @@ export interface ListSource {
   /** The column that references the parent; undefined for the list of all rows. */
   readonly parent?: string;
   /** @throws InvalidInput, InvalidId, InvalidCursor */
-  toWindow(args: object, maxPage: number): Window;
+  toWindow(args: object, maxPage: number, isRare: IsRare): Window;
 }
 
 const toSource = <Row, Filter, Field extends string>({
@@ -176,9 +177,9 @@ const toSource = <Row, Filter, Field extends string>({
   toWindow,
 }: Reader<Row, Filter, Field>): ListSource => ({
   table,
-  toWindow: (args: ListArguments<Filter, Field>, maxPage) => {
+  toWindow: (args: ListArguments<Filter, Field>, maxPage, isRare) => {
     requirePageSize(args, maxPage);
-    return toWindow(args);
+    return toWindow(args, isRare);
   },
 });
 

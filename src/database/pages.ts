@@ -77,7 +77,7 @@ export async function loadPage<Row, Filter, Field extends string>(
   reader: Reader<Row, Filter, Field>,
   args: ListArguments<Filter, Field>,
 ): Promise<Page<Row>> {
-  const window = reader.toWindow(args);
+  const window = reader.toWindow(args, db.isRareIn(reader.listing.table.name));
   const { conditions, readingOrder, planning, load } = window;
   const rows = await db.query<Row>(
     sql`
@@ -100,7 +100,7 @@ export async function loadPages<Row, Filter, Field extends string>(
   request: { ids: readonly bigint[]; args: ListArguments<Filter, Field> },
 ): Promise<Map<bigint, Page<Row>>> {
   const { ids, args } = request;
-  const window = reader.toWindow(args);
+  const window = reader.toWindow(args, db.isRareIn(reader.listing.table.name));
   const { readingOrder, planning, load } = window;
   const conditions = [sql`${raw(parent.column)} = parent.id`, ...window.conditions];
   const rows = await db.query<Row>(
@@ -119,10 +119,10 @@ export async function loadPages<Row, Filter, Field extends string>(
 /** Counts the rows that match a filter. A count is heavy, as it reads every row that it counts. */
 export async function countRows<Row, Filter, Field extends string>(
   db: Database,
-  { from, toWindow }: Reader<Row, Filter, Field>,
+  { from, toWindow, listing }: Reader<Row, Filter, Field>,
   filter: Filter | null | undefined,
 ): Promise<number> {
-  const { filters, planning } = toWindow({ filter });
+  const { filters, planning } = toWindow({ filter }, db.isRareIn(listing.table.name));
   const [row] = await db.query<{ count: bigint }>(
     sql`select count(*) from ${from} ${whereAll(filters)}`,
     planning,
@@ -134,12 +134,12 @@ export async function countRows<Row, Filter, Field extends string>(
 /** Counts the rows of each parent that match a filter, in one statement. */
 export async function countRowsOf<Row, Filter, Field extends string>(
   db: Database,
-  { from, toWindow }: Reader<Row, Filter, Field>,
+  { from, toWindow, listing }: Reader<Row, Filter, Field>,
   parent: Parent<Row>,
   request: { ids: readonly bigint[]; filter: Filter | null | undefined },
 ): Promise<Map<bigint, number>> {
   const { ids, filter } = request;
-  const { filters, planning } = toWindow({ filter });
+  const { filters, planning } = toWindow({ filter }, db.isRareIn(listing.table.name));
   const column = raw(parent.column);
   const conditions = [sql`${column} = any(${ids}::bigint[])`, ...filters];
   const rows = await db.query<{ id: bigint; count: bigint }>(

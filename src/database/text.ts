@@ -1,9 +1,20 @@
 import { NamePart } from '../contract/values.ts';
 import { Prisma } from './generated/prisma/client.ts';
+import type { IsRare } from './rare-texts.ts';
 
 /** Returns a case-insensitive substring search; `%`, `_` and `\` in the text have no special meaning. */
-export const containsText = (column: Prisma.Sql, text: string): Prisma.Sql =>
+const containsText = (column: Prisma.Sql, text: string): Prisma.Sql =>
   Prisma.sql`${column} ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
+
+/**
+ * Returns a search in the names of a table. For a rare text PostgreSQL keeps one plan: the subquery is
+ * always found by the index of trigrams, the rows by their ids. For any other text it plans each search.
+ */
+export function nameContains(table: string, text: string, isRare: IsRare): Prisma.Sql {
+  const contains = containsText(Prisma.sql`name`, text);
+  if (!isRare(text)) return contains;
+  return Prisma.sql`id = any(array(select id from ${Prisma.raw(table)} where ${contains}))`;
+}
 
 /**
  * Returns the condition for some ids. They are one text, so that requests with different ids can share

@@ -2,6 +2,7 @@ import { InvalidCursor, InvalidInput } from '../contract/errors.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
+import type { IsRare } from './rare-texts.ts';
 import type { Load, Planning } from './session.ts';
 
 /** The size of a page without `first` or `last`. */
@@ -97,24 +98,8 @@ function boundsOf<Row, Filter, Field extends string>(
 
 const noBounds: IdBounds = () => [];
 
-/** @throws InvalidInput, InvalidId, InvalidCursor */
-function conditionsOf<Row, Filter, Field extends string>(
-  listing: Listing<Row, Filter, Field>,
-  field: Field,
-  { position }: Order,
-  args: ListArguments<Filter, Field>,
-): Prisma.Sql[] {
-  const { filter } = args;
-  const bounds = boundsOf(listing, field, position, args);
-  const idBounds: IdBounds =
-    listing.keys[field] === null
-      ? (column) => boundsOf(listing, field, sql`(${column})`, args)
-      : noBounds;
-  return filter ? [...bounds, ...listing.where(filter, idBounds)] : bounds;
-}
-
 /** Returns the window of the arguments of a list. */
-export type ToWindow<Args> = (args: Args) => Window;
+export type ToWindow<Args> = (args: Args, isRare: IsRare) => Window;
 
 /**
  * Creates the function that returns the window of the arguments of a list.
@@ -129,7 +114,7 @@ export function createToWindow<Row, Filter, Field extends string>(
     orders.set(field, order);
     return order;
   };
-  return (args) => {
+  return (args, isRare) => {
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
     const order = orderBy(field);
@@ -138,20 +123,25 @@ export function createToWindow<Row, Filter, Field extends string>(
         ? [order.descending, order.ascending]
         : [order.ascending, order.descending];
     const backwards = args.last != null;
+    const bounds = boundsOf(listing, field, order.position, args);
+    const idBounds: IdBounds =
+      listing.keys[field] === null
+        ? (column) => boundsOf(listing, field, sql`(${column})`, args)
+        : noBounds;
     return {
       size: sizeOf(args),
       backwards,
       // Few lists are counted.
       get filters() {
-        return filter ? listing.where(filter, noBounds) : [];
+        return filter ? listing.where(filter, noBounds, isRare) : [];
       },
-      conditions: conditionsOf(listing, field, order, args),
+      conditions: filter ? [...bounds, ...listing.where(filter, idBounds, isRare)] : bounds,
       hasAfter: args.after != null,
       hasBefore: args.before != null,
       order: forwards,
       readingOrder: backwards ? reverse : forwards,
       cursor: order.cursor,
-      planning: filter && listing.isSkewed(filter) ? 'each' : 'once',
+      planning: filter && listing.isSkewed(filter, isRare) ? 'each' : 'once',
       load: filter && listing.isSearch(filter) ? 'heavy' : 'light',
     };
   };

@@ -58,6 +58,8 @@ describeOnBothDatabases(() => {
         quantity: 1,
       })),
     });
+    // At the first search, and once a minute, the statistics of the names are read.
+    await gateway.data('{ pets(filter: { name: "pet" }) { nodes { name } } }');
   });
   afterAll(() => gateway.close());
 

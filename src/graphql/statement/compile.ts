@@ -116,17 +116,13 @@ const jsonOf = (value: RootValue | Constant): string =>
   value.kind === 'constant' ? value.json : 'null';
 
 /** Creates the function that prepares a statement for a selection. */
-function createPrepare(
-  selection: Selection,
-  id: string,
-  maxPage: number,
-): CompiledQuery['prepare'] {
+function createPrepare(selection: Selection, id: string, store: Store): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
     const members = selection.members.map(([key, value]) => `"${key}":${jsonOf(value)}`);
     const constant = { json: `{${members.join()}}` };
     return () => constant;
   }
-  const prepareSlots = selection.slots.map((slot) => createPrepareSlot(slot, maxPage));
+  const prepareSlots = selection.slots.map((slot) => createPrepareSlot(slot, store));
   return (variables) => {
     const slots = prepareSlots.map((prepareSlot) => prepareSlot(variables));
     const key = `${id}\n${slots.map((slot) => slot.key).join('\n\n')}`;
@@ -171,7 +167,7 @@ const none: CompiledQuery['prepare'] = () => undefined;
 export function compileQuery(
   schema: GraphQLSchema,
   operation: Operation,
-  { db, maxPage }: Store,
+  store: Store,
 ): CompiledQuery | undefined {
   if (!isCompilable(operation)) return undefined;
   const conditions = conditionsOf(operation);
@@ -185,8 +181,8 @@ export function compileQuery(
     const isWorthwhile =
       selection &&
       selection.relations <= MAX_RELATIONS &&
-      (db.keepsPlans || !isRowsOnly(selection));
-    const prepare = isWorthwhile ? createPrepare(selection, key, maxPage) : none;
+      (store.db.keepsPlans || !isRowsOnly(selection));
+    const prepare = isWorthwhile ? createPrepare(selection, key, store) : none;
     prepares.set(key, prepare);
     return prepare;
   };

@@ -2,6 +2,7 @@ import { getArgumentValues, visit } from 'graphql';
 
 import { parseId } from '../../contract/values.ts';
 import { Prisma } from '../../database/generated/prisma/client.ts';
+import type { Store } from '../../database/loaders.ts';
 import type { Window } from '../../database/window.ts';
 import type { Slot } from './selection.ts';
 
@@ -25,14 +26,14 @@ export interface PreparedSlot {
 function argumentsOf(
   { field, node, sql, reads, counts }: Slot,
   variables: Record<string, unknown>,
-  maxPage: number,
+  { db, maxPage }: Store,
 ): SlotArguments {
   const args = getArgumentValues(field, node, variables);
   if (sql.kind === 'row') {
     const id = parseId(String(args[sql.argument]), sql.argument);
     return { window: undefined, filters: [Prisma.sql`${id}`], conditions: [] };
   }
-  const window = sql.source.toWindow(args, maxPage);
+  const window = sql.source.toWindow(args, maxPage, db.isRareIn(sql.source.table.name));
   // PostgreSQL can't tell the type of a parameter that the text does not use.
   return {
     window,
@@ -54,13 +55,16 @@ const keyOf = ({ window, filters, conditions }: SlotArguments): string =>
     ...conditions.map(({ sql }) => sql),
   ].join('\n');
 
-/** Returns a function that prepares a slot. Without variables it is prepared once. */
+/**
+ * Returns a function that prepares a slot. Without variables it is prepared once, but for a search: what is
+ * rare may change.
+ */
 export function createPrepareSlot(
   slot: Slot,
-  maxPage: number,
+  store: Store,
 ): (variables: Record<string, unknown>) => PreparedSlot {
   const prepare = (variables: Record<string, unknown>): PreparedSlot => {
-    const args = argumentsOf(slot, variables, maxPage);
+    const args = argumentsOf(slot, variables, store);
     const values = [...args.filters, ...args.conditions].flatMap((sql) => sql.values);
     return { args, key: keyOf(args), values };
   };
@@ -71,5 +75,9 @@ export function createPrepareSlot(
   });
   if (usesVariables) return prepare;
   let constant: PreparedSlot | undefined;
-  return () => (constant ??= prepare({}));
+  return () => {
+    const prepared = constant ?? prepare({});
+    if (prepared.args.window?.load !== 'heavy') constant = prepared;
+    return prepared;
+  };
 }

@@ -17,7 +17,7 @@ import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf, required } from '../../database/loaders.ts';
 import { onlyRow } from '../../database/session.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
-import { containsText, nameKey } from '../../database/text.ts';
+import { nameContains, nameKey } from '../../database/text.ts';
 
 export const NewCategory = z.object({
   name: Name,
@@ -41,12 +41,12 @@ const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' 
   table: TABLE,
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
-  where: (filter) => {
+  where: (filter, _idBounds, isRare) => {
     const { name } = parse(CategoryFilter, filter, 'filter');
-    return name == null ? [] : [containsText(Prisma.sql`name`, name)];
+    return name == null ? [] : [nameContains(TABLE.name, name, isRare)];
   },
   isSearch: ({ name }) => name != null,
-  isSkewed: ({ name }) => name != null,
+  isSkewed: ({ name }, isRare) => name != null && !isRare(name),
 };
 
 export const categoryById = byId('category', TABLE);

@@ -23,7 +23,7 @@ import type { IdBounds, Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
 import { onlyRow, type Session } from '../../database/session.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
-import { containsText, isOneOf, nameKey } from '../../database/text.ts';
+import { isOneOf, nameContains, nameKey } from '../../database/text.ts';
 
 export const Status = z.enum(PetStatus);
 export const NewPet = z.object({
@@ -77,18 +77,18 @@ const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
   table: TABLE,
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
-  where: (filter, idBounds) => {
+  where: (filter, idBounds, isRare) => {
     const { status, categoryId, name, inStock, ids } = parse(PetFilter, filter, 'filter');
     const conditions = [];
     if (status != null) conditions.push(hasStatus(status));
     if (categoryId != null) conditions.push(Prisma.sql`category_id = ${categoryId}`);
-    if (name != null) conditions.push(containsText(Prisma.sql`name`, name));
+    if (name != null) conditions.push(nameContains(TABLE.name, name, isRare));
     if (inStock != null) conditions.push(isInStock(inStock, idBounds));
     if (ids != null) conditions.push(isOneOf(Prisma.sql`id`, ids));
     return conditions;
   },
   isSearch: ({ name, inStock }) => name != null || inStock != null,
-  isSkewed: ({ name, inStock }) => name != null || inStock != null,
+  isSkewed: ({ name, inStock }, isRare) => (name != null && !isRare(name)) || inStock != null,
 };
 
 /** Pets belong to a category. */
