@@ -13,7 +13,6 @@ interface Options {
   timeout?: number;
   /** What else runs before the tests. */
   setups?: string[];
-  expect?: { poll: { timeout: number } };
 }
 
 /** Returns a project of Vitest: the tests of one script of package.json. */
@@ -33,6 +32,8 @@ function project(name: 'quick' | 'test' | 'long' | 'clients' | 'browser', option
       execArgv: ['--liftoff-only', '--single-threaded-gc'],
       testTimeout: timeout,
       hookTimeout: timeout,
+      // An event that a test waits for may come late beside a busy neighbour. Vitest waits for one second.
+      expect: { poll: { timeout: 20_000 } },
     },
   };
 }
@@ -67,8 +68,6 @@ export default defineConfig({
         databases: ['PGlite'],
         setups: ['test/support/chromium-setup.ts'],
         timeout: 120_000,
-        // As long as Playwright waits for what a page shows.
-        expect: { poll: { timeout: 20_000 } },
       }),
       project('long', {
         include: ['test/long/**/*.test.ts', ...Object.values(ROUNDS)],

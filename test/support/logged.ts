@@ -21,7 +21,7 @@ export async function findLine({ entries }: Program, response: Response): Promis
   const requestId = response.headers.get('x-request-id');
   const isLine = (entry: LogEntry): boolean =>
     entry.msg === ENDED && entry['requestId'] === requestId;
-  await expect.poll(() => entries.filter(isLine), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(() => entries.filter(isLine)).toHaveLength(1);
   return entries.find(isLine) ?? { msg: '' };
 }
 

@@ -152,7 +152,7 @@ async function logErrors({ process, messages }: Program): Promise<void> {
   const countLogged = (): number => messages.filter((message) => message === LOGGED).length;
   const before = countLogged();
   process.kill('SIGUSR2');
-  await expect.poll(countLogged, { timeout: 20_000, interval: 10 }).toBe(before + 1);
+  await expect.poll(countLogged, { interval: 10 }).toBe(before + 1);
 }
 
 /** A gateway whose standard output the test blocks for a while. */
@@ -227,7 +227,7 @@ describe.skipIf(process.platform !== 'linux').each(inject('isLong') ? [PIPE, FIL
       const { entries } = program;
       const countRequests = (): number => entries.filter(isRequest).length;
       await logRequests(program.url);
-      await expect.poll(countRequests, { timeout: 20_000 }).toBe(BATCH);
+      await expect.poll(countRequests).toBe(BATCH);
       const before = entries.length;
 
       block();
@@ -241,7 +241,7 @@ describe.skipIf(process.platform !== 'linux').each(inject('isLong') ? [PIPE, FIL
       // The other is the warning.
       expect(entries.length - 1 + lost).toBe(before + BATCHES * BATCH);
       await logRequests(program.url);
-      await expect.poll(countRequests, { timeout: 20_000 }).toBe(2 * BATCH);
+      await expect.poll(countRequests).toBe(2 * BATCH);
       expect(entries.filter(({ level }) => level === 40)).toHaveLength(1);
 
       block();

@@ -43,7 +43,7 @@ const EVERY_COUNT = `
 
 /** Waits until this many statements wait for the lock. */
 async function untilWaiting(count: number): Promise<void> {
-  await expect.poll(() => countLockWaits(store.url), { timeout: 20_000 }).toBe(count);
+  await expect.poll(() => countLockWaits(store.url)).toBe(count);
 }
 
 /** Expects that other requests are answered soon while this many statements wait. */

@@ -52,7 +52,7 @@ describe('/ready', () => {
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
       ... on InventoryItem { quantity } } }`;
     const updates = Array.from({ length: 4 }, () => gateway.data(update));
-    await expect.poll(() => gateway.db.poolUse?.().waiting, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => gateway.db.poolUse?.().waiting).toBe(2);
     const probes = await Promise.all(Array.from({ length: 100 }, () => gateway.rest('/ready')));
     expect(new Set(probes.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await backends()).toHaveLength(3);
@@ -70,7 +70,7 @@ describe('/ready', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity
        where application_name = 'pet-store-gateway' and datname = current_database()`,
     );
-    await expect.poll(readiness, { timeout: 20_000 }).toEqual([200, 200]);
+    await expect.poll(readiness).toEqual([200, 200]);
     // A request may have met the lost connection before the gateway did.
     gateway.loggedErrors.splice(0);
   });

@@ -47,7 +47,7 @@ describe.concurrent('a deadlock', () => {
     await other.query(`begin; select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
     const blocked = async (): Promise<number | null> => (await other.query(BLOCKED)).rowCount;
-    await expected.poll(blocked, { interval: 2, timeout: 20_000 }).toBe(1);
+    await expected.poll(blocked, { interval: 2 }).toBe(1);
     // The gateway has locked the pet and waits for the stock; now this waits for the pet.
     await other.query(`update pets set name = 'Held' where id = ${petId}`);
     await other.query('commit');
@@ -73,7 +73,7 @@ describe.concurrent('a cart', () => {
           ... on PlacedOrders { orders { petId } } } }`,
       );
       const blocked = async (): Promise<number | null> => (await other.query(BLOCKED)).rowCount;
-      await expected.poll(blocked, { interval: 2, timeout: 20_000 }).toBe(1);
+      await expected.poll(blocked, { interval: 2 }).toBe(1);
       const free = `select from ${table} where ${id} = ${high} for update skip locked`;
       expected((await other.query(free)).rowCount).toBe(1);
       // It locks all pets before any stock.
