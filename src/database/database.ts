@@ -8,7 +8,7 @@ import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 import { createHeavyQueue, type HeavyLimits } from './heavy-queue.ts';
 import type { Notifications } from './notifications.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
-import { createRareTexts, type IsRare } from './rare-texts.ts';
+import { createRareTexts, type IsRare, neverRare } from './rare-texts.ts';
 import { retryConflicts } from './retry.ts';
 import type { Replicas } from './servers/replicas.ts';
 import type { Load, Planning, Run, Session, Statement } from './session.ts';
@@ -124,7 +124,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
   const session = toSession(driver.run, runHeavy);
   return {
     ...session,
-    isRareIn: keepsPlans ? createRareTexts(session, log) : () => () => false,
+    isRareIn: keepsPlans ? createRareTexts(session, log) : () => neverRare,
     ...(driver.createReplicas && { replicas: driver.createReplicas(toSession) }),
     prisma,
     description,

@@ -2,6 +2,7 @@ import { type Edge, RowEdge } from './cursor.ts';
 import type { Database } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
+import { neverRare } from './rare-texts.ts';
 import { columnsOf } from './table.ts';
 import { createToWindow, type ToWindow, type Window } from './window.ts';
 
@@ -100,7 +101,7 @@ export async function loadPages<Row, Filter, Field extends string>(
   request: { ids: readonly bigint[]; args: ListArguments<Filter, Field> },
 ): Promise<Map<bigint, Page<Row>>> {
   const { ids, args } = request;
-  const window = reader.toWindow(args, db.isRareIn(reader.listing.table.name));
+  const window = reader.toWindow(args, neverRare);
   const { readingOrder, planning, load } = window;
   const conditions = [sql`${raw(parent.column)} = parent.id`, ...window.conditions];
   const rows = await db.query<Row>(
@@ -134,12 +135,12 @@ export async function countRows<Row, Filter, Field extends string>(
 /** Counts the rows of each parent that match a filter, in one statement. */
 export async function countRowsOf<Row, Filter, Field extends string>(
   db: Database,
-  { from, toWindow, listing }: Reader<Row, Filter, Field>,
+  { from, toWindow }: Reader<Row, Filter, Field>,
   parent: Parent<Row>,
   request: { ids: readonly bigint[]; filter: Filter | null | undefined },
 ): Promise<Map<bigint, number>> {
   const { ids, filter } = request;
-  const { filters, planning } = toWindow({ filter }, db.isRareIn(listing.table.name));
+  const { filters, planning } = toWindow({ filter }, neverRare);
   const column = raw(parent.column);
   const conditions = [sql`${column} = any(${ids}::bigint[])`, ...filters];
   const rows = await db.query<{ id: bigint; count: bigint }>(

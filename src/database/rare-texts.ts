@@ -5,6 +5,12 @@ import type { Session } from './session.ts';
 /** Whether few rows of a table have a text in their name; false if that is not known. */
 export type IsRare = (text: string) => boolean;
 
+/**
+ * Leaves every search to PostgreSQL: in the lists of several parents, each of them would search the whole
+ * table.
+ */
+export const neverRare: IsRare = () => false;
+
 /** A name in the statistics of PostgreSQL, and for how many rows it stands. */
 interface SampleName {
   readonly name: string;

@@ -3,6 +3,7 @@ import { getArgumentValues, visit } from 'graphql';
 import { parseId } from '../../contract/values.ts';
 import { Prisma } from '../../database/generated/prisma/client.ts';
 import type { Store } from '../../database/loaders.ts';
+import { neverRare } from '../../database/rare-texts.ts';
 import type { Window } from '../../database/window.ts';
 import type { Slot } from './selection.ts';
 
@@ -33,7 +34,9 @@ function argumentsOf(
     const id = parseId(String(args[sql.argument]), sql.argument);
     return { window: undefined, filters: [Prisma.sql`${id}`], conditions: [] };
   }
-  const window = sql.source.toWindow(args, maxPage, db.isRareIn(sql.source.table.name));
+  const { table, parent } = sql.source;
+  const isRare = parent === undefined ? db.isRareIn(table.name) : neverRare;
+  const window = sql.source.toWindow(args, maxPage, isRare);
   // PostgreSQL can't tell the type of a parameter that the text does not use.
   return {
     window,

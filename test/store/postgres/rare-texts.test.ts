@@ -81,6 +81,17 @@ describe('a search in names', () => {
     expect(await isSearchedAsRare(name)).toBe(false);
   });
 
+  it('is planned by PostgreSQL in the lists of several parents', async () => {
+    expect(await isSearchedAsRare('et 0123')).toBe(true);
+    gateway.statements.length = 0;
+    for (let time = 0; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      await gateway.data(
+        '{ categories { nodes { pets(filter: { name: "et 0123" }) { totalCount } } } }',
+      );
+    }
+    expect(gateway.statements.join()).not.toContain(RARE_FORM);
+  });
+
   it.each(['et 0123', 'PET 00322', 'no such name', 'et_0123', '%et 0123%', '012\\'])(
     'finds the rows with the rare text %s',
     async (name) => {
