@@ -4,7 +4,6 @@ import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
 import type { ListSource, Pages, PagesByParent } from '../database/loaders.ts';
 import type { Page } from '../database/pages.ts';
-import { neverRare } from '../database/rare-texts.ts';
 import { DEFAULT_PAGE } from '../database/window.ts';
 import { builder } from './builder.ts';
 import type { ListSize } from './cost.ts';
@@ -76,7 +75,7 @@ const PAGE_SIZE: ListSize = {
 const extensionsOf = (source: ListSource) => ({
   directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
   sql: { kind: 'page', source } satisfies FieldSql,
-  checkArguments: (args: object, maxPage: number) => void source.toWindow(args, maxPage, neverRare),
+  checkArguments: (args: object, maxPage: number) => void source.toWindow(args, maxPage),
 });
 
 /** Resolves a field to a page of a list. */

@@ -169,7 +169,7 @@ export interface ListSource {
   /** The column that references the parent; undefined for the list of all rows. */
   readonly parent?: string;
   /** @throws InvalidInput, InvalidId, InvalidCursor */
-  toWindow(args: object, maxPage: number, isRare: IsRare): Window;
+  toWindow(args: object, maxPage: number, isRare?: IsRare): Window;
 }
 
 const toSource = <Row, Filter, Field extends string>({

@@ -2,7 +2,6 @@ import { type Edge, RowEdge } from './cursor.ts';
 import type { Database } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
-import { neverRare } from './rare-texts.ts';
 import { columnsOf } from './table.ts';
 import { createToWindow, type ToWindow, type Window } from './window.ts';
 
@@ -78,7 +77,7 @@ export async function loadPage<Row, Filter, Field extends string>(
   reader: Reader<Row, Filter, Field>,
   args: ListArguments<Filter, Field>,
 ): Promise<Page<Row>> {
-  const window = reader.toWindow(args, db.isRareIn(reader.listing.table.name));
+  const window = reader.toWindow(args);
   const { conditions, readingOrder, planning, load } = window;
   const rows = await db.query<Row>(
     sql`
@@ -101,7 +100,7 @@ export async function loadPages<Row, Filter, Field extends string>(
   request: { ids: readonly bigint[]; args: ListArguments<Filter, Field> },
 ): Promise<Map<bigint, Page<Row>>> {
   const { ids, args } = request;
-  const window = reader.toWindow(args, neverRare);
+  const window = reader.toWindow(args);
   const { readingOrder, planning, load } = window;
   const conditions = [sql`${raw(parent.column)} = parent.id`, ...window.conditions];
   const rows = await db.query<Row>(
@@ -120,10 +119,10 @@ export async function loadPages<Row, Filter, Field extends string>(
 /** Counts the rows that match a filter. A count is heavy, as it reads every row that it counts. */
 export async function countRows<Row, Filter, Field extends string>(
   db: Database,
-  { from, toWindow, listing }: Reader<Row, Filter, Field>,
+  { from, toWindow }: Reader<Row, Filter, Field>,
   filter: Filter | null | undefined,
 ): Promise<number> {
-  const { filters, planning } = toWindow({ filter }, db.isRareIn(listing.table.name));
+  const { filters, planning } = toWindow({ filter });
   const [row] = await db.query<{ count: bigint }>(
     sql`select count(*) from ${from} ${whereAll(filters)}`,
     planning,
@@ -140,7 +139,7 @@ export async function countRowsOf<Row, Filter, Field extends string>(
   request: { ids: readonly bigint[]; filter: Filter | null | undefined },
 ): Promise<Map<bigint, number>> {
   const { ids, filter } = request;
-  const { filters, planning } = toWindow({ filter }, neverRare);
+  const { filters, planning } = toWindow({ filter });
   const column = raw(parent.column);
   const conditions = [sql`${column} = any(${ids}::bigint[])`, ...filters];
   const rows = await db.query<{ id: bigint; count: bigint }>(

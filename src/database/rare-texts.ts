@@ -5,10 +5,7 @@ import type { Session } from './session.ts';
 /** Whether few rows of a table have a text in their name; false if that is not known. */
 export type IsRare = (text: string) => boolean;
 
-/**
- * Leaves every search to PostgreSQL: in the lists of several parents, each of them would search the whole
- * table.
- */
+/** Leaves every search to PostgreSQL. */
 export const neverRare: IsRare = () => false;
 
 /** A name in the statistics of PostgreSQL, and for how many rows it stands. */
@@ -19,20 +16,22 @@ interface SampleName {
 
 // As often as PostgreSQL looks whether its statistics are out of date (autovacuum_naptime).
 const MAX_AGE_MS = 60_000;
-// Of fewer names, none may have a text that many rows have.
+// With fewer names, a text that none of them has may still be in many rows. More would take too long.
 const MIN_SAMPLE = 100;
+const MAX_SAMPLE = 1000;
 // To find more by the index of trigrams takes longer than PostgreSQL takes to plan.
-const MAX_RARE_ROWS = 1000;
-// What an index of trigrams can find.
-const TRIGRAM = /[\p{L}\p{N}]{3}/u;
+const MAX_RARE_ROWS = 300;
+// What an index of trigrams can find with any LC_CTYPE.
+const TRIGRAM = /[a-z\d]{3}/i;
 
 const sampleSql = (table: string): Prisma.Sql => Prisma.sql`
   with statistics as (
     select reltuples as rows, coalesce(most_common_vals::text::text[], '{}') as common,
       coalesce(most_common_freqs, '{}') as shares, histogram_bounds::text::text[] as bounds,
       1 - coalesce((select sum(share) from unnest(most_common_freqs) as share), 0) as other_share
-    from pg_class join pg_stats on schemaname = relnamespace::regnamespace::text and tablename = relname
-    where pg_class.oid = to_regclass(${table}::text) and attname = 'name'
+    from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+      join pg_stats on schemaname = nspname and tablename = relname
+    where pg_class.oid = to_regclass(${table}::text) and reltuples > 0 and attname = 'name'
   )
   select name, share * rows as rows from statistics, unnest(common, shares) as each (name, share)
   union all
@@ -45,7 +44,7 @@ function createIsRare({ query }: Session, table: string, log: Log): IsRare {
   const read = async (): Promise<void> => {
     try {
       const names = await query<SampleName>(sampleSql(table));
-      sample = names.map(({ name, rows }) => ({ name: name.toLowerCase(), rows }));
+      sample = names.map(({ name, rows }) => ({ name: name.toUpperCase(), rows }));
     } catch (error) {
       log.warn(
         { err: error },
@@ -60,8 +59,8 @@ function createIsRare({ query }: Session, table: string, log: Log): IsRare {
       readAt = now;
       void read();
     }
-    if (sample.length < MIN_SAMPLE) return false;
-    const part = text.toLowerCase();
+    if (sample.length < MIN_SAMPLE || sample.length > MAX_SAMPLE) return false;
+    const part = text.toUpperCase();
     let found = 0;
     for (const { name, rows } of sample) if (name.includes(part)) found += rows;
     return found <= MAX_RARE_ROWS;

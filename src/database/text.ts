@@ -1,18 +1,17 @@
 import { NamePart } from '../contract/values.ts';
 import { Prisma } from './generated/prisma/client.ts';
-import type { IsRare } from './rare-texts.ts';
 
 /** Returns a case-insensitive substring search; `%`, `_` and `\` in the text have no special meaning. */
 const containsText = (column: Prisma.Sql, text: string): Prisma.Sql =>
   Prisma.sql`${column} ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
 
 /**
- * Returns a search in the names of a table. For a rare text PostgreSQL keeps one plan: the subquery is
- * always found by the index of trigrams, the rows by their ids. For any other text it plans each search.
+ * Returns a search in the names of a table. For a rare text PostgreSQL finds the rows of the subquery by the
+ * index of trigrams whatever the text is, so that it need not plan the statement for each.
  */
-export function nameContains(table: string, text: string, isRare: IsRare): Prisma.Sql {
+export function nameContains(table: string, text: string, isRare: boolean): Prisma.Sql {
   const contains = containsText(Prisma.sql`name`, text);
-  if (!isRare(text)) return contains;
+  if (!isRare) return contains;
   return Prisma.sql`id = any(array(select id from ${Prisma.raw(table)} where ${contains}))`;
 }
 

@@ -2,7 +2,7 @@ import { InvalidCursor, InvalidInput } from '../contract/errors.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
-import type { IsRare } from './rare-texts.ts';
+import { type IsRare, neverRare } from './rare-texts.ts';
 import type { Load, Planning } from './session.ts';
 
 /** The size of a page without `first` or `last`. */
@@ -99,7 +99,7 @@ function boundsOf<Row, Filter, Field extends string>(
 const noBounds: IdBounds = () => [];
 
 /** Returns the window of the arguments of a list. */
-export type ToWindow<Args> = (args: Args, isRare: IsRare) => Window;
+export type ToWindow<Args> = (args: Args, isRare?: IsRare) => Window;
 
 /**
  * Creates the function that returns the window of the arguments of a list.
@@ -114,7 +114,7 @@ export function createToWindow<Row, Filter, Field extends string>(
     orders.set(field, order);
     return order;
   };
-  return (args, isRare) => {
+  return (args, isRare = neverRare) => {
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
     const order = orderBy(field);
@@ -123,6 +123,8 @@ export function createToWindow<Row, Filter, Field extends string>(
         ? [order.descending, order.ascending]
         : [order.ascending, order.descending];
     const backwards = args.last != null;
+    const where = (idBounds: IdBounds): Prisma.Sql[] =>
+      filter ? listing.where(filter, idBounds, isRare) : [];
     const bounds = boundsOf(listing, field, order.position, args);
     const idBounds: IdBounds =
       listing.keys[field] === null
@@ -133,9 +135,9 @@ export function createToWindow<Row, Filter, Field extends string>(
       backwards,
       // Few lists are counted.
       get filters() {
-        return filter ? listing.where(filter, noBounds, isRare) : [];
+        return where(noBounds);
       },
-      conditions: filter ? [...bounds, ...listing.where(filter, idBounds, isRare)] : bounds,
+      conditions: [...bounds, ...where(idBounds)],
       hasAfter: args.after != null,
       hasBefore: args.before != null,
       order: forwards,

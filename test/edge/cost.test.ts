@@ -65,6 +65,11 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE * SHORT,
     ],
     ['{ pets(first: 0, filter: { name: "" }) { nodes { id } } }', 1, LIST + SEARCH * WHOLE * SHORT],
+    [
+      '{ pets(first: 0, filter: { name: "²²²" }) { nodes { id } } }',
+      1,
+      LIST + SEARCH * WHOLE * SHORT,
+    ],
     ['{ pets(first: 0, filter: { status: [SOLD] }) { nodes { id } } }', 1, LIST],
     [
       '{ inventory(first: 0, filter: { status: [SOLD] }) { nodes { id: petId } } }',

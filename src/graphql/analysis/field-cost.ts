@@ -66,7 +66,7 @@ export function bytesOf(field: GraphQLField<unknown, unknown>, { name, alias }: 
 export type Variables = Readonly<Record<string, unknown>>;
 
 // What an index of trigrams (pg_trgm) can find.
-const INDEXED_TEXT = /[\p{L}\p{N}]{3}/u;
+const INDEXED_TEXT = /[\p{L}\p{Nd}]{3}/u;
 const UNINDEXED_FACTOR = 5;
 
 const isObject = (value: unknown): value is Variables =>

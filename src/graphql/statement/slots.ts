@@ -35,6 +35,7 @@ function argumentsOf(
     return { window: undefined, filters: [Prisma.sql`${id}`], conditions: [] };
   }
   const { table, parent } = sql.source;
+  // In the lists of several parents, the whole table would be searched for each of them.
   const isRare = parent === undefined ? db.isRareIn(table.name) : neverRare;
   const window = sql.source.toWindow(args, maxPage, isRare);
   // PostgreSQL can't tell the type of a parameter that the text does not use.

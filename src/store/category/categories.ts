@@ -43,7 +43,7 @@ const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' 
   defaultField: 'ID',
   where: (filter, _idBounds, isRare) => {
     const { name } = parse(CategoryFilter, filter, 'filter');
-    return name == null ? [] : [nameContains(TABLE.name, name, isRare)];
+    return name == null ? [] : [nameContains(TABLE.name, name, isRare(name))];
   },
   isSearch: ({ name }) => name != null,
   isSkewed: ({ name }, isRare) => name != null && !isRare(name),

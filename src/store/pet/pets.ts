@@ -21,6 +21,7 @@ import {
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { IdBounds, Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
+import type { IsRare } from '../../database/rare-texts.ts';
 import { onlyRow, type Session } from '../../database/session.ts';
 import { columnsOf, type Table } from '../../database/table.ts';
 import { isOneOf, nameContains, nameKey } from '../../database/text.ts';
@@ -72,6 +73,12 @@ function isInStock(inStock: boolean, idBounds: IdBounds): Prisma.Sql {
   return inStock ? entry : Prisma.sql`not ${entry}`;
 }
 
+/** Whether a filter is a search for a rare name. For other conditions there may be a better index. */
+const isRareSearch = (
+  { name, categoryId, inStock, ids }: Unchecked<typeof PetFilter>,
+  isRare: IsRare,
+): boolean => name != null && (categoryId ?? inStock ?? ids) == null && isRare(name);
+
 /** The list of pets. */
 const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
   table: TABLE,
@@ -82,13 +89,14 @@ const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
     const conditions = [];
     if (status != null) conditions.push(hasStatus(status));
     if (categoryId != null) conditions.push(Prisma.sql`category_id = ${categoryId}`);
-    if (name != null) conditions.push(nameContains(TABLE.name, name, isRare));
+    if (name != null) conditions.push(nameContains(TABLE.name, name, isRareSearch(filter, isRare)));
     if (inStock != null) conditions.push(isInStock(inStock, idBounds));
     if (ids != null) conditions.push(isOneOf(Prisma.sql`id`, ids));
     return conditions;
   },
   isSearch: ({ name, inStock }) => name != null || inStock != null,
-  isSkewed: ({ name, inStock }, isRare) => (name != null && !isRare(name)) || inStock != null,
+  isSkewed: (filter, isRare) =>
+    (filter.name != null && !isRareSearch(filter, isRare)) || filter.inStock != null,
 };
 
 /** Pets belong to a category. */

@@ -77,6 +77,7 @@ describe('a search in names', () => {
     ['a common part of many names', 'pet 0'],
     ['less than three letters or digits', '12'],
     ['only wildcards', '%_%'],
+    ['what the index of trigrams does not contain', '²²²'],
   ])('is planned by PostgreSQL for %s', async (_what, name) => {
     expect(await isSearchedAsRare(name)).toBe(false);
   });
