@@ -5,7 +5,7 @@ import { post } from './post.ts';
 import type { Program } from './program.ts';
 import { repeat } from './repeat.ts';
 
-const COLLECTED = 'collected';
+const COLLECTED = /^collected$/;
 const OLD_SPACE = /^old space (\d+)$/;
 // V8 counts garbage as used until it is collected. What survives two minor collections is in the old space,
 // where only a major one collects it.
@@ -14,7 +14,7 @@ const COLLECT = `
   import { runInNewContext } from 'node:vm';
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
-  process.on('SIGUSR2', () => { collect(); process.stdout.write('${COLLECTED}\\n'); });
+  process.on('SIGUSR2', () => { collect(); process.stdout.write('collected\\n'); });
   process.on('SIGWINCH', () => {
     collect({ type: 'minor' });
     collect({ type: 'minor' });
@@ -30,23 +30,29 @@ export const LITTLE_MEMORY = {
   NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import "data:text/javascript,${encodeURIComponent(COLLECT)}"`,
 };
 
+/** Sends a signal, and returns the message that answers it. */
+async function askBySignal(
+  { messages, process }: Program,
+  signal: NodeJS.Signals,
+  answer: RegExp,
+): Promise<string> {
+  const answers = (): string[] => messages.filter((message) => answer.test(message));
+  const before = answers().length;
+  process.kill(signal);
+  await expect.poll(() => answers().length, { timeout: 30_000 }).toBe(before + 1);
+  return answers().at(-1) ?? '';
+}
+
 /** Returns how much memory a program uses, without garbage, in MB. */
 export async function usedMb(program: Program): Promise<number> {
-  const collections = (): number =>
-    program.messages.filter((message) => message === COLLECTED).length;
-  const before = collections();
-  program.process.kill('SIGUSR2');
-  await expect.poll(collections, { timeout: 30_000 }).toBe(before + 1);
+  await askBySignal(program, 'SIGUSR2', COLLECTED);
   return sumOf(await readMetrics(program), 'nodejs_heap_size_used_bytes') / 1e6;
 }
 
 /** Returns how much memory a program uses that only a major collection can free, in bytes. */
-export async function oldBytes({ messages, process }: Program): Promise<number> {
-  const readings = (): string[] => messages.filter((message) => OLD_SPACE.test(message));
-  const before = readings().length;
-  process.kill('SIGWINCH');
-  await expect.poll(() => readings().length, { timeout: 30_000 }).toBe(before + 1);
-  return Number(OLD_SPACE.exec(readings().at(-1) ?? '')?.[1]);
+export async function oldBytes(program: Program): Promise<number> {
+  const answer = await askBySignal(program, 'SIGWINCH', OLD_SPACE);
+  return Number(OLD_SPACE.exec(answer)?.[1]);
 }
 
 const LONG = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/database/postgres.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
-import { runSql } from '../../support/postgres.ts';
 
 // Every second pet is a Rex, which makes it the most common name; the others have a number.
 const PETS = Array.from({ length: 4000 }, (_, index) => ({
@@ -20,19 +18,9 @@ const FILL = [
 const RARE_FORM = 'any(array(select id from pets';
 
 let gateway: Gateway;
-let url: string;
 beforeAll(async () => {
-  const copy = await copyOnPostgres();
-  ({ url } = copy);
-  for (const sql of FILL) await runSql(url, sql);
-  gateway = await startGateway({}, async (config, log) => {
-    const db = await openPostgres(url, config, log);
-    const close = async (): Promise<void> => {
-      await db.close();
-      await copy.drop();
-    };
-    return { ...db, close };
-  });
+  gateway = await startGateway({}, openCopyOnPostgres);
+  for (const sql of FILL) await gateway.db.prisma.$executeRawUnsafe(sql);
 });
 afterAll(() => gateway.close());
 
