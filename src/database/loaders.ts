@@ -27,11 +27,12 @@ export interface Store {
   readonly observeBatch: (loader: string, size: number) => void;
 }
 
-// All requests share the loaders. A batch holds the keys that any request loads in one turn of the event
-// loop: under load many requests share a statement, and an idle server does not wait. Nothing is cached,
-// so nothing is stale: a statement starts after every request that shares it. Equal keys of a batch are
-// read once.
-const SHARED = {
+/**
+ * The options of loaders that all requests share. A batch holds the keys that any request loads in one
+ * turn of the event loop: under load many requests share a statement, and an idle server does not wait.
+ * Nothing is cached, so nothing is stale: a statement starts after every request that shares it.
+ */
+export const SHARED = {
   cache: false,
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;

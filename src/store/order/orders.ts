@@ -1,22 +1,17 @@
 import { z } from 'zod';
 
 import {
-  InsufficientStock,
   InvalidInput,
   OrderComplete,
   OrderNotFound,
-  PetNotAvailable,
-  PetNotFound,
   StockLimitExceeded,
 } from '../../contract/errors.ts';
 import { Id, OrderQuantity, parse, parseId, Time, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
-import type { Session } from '../../database/session.ts';
 import { columnsOf, rowsByIds, type Table } from '../../database/table.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
@@ -25,6 +20,8 @@ export const NewOrder = z.object({
   quantity: OrderQuantity,
   shipDate: Time.nullable().default(null),
 });
+export type NewOrder = z.output<typeof NewOrder>;
+
 const OrderFilter = z.object({
   petId: Id.nullish(),
   complete: z.boolean().nullish(),
@@ -76,84 +73,6 @@ export const orderPagesByPet = pagesByParent('ordersByPet', orderListing, byPet)
 
 /** An order, with its pet if that was read too. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
-
-/** The result of the statement in takeUnits. Without a new order, `id` and `complete` are null. */
-interface Placement extends Omit<Pet, 'id'> {
-  readonly stock: number | null;
-  readonly id: bigint | null;
-  readonly shipDate: Date | null;
-  readonly complete: boolean | null;
-}
-
-/**
- * Places an order, once for each idempotency key.
- * @throws InvalidId, InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock,
- * IdempotencyConflict
- */
-export async function placeOrder(
-  db: Database,
-  input: Unchecked<typeof NewOrder>,
-  write: CallerKey,
-): Promise<OrderAndPet> {
-  const data = parse(NewOrder, input, 'input');
-  const { shipDate, ...undated } = data;
-  // Without a date it is the input of release 1.0.0, so that a retry of its callers is recognized.
-  const request = { ...write, operation: 'placeOrder', input: shipDate === null ? undated : data };
-  let placed: { order: Order; pet: Pet } | undefined;
-  const order = await writeOnce(db, request, async (session) => {
-    placed = await takeUnits(session, data);
-    return placed.order;
-  });
-  // A stored order is another object, without its pet.
-  return placed?.order === order ? { ...order, pet: placed.pet } : order;
-}
-
-/**
- * Takes the units from the stock of the pet and creates the order, both or neither. Also returns the
- * pet, as most callers select it.
- *
- * One statement does both, so no transaction spans several round trips. The statement locks the pet,
- * then its stock, and reads their values after it has the locks: the values cannot change before it
- * writes, with any number of gateways. The lock on the pet is shared: orders for one pet do not wait
- * for each other there, but its status cannot change. All statements lock the pet before the stock,
- * so there are no deadlocks. The new stock is computed from the locked row (`stock.quantity`). With
- * `item.quantity`, PostgreSQL would apply the CHECK to the value from the start of the statement
- * before it reads the current value.
- *
- * @throws PetNotFound, PetNotAvailable, InsufficientStock
- */
-async function takeUnits(
-  { query }: Session,
-  { petId, quantity, shipDate }: z.output<typeof NewOrder>,
-): Promise<{ order: Order; pet: Pet }> {
-  const [placement] = await query<Placement>(Prisma.sql`
-    with pet as (
-      select id, name, category_id, status from pets where id = ${petId} for share
-    ), stock as (
-      select item.pet_id, item.quantity from inventory_items as item
-      where item.pet_id = (select pet.id from pet) for update
-    ), taken as (
-      update inventory_items as item set quantity = stock.quantity - ${quantity}::integer
-      from stock, pet
-      where item.pet_id = stock.pet_id and stock.quantity >= ${quantity} and pet.status = 'available'
-      returning item.pet_id
-    ), placed as (
-      insert into orders (pet_id, quantity, ship_date)
-      select taken.pet_id, ${quantity}, ${shipDate}::timestamptz from taken
-      returning id, ship_date, complete
-    )
-    select pet.name, pet.category_id as "categoryId", pet.status, stock.quantity as stock,
-      placed.id, placed.ship_date as "shipDate", placed.complete
-    from pet left join stock on true left join placed on true`);
-  if (!placement) throw new PetNotFound(petId);
-  const { name, categoryId, status, stock, id, complete } = placement;
-  if (id !== null && complete !== null) {
-    const order = { id, petId, quantity, shipDate: placement.shipDate, complete };
-    return { order, pet: { id: petId, name, categoryId, status } };
-  }
-  if (status !== 'available') throw new PetNotAvailable(petId);
-  throw new InsufficientStock(petId, stock ?? 0);
-}
 
 const readOrders = rowsByIds(TABLE);
 

@@ -27,9 +27,9 @@ import {
   orderById,
   orderPages,
   orderPagesByPet,
-  placeOrder,
   rescheduleOrder,
 } from './orders.ts';
+import { placeOrder } from './place-order.ts';
 import { placeOrders, type PlacedOrders } from './place-orders.ts';
 
 const Order = builder.prismaObject('Order', {
@@ -193,7 +193,7 @@ builder.mutationFields((t) => ({
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
     resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
-      placeOrder(store.db, input, { key, caller: caller.subject }),
+      placeOrder(store, input, { key, caller: caller.subject }),
   }),
   placeOrders: t.field({
     type: PlacedOrdersType,

@@ -7,7 +7,7 @@ import { openPostgres } from '../../../src/database/postgres.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makePet, stockOf } from '../../support/make.ts';
-import { runSql } from '../../support/postgres.ts';
+import { holdLock, runSql } from '../../support/postgres.ts';
 
 let gateway: Gateway;
 let url = '';
@@ -84,6 +84,63 @@ describe.concurrent('a cart', () => {
       expected((await placed).placeOrders).toEqual({ orders: [{ petId: high }, { petId: low }] });
     },
   );
+});
+
+describe('orders that arrive at once', () => {
+  it.each([
+    ['the pet', 'pets', 'id'],
+    ['the stock', 'inventory_items', 'pet_id'],
+  ])('do not wait for one whose lock on %s is taken', async (_what, table, id) => {
+    const locked = await makePet(gateway, { stock: 5 });
+    const others = await Promise.all(
+      Array.from({ length: 4 }, () => makePet(gateway, { stock: 5 })),
+    );
+    const petIds = [...others, locked, ...others];
+    // On new connections, the requests would arrive one after the other.
+    await Promise.all(petIds.map((petId) => placeOrder(petId)));
+    gateway.statements.length = 0;
+    const unlock = await holdLock(url, `select from ${table} where ${id} = ${locked} for update`);
+    let isDone = false;
+    const answers = petIds.map((petId) => placeOrder(petId));
+    const waiting = answers[others.length]?.finally(() => {
+      isDone = true;
+    });
+    const placed = await Promise.all(answers.filter((_answer, index) => petIds[index] !== locked));
+    expect(placed).toEqual(placed.map(() => ({ __typename: 'Order' })));
+    expect(gateway.statements.filter((sql) => sql.includes('skip locked'))).not.toEqual([]);
+    expect(isDone).toBe(false);
+    await unlock();
+    expect(await waiting).toEqual({ __typename: 'Order' });
+  });
+
+  it('are placed if PostgreSQL rejects another one of them', async () => {
+    await runSql(
+      url,
+      `create function reject() returns trigger language plpgsql as
+        $$ begin raise exception 'Not on Mondays.'; end $$;
+      create trigger reject before insert on orders for each row
+        when (new.quantity = 7) execute function reject()`,
+    );
+    const petIds = await Promise.all(
+      Array.from({ length: 4 }, () => makePet(gateway, { stock: 9 })),
+    );
+    const place = (petId: string, quantity: number) =>
+      gateway.graphql('mutation ($input: NewOrder!) { placeOrder(input: $input) { __typename } }', {
+        input: { petId, quantity },
+      });
+    const answers = await Promise.all(
+      petIds.map((petId, index) => place(petId, index === 2 ? 7 : 1)),
+    );
+    expect(answers.map(({ errors }) => errors?.[0]?.extensions.code)).toEqual([
+      undefined,
+      undefined,
+      'INTERNAL_SERVER_ERROR',
+      undefined,
+    ]);
+    expect(await Promise.all(petIds.map((petId) => stockOf(gateway, petId)))).toEqual([8, 8, 9, 8]);
+    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+    await runSql(url, 'drop function reject cascade');
+  });
 });
 
 describe('removing old idempotency keys', () => {
