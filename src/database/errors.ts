@@ -75,6 +75,11 @@ const isFatal = (error: Error): boolean =>
 export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(sqlStateOf(error)) && !isFatal(error);
 
+const RolledBack = z.object({ severity: z.literal('ERROR') });
+
+/** Whether PostgreSQL has certainly rolled a statement back: after a FATAL error it may have committed. */
+export const isRolledBack = (error: unknown): boolean => RolledBack.safeParse(error).success;
+
 /** Whether a foreign key was violated: a referenced row does not exist, or a deleted one is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
   (isKnown(error) && error.code === 'P2003') || sqlStateOf(error) === FOREIGN_KEY_SQLSTATE;

@@ -4,6 +4,7 @@ import {
   type ClientBase,
   type CustomTypesConfig,
   DatabaseError,
+  defaults,
   type Pool,
   type PoolClient,
   type QueryConfig,
@@ -54,6 +55,9 @@ export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(),
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
 };
+
+// In local time, pg would lose the seconds that time zones had before they were a number of hours.
+defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
 

@@ -1,36 +1,48 @@
 import DataLoader from 'dataloader';
 
 import { parse, type Unchecked } from '../../contract/values.ts';
-import { isUnavailable, keepsConnection } from '../../database/errors.ts';
+import { isRolledBack } from '../../database/errors.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import { perStore, SHARED, type Store } from '../../database/loaders.ts';
 import { NewOrder, type OrderAndPet } from './orders.ts';
-import { type PlacedOrder, takeFreeLines, takeUnits, withPet } from './take-units.ts';
+import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
 // Orders that share a statement wait for each other.
 const MAX_SHARED = 8;
+// What let a shared statement fail, such as a trigger of an operator, can last.
+const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key; those of one turn of the event loop share a statement. An
- * order that can't be served at once is undefined, and has to be placed alone, where it can wait or be
- * refused without an effect on the others.
+ * Places orders without an idempotency key; those of one turn of the event loop share a statement, but
+ * only one for each pet. An order that is undefined has to be placed alone.
  */
-const sharedOrders = perStore(
-  ({ db, observeBatch }) =>
-    new DataLoader<NewOrder, PlacedOrder | undefined>(
-      async (lines) => {
-        observeBatch('placeOrder', lines.length);
-        const none = lines.map(() => undefined);
-        if (lines.length === 1) return none;
-        return takeFreeLines(db, lines).catch((error: Error) => {
-          if (isUnavailable(error) || !keepsConnection(error)) throw error;
-          // PostgreSQL has rejected a value, of one order perhaps.
-          return none;
-        });
-      },
-      { ...SHARED, maxBatchSize: MAX_SHARED },
-    ),
-);
+const sharedOrders = perStore(({ db, observeBatch }) => {
+  let restsUntil = 0;
+  const placeShared = async (
+    lines: readonly NewOrder[],
+  ): Promise<(PlacedOrder | Error | undefined)[]> => {
+    const lineOf = new Map(lines.map((line) => [line.petId, line]));
+    if (lineOf.size === 1 || performance.now() < restsUntil) return [];
+    observeBatch('placeOrder', lineOf.size);
+    const shared = [...lineOf.values()];
+    try {
+      const outcomes = await takeFreeUnits(db, shared);
+      return lines.map((line) => outcomes[shared.indexOf(line)]);
+    } catch (error) {
+      if (!isRolledBack(error)) throw error;
+      // PostgreSQL may have rejected one of them only. Alone, each gets an error of its own.
+      restsUntil = performance.now() + REST_MS;
+      return [];
+    }
+  };
+  return new DataLoader<NewOrder, PlacedOrder | undefined>(
+    async (lines) => {
+      const outcomes = await placeShared(lines);
+      return lines.map((_line, index) => outcomes[index]);
+    },
+    { ...SHARED, maxBatchSize: MAX_SHARED },
+  );
+});
 
 /**
  * Places an order, once for each idempotency key.
@@ -56,5 +68,6 @@ export async function placeOrder(
     placed = await takeUnits(session, line);
     return placed.order;
   });
-  return withPet(order, placed);
+  // A stored order is another object, without its pet.
+  return placed?.order === order ? { ...order, pet: placed.pet } : order;
 }

@@ -1,16 +1,48 @@
 import { z } from 'zod';
 
+import {
+  InsufficientStock,
+  PetNotAvailable,
+  PetNotFound,
+  type StoreError,
+} from '../../contract/errors.ts';
 import { parse, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
+import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
+import type { Session } from '../../database/session.ts';
 import { NewOrder, type OrderAndPet } from './orders.ts';
-import { type PlacedOrder, takeLines, withPet } from './take-units.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
 
 /** The orders of several lines that were placed together, in the order of the lines. */
 export interface PlacedOrders {
   readonly orders: readonly OrderAndPet[];
+}
+
+/** A line in the result of the statement in takeLines. */
+interface Line extends Omit<Order, 'id' | 'complete'> {
+  readonly name: string;
+  readonly categoryId: bigint;
+  /** Null if the pet does not exist. */
+  readonly status: Pet['status'] | null;
+  /** Null if there is no inventory entry. */
+  readonly stock: number | null;
+  readonly isServed: boolean;
+  /** Null, as `complete`, if a line is refused. */
+  readonly id: bigint | null;
+  readonly complete: boolean | null;
+}
+
+type PlacedLine = Line & Order & Pick<Pet, 'status'>;
+
+const isPlaced = (line: Line): line is PlacedLine => line.id !== null;
+
+/** Returns the error for a line that is not served. */
+function refusalOf({ petId, status, stock }: Line, line: number): StoreError {
+  if (status === null) return new PetNotFound(petId, line);
+  if (status !== 'available') return new PetNotAvailable(petId, line);
+  return new InsufficientStock(petId, stock ?? 0, line);
 }
 
 /**
@@ -25,10 +57,95 @@ export async function placeOrders(
 ): Promise<PlacedOrders> {
   const lines = parse(Lines, input, 'input');
   const request = { ...write, operation: 'placeOrders', input: lines };
-  let placed: PlacedOrder[] = [];
+  let placed: { orders: Order[]; pets: Pet[] } | undefined;
   const orders = await writeOnce(db, request, async (session) => {
     placed = await takeLines(session, lines);
-    return placed.map(({ order }) => order);
+    return placed.orders;
   });
-  return { orders: orders.map((order, line) => withPet(order, placed[line])) };
+  // Stored orders are other objects, without their pets.
+  const pets = placed?.orders === orders ? placed.pets : [];
+  return {
+    orders: orders.map((order, line) => ({ ...order, ...(pets[line] && { pet: pets[line] }) })),
+  };
+}
+
+/** Writes the lines as JSON: one parameter, however many lines there are. */
+const toJson = (lines: z.output<typeof Lines>): string =>
+  JSON.stringify(
+    lines.map(({ petId, quantity, shipDate }, index) => [index, String(petId), quantity, shipDate]),
+  );
+
+/**
+ * Takes the units of all lines from the stock and creates their orders, all or none. Also returns the
+ * pets.
+ *
+ * One statement does all, as in takeUnits (orders.ts). It locks all pets, then all their stock, each in
+ * the order of the ids of the pets: statements that lock the same rows wait for each other in that order,
+ * whatever the order of their lines, so there are no deadlocks. The ids to lock are subqueries that run
+ * first (`= any((select …))`); with a join, PostgreSQL could lock the stock of one pet before another pet.
+ * `needed` is what a line and the lines before it take from its pet.
+ *
+ * New ids are in the order of the lines, as `order by` is applied before the default of the id.
+ *
+ * @throws PetNotFound, PetNotAvailable, InsufficientStock
+ */
+async function takeLines(
+  { query }: Session,
+  lines: z.output<typeof Lines>,
+): Promise<{ orders: Order[]; pets: Pet[] }> {
+  const rows = await query<Line>(Prisma.sql`
+    with lines as materialized (
+      select (cells->>0)::integer as index, (cells->>1)::bigint as pet_id,
+        (cells->>2)::integer as quantity, (cells->>3)::timestamptz as ship_date
+      from json_array_elements(${toJson(lines)}::text::json) as line (cells)
+    ), pet as (
+      select id, name, category_id, status from pets
+      where id = any((select array_agg(pet_id) from lines)::bigint[]) order by id for share
+    ), stock as (
+      select pet_id, quantity from inventory_items
+      where pet_id = any((select array_agg(id) from pet)::bigint[]) order by pet_id for update
+    ), claims as materialized (
+      select lines.*, pet.name, pet.category_id, pet.status, stock.quantity as stock,
+        coalesce(pet.status = 'available' and stock.quantity >= lines.needed, false) as is_served
+      from (
+        select *, sum(quantity) over (partition by pet_id order by index) as needed from lines
+      ) as lines
+      left join pet on pet.id = lines.pet_id left join stock on stock.pet_id = lines.pet_id
+    ), rest as materialized (
+      select pet_id, min(stock - needed)::integer as quantity from claims
+      where (select bool_and(is_served) from claims) group by pet_id
+    ), taken as (
+      update inventory_items as item set quantity = rest.quantity
+      from rest where item.pet_id = rest.pet_id
+      returning item.pet_id
+    ), placed as (
+      insert into orders (pet_id, quantity, ship_date)
+      select claims.pet_id, claims.quantity, claims.ship_date
+      from claims join taken on taken.pet_id = claims.pet_id order by claims.index
+      returning id, complete
+    )
+    select claims.pet_id as "petId", claims.quantity, claims.ship_date as "shipDate", claims.name,
+      claims.category_id as "categoryId", claims.status, claims.stock,
+      claims.is_served as "isServed", placed.id, placed.complete
+    from claims left join (
+      select row_number() over (order by id) - 1 as index, id, complete from placed
+    ) as placed on placed.index = claims.index
+    order by claims.index`);
+  for (const [index, row] of rows.entries()) if (!row.isServed) throw refusalOf(row, index);
+  const placed = rows.filter(isPlaced);
+  return {
+    orders: placed.map(({ id, petId, quantity, shipDate, complete }) => ({
+      id,
+      petId,
+      quantity,
+      shipDate,
+      complete,
+    })),
+    pets: placed.map(({ petId, name, categoryId, status }) => ({
+      id: petId,
+      name,
+      categoryId,
+      status,
+    })),
+  };
 }

@@ -5,14 +5,15 @@ import { Prisma } from '../../../src/database/generated/prisma/client.ts';
 import { deleteOldKeys } from '../../../src/database/idempotency.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
 import { makePet, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
 let gateway: Gateway;
 let url = '';
 beforeAll(async () => {
-  gateway = await startGateway({}, async (config, log) => {
+  // Longer than a test, so that none goes on because a statement timed out.
+  gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, async (config, log) => {
     const db = await openCopyOnPostgres(config, log);
     url = db.url ?? '';
     return db;
@@ -86,6 +87,9 @@ describe.concurrent('a cart', () => {
   );
 });
 
+const countShared = (): number =>
+  gateway.statements.filter((sql) => sql.includes('skip locked')).length;
+
 describe('orders that arrive at once', () => {
   it.each([
     ['the pet', 'pets', 'id'],
@@ -107,39 +111,52 @@ describe('orders that arrive at once', () => {
     });
     const placed = await Promise.all(answers.filter((_answer, index) => petIds[index] !== locked));
     expect(placed).toEqual(placed.map(() => ({ __typename: 'Order' })));
-    expect(gateway.statements.filter((sql) => sql.includes('skip locked'))).not.toEqual([]);
+    expect(countShared()).toBeGreaterThan(0);
     expect(isDone).toBe(false);
     await unlock();
     expect(await waiting).toEqual({ __typename: 'Order' });
   });
 
-  it('are placed if PostgreSQL rejects another one of them', async () => {
+  // What a trigger of an operator does with an order of 7 units.
+  it.each([
+    ['is rejected', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
+    ['has an error of its own', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
+    ['is ignored', 'return null', 'INSUFFICIENT_STOCK'],
+    ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
+  ])('are placed if another one of them %s', async (_what, statement, expected) => {
     await runSql(
       url,
-      `create function reject() returns trigger language plpgsql as
-        $$ begin raise exception 'Not on Mondays.'; end $$;
-      create trigger reject before insert on orders for each row
-        when (new.quantity = 7) execute function reject()`,
+      `create or replace function hinder() returns trigger language plpgsql as
+        $$ begin ${statement}; return new; end $$;
+      create or replace trigger hinder before insert on orders for each row
+        when (new.quantity = 7) execute function hinder()`,
     );
-    const petIds = await Promise.all(
-      Array.from({ length: 4 }, () => makePet(gateway, { stock: 9 })),
-    );
-    const place = (petId: string, quantity: number) =>
-      gateway.graphql('mutation ($input: NewOrder!) { placeOrder(input: $input) { __typename } }', {
-        input: { petId, quantity },
+    // After a failure, a gateway does not share for some time.
+    const fresh = await startGateway({}, openThatOf(gateway));
+    const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
+    const placeAll = (quantity: number) =>
+      petIds.map(async (petId, index) => {
+        const { data, errors } = await fresh.graphql(
+          `mutation ($input: NewOrder!) {
+            placeOrder(input: $input) { ... on Order { petId quantity } ... on Error { code } } }`,
+          { input: { petId, quantity: index === 1 ? quantity : 1 } },
+        );
+        return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? data.placeOrder;
       });
-    const answers = await Promise.all(
-      petIds.map((petId, index) => place(petId, index === 2 ? 7 : 1)),
-    );
-    expect(answers.map(({ errors }) => errors?.[0]?.extensions.code)).toEqual([
-      undefined,
-      undefined,
-      'INTERNAL_SERVER_ERROR',
-      undefined,
-    ]);
-    expect(await Promise.all(petIds.map((petId) => stockOf(gateway, petId)))).toEqual([8, 8, 9, 8]);
-    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-    await runSql(url, 'drop function reject cascade');
+    // On new connections, the requests would arrive one after the other.
+    await Promise.all(placeAll(1));
+    gateway.statements.length = 0;
+    const unlock = await holdLock(url, 'select pg_advisory_xact_lock(7)');
+    const answers = placeAll(7);
+    const others = await Promise.all(answers.toSpliced(1, 1));
+    expect(others).toEqual(petIds.toSpliced(1, 1).map((petId) => ({ petId, quantity: 1 })));
+    expect(countShared()).toBeGreaterThan(0);
+    await unlock();
+    expect(await answers[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
+    const isLogged = expected === 'INTERNAL_SERVER_ERROR';
+    expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
+    await fresh.close();
+    await runSql(url, 'drop function hinder cascade');
   });
 });
 

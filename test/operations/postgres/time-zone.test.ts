@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
+import { ask, killPrograms, type Program, startProgram } from '../../support/program.ts';
+
+// Until 1883, New York was 4:56:02 behind UTC.
+const DATES = ['0001-01-01T00:00:00.000Z', '1850-01-01T00:00:00.120Z', '2027-03-01T08:00:00.000Z'];
+
+let store: ProgramStore;
+let program: Program;
+beforeAll(async () => {
+  store = await makeProgramStoreOnPostgres();
+  program = await startProgram({ ...store.environment, TZ: 'America/New_York' });
+  await store.run(`
+    insert into categories (name) values ('Cats');
+    insert into pets (name, category_id) values ('Cleo', 1);
+    insert into inventory_items (pet_id, quantity) values (1, 1000);
+    insert into orders (pet_id, quantity) values (1, 1)`);
+});
+afterAll(async () => {
+  await killPrograms();
+  await store.remove();
+});
+
+describe('a gateway in any time zone', () => {
+  it.each(DATES)('stores and returns the date of shipment %s', async (date) => {
+    const input = `{ petId: "1", quantity: 1, shipDate: "${date}" }`;
+    const order = '... on Order { id shipDate }';
+    const { one, cart, moved } = await ask<Record<string, Record<string, unknown>>>(
+      program,
+      `mutation {
+        one: placeOrder(input: ${input}) { ${order} }
+        cart: placeOrders(input: [${input}]) { ... on PlacedOrders { orders { shipDate } } }
+        moved: rescheduleOrder(id: "1", shipDate: "${date}") { ${order} } }`,
+    );
+    expect([one?.shipDate, cart?.orders, moved?.shipDate]).toEqual([
+      date,
+      [{ shipDate: date }],
+      date,
+    ]);
+    const { found } = await ask<{ found: { nodes: unknown[] } }>(
+      program,
+      `{ found: orders(filter: { shipDate: { from: "${date}", before: "9999-01-01T00:00:00Z" } },
+          orderBy: { field: SHIP_DATE, direction: ASC }, first: 3) { nodes { shipDate } } }`,
+    );
+    expect(found.nodes).toEqual([{ shipDate: date }, { shipDate: date }, { shipDate: date }]);
+  });
+});
