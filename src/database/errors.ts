@@ -75,10 +75,16 @@ const isFatal = (error: Error): boolean =>
 export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(sqlStateOf(error)) && !isFatal(error);
 
-const RolledBack = z.object({ severity: z.literal('ERROR') });
+// The same after which a statement may have been committed: a lost connection, a shutdown, a failed disk.
+const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
+// Not `ERROR`, as PostgreSQL translates the severity.
+const Reported = z.object({ severity: z.string(), code: z.string() });
 
-/** Whether PostgreSQL has certainly rolled a statement back: after a FATAL error it may have committed. */
-export const isRolledBack = (error: unknown): boolean => RolledBack.safeParse(error).success;
+/** Whether PostgreSQL has rolled a statement back: certainly, also if a pooler has reported the error. */
+export function isRolledBack(error: unknown): boolean {
+  const { data } = Reported.safeParse(error);
+  return data !== undefined && data.severity !== 'FATAL' && !UNCERTAIN_SQLSTATE.test(data.code);
+}
 
 /** Whether a foreign key was violated: a referenced row does not exist, or a deleted one is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>
@@ -114,7 +120,7 @@ export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof StoreError) return false;
   return (
     LostConnection.safeParse(error).success ||
-    (isFatal(error) && sqlStateOf(error).startsWith('08')) ||
+    sqlStateOf(error).startsWith('08') ||
     UNAVAILABLE_SYSTEM.test('code' in error ? String(error.code) : '') ||
     LOST_MESSAGE.test(error.message)
   );

@@ -46,7 +46,6 @@ const createOpen = ({ query }: Session): Promise<unknown> =>
 
 // SQLSTATEs and what callers get: all in `npm run test:long`, and otherwise a third of them.
 const STATES = [
-  ['08006', 'a failed connection', 'SERVICE_UNAVAILABLE'],
   ['25006', 'a read-only database', 'SERVICE_UNAVAILABLE'],
   ['25P03', 'a transaction that was idle too long', 'SERVICE_UNAVAILABLE'],
   ['25P04', 'a transaction that took too long', 'SERVICE_UNAVAILABLE'],

@@ -13,32 +13,30 @@ const MAX_SHARED = 8;
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key; those of one turn of the event loop share a statement, but
- * only one for each pet. An order that is undefined has to be placed alone.
+ * Places orders without an idempotency key. Those of one turn of the event loop share a statement, the
+ * first for each pet; an order that is undefined has to be placed alone.
  */
 const sharedOrders = perStore(({ db, observeBatch }) => {
   let restsUntil = 0;
   const placeShared = async (
     lines: readonly NewOrder[],
-  ): Promise<(PlacedOrder | Error | undefined)[]> => {
-    const lineOf = new Map(lines.map((line) => [line.petId, line]));
-    if (lineOf.size === 1 || performance.now() < restsUntil) return [];
-    observeBatch('placeOrder', lineOf.size);
-    const shared = [...lineOf.values()];
+  ): Promise<ReadonlyMap<NewOrder, PlacedOrder | Error>> => {
+    if (lines.length === 1 || performance.now() < restsUntil) return new Map();
+    observeBatch('placeOrder', lines.length);
     try {
-      const outcomes = await takeFreeUnits(db, shared);
-      return lines.map((line) => outcomes[shared.indexOf(line)]);
+      return await takeFreeUnits(db, lines);
     } catch (error) {
       if (!isRolledBack(error)) throw error;
       // PostgreSQL may have rejected one of them only. Alone, each gets an error of its own.
       restsUntil = performance.now() + REST_MS;
-      return [];
+      return new Map();
     }
   };
   return new DataLoader<NewOrder, PlacedOrder | undefined>(
     async (lines) => {
-      const outcomes = await placeShared(lines);
-      return lines.map((_line, index) => outcomes[index]);
+      const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
+      const outcomes = await placeShared([...firstOf.values()]);
+      return lines.map((line) => outcomes.get(line));
     },
     { ...SHARED, maxBatchSize: MAX_SHARED },
   );

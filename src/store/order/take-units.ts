@@ -83,19 +83,20 @@ export async function takeUnits({ query }: Session, line: NewOrder): Promise<Pla
 
 /**
  * Does the same for several orders of different pets, each by itself. Returns a new order or an error for
- * each. It is undefined, and nothing has happened, if the pet or its stock does not exist or is locked:
- * then the order has to be placed alone.
+ * each, but nothing if its pet or the stock does not exist or is locked: then nothing has happened, and it
+ * has to be placed alone.
  *
- * The statement skips locked rows, and fails if it has to wait for any other lock, such as one that a
- * trigger of an operator takes. So nobody waits for another one's pet, and there are no deadlocks.
+ * The statement skips locked rows, and fails if it waits for another lock, such as one that a trigger of an
+ * operator takes: so there are no deadlocks. Only for the lock of a whole table it waits as others do.
  *
  * The arrays are subqueries, so that PostgreSQL can't plan for their lengths: it would plan each
- * statement anew, which takes longer than placing eight orders.
+ * statement anew, which takes longer than placing eight orders. New orders are matched by their pets,
+ * which a trigger must not change.
  */
 export async function takeFreeUnits(
   { query }: Session,
   lines: readonly NewOrder[],
-): Promise<(PlacedOrder | StoreError | undefined)[]> {
+): Promise<ReadonlyMap<NewOrder, PlacedOrder | StoreError>> {
   const rows = await query<Outcome & { petId: bigint }>(Prisma.sql`
     with settings as materialized (
       select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
@@ -123,10 +124,13 @@ export async function takeFreeUnits(
     select pet.id as "petId", pet.name, pet.category_id as "categoryId", pet.status,
       stock.quantity as stock, placed.id, placed.ship_date as "shipDate", placed.complete
     from pet left join stock on stock.pet_id = pet.id left join placed on placed.pet_id = pet.id`);
-  const outcomeOf = new Map(rows.map((row) => [row.petId, row]));
-  return lines.map((line) => {
-    const outcome = outcomeOf.get(line.petId);
-    if (!outcome || outcome.stock === null) return undefined;
-    return placedOrder(line, outcome) ?? refusalOf(line, outcome);
-  });
+  const lineOf = new Map(lines.map((line) => [line.petId, line]));
+  const results = new Map<NewOrder, PlacedOrder | StoreError>();
+  for (const row of rows) {
+    const line = lineOf.get(row.petId);
+    // Without stock there may be a lock.
+    if (line && row.stock !== null)
+      results.set(line, placedOrder(line, row) ?? refusalOf(line, row));
+  }
+  return results;
 }

@@ -16,8 +16,11 @@ type Loss = 'its answer' | 'the statement';
 /** Closes a connection at a statement, once. */
 interface Proxy {
   readonly port: number;
-  /** Closes the connection that sends a text: before PostgreSQL gets it, or after it has answered. */
-  readonly lose: (lost: Loss, text: string) => void;
+  /**
+   * Closes the connection that sends a text: before PostgreSQL gets it, or after it has answered. With a
+   * severity, an error is sent before, as poolers do.
+   */
+  readonly lose: (lost: Loss, text: string, severity?: string) => void;
   /** Whether a connection was closed. */
   readonly hasLost: () => boolean;
   readonly close: () => void;
@@ -25,8 +28,16 @@ interface Proxy {
 
 const ignore = (): void => {};
 
+/** Returns the message of a pooler whose server is lost. */
+function lostServer(severity: string): Buffer {
+  const fields = `S${severity}\0C08006\0Mserver lost\0\0`;
+  const message = Buffer.from(`E....${fields}`);
+  message.writeInt32BE(message.length - 1, 1);
+  return message;
+}
+
 async function startProxy(port: number): Promise<Proxy> {
-  let next: { lost: Loss; text: string } | undefined;
+  let next: { lost: Loss; text: string; severity?: string | undefined } | undefined;
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
     const end = (): void => {
@@ -34,10 +45,12 @@ async function startProxy(port: number): Promise<Proxy> {
       upstream.destroy();
     };
     let loses = false;
+    let error: Buffer | undefined;
     client.on('data', (chunk) => {
       if (next && chunk.includes(next.text)) {
-        const { lost } = next;
+        const { lost, severity } = next;
         next = undefined;
+        error = severity === undefined ? undefined : lostServer(severity);
         if (lost === 'the statement') {
           end();
           return;
@@ -47,8 +60,9 @@ async function startProxy(port: number): Promise<Proxy> {
       upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
-      if (loses) end();
-      else client.write(chunk);
+      if (!loses) client.write(chunk);
+      else if (error) client.end(error, end);
+      else end();
     });
     client.on('close', end).on('error', ignore);
     upstream.on('close', end).on('error', ignore);
@@ -56,8 +70,8 @@ async function startProxy(port: number): Promise<Proxy> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    lose: (lost, text) => {
-      next = { lost, text };
+    lose: (lost, text, severity) => {
+      next = { lost, text, severity };
     },
     hasLost: () => next === undefined,
     close: () => server.close(),
@@ -172,6 +186,45 @@ describe('a write whose connection is lost before PostgreSQL has answered', () =
     },
   );
 });
+
+// In English, and as PostgreSQL and some poolers translate it or report a lost server.
+describe.each(['FATAL', 'ERROR', 'FEHLER'])(
+  'a server that a pooler reports as lost: %s',
+  (severity) => {
+    it.each(WRITES)('may have done a write: %s', async (_field, mutation, text, change) => {
+      proxy.lose('its answer', text, severity);
+      expect((await send(gateway, mutation())).code).toBe('OUTCOME_UNKNOWN');
+      expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+      expect(await stored()).toEqual({ ...BEFORE, ...change });
+    });
+
+    it('may have placed orders that arrived at once, and none is placed again', async () => {
+      const petIds = await Promise.all(
+        Array.from({ length: 6 }, () => makePet(direct, { stock: 9 })),
+      );
+      const place = async (id: string): Promise<string | undefined> => {
+        const { errors } = await gateway.graphql(
+          'mutation ($id: ID!) { placeOrder(input: { petId: $id, quantity: 1 }) { __typename } }',
+          { id },
+        );
+        return errors?.[0]?.extensions.code;
+      };
+      // On new connections, the requests would arrive one after the other.
+      await Promise.all(petIds.map(() => place('999999')));
+      proxy.lose('its answer', 'skip locked', severity);
+      const codes = await Promise.all(petIds.map(place));
+      expect(proxy.hasLost()).toBe(true);
+      expect(codes).toContain('OUTCOME_UNKNOWN');
+      gateway.loggedErrors.length = 0;
+      const [row] = await runSql(
+        database.url,
+        `select count(*)::int as orders, sum(quantity)::int as units from orders
+       where pet_id in (${petIds.join(', ')})`,
+      );
+      expect(row).toEqual({ orders: 6, units: 6 });
+    });
+  },
+);
 
 describe('a write whose connection is lost before it can be done', () => {
   const STATEMENTS = ['BEGIN', 'insert into idempotency_keys', 'insert into orders'];
