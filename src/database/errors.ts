@@ -75,16 +75,17 @@ const isFatal = (error: Error): boolean =>
 export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(sqlStateOf(error)) && !isFatal(error);
 
-// The same after which a statement may have been committed: a lost connection, a shutdown, a failed disk.
+// After these a statement may have been committed: a lost connection, a shutdown, a failed disk. Poolers
+// report them with any severity, and PostgreSQL translates the severity, so `ERROR` says too little.
 const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
-// Not `ERROR`, as PostgreSQL translates the severity.
 const Reported = z.object({ severity: z.string(), code: z.string() });
 
-/** Whether PostgreSQL has rolled a statement back: certainly, also if a pooler has reported the error. */
-export function isRolledBack(error: unknown): boolean {
-  const { data } = Reported.safeParse(error);
-  return data !== undefined && data.severity !== 'FATAL' && !UNCERTAIN_SQLSTATE.test(data.code);
-}
+/** Whether a statement was certainly rolled back. */
+export const isRolledBack = (error: unknown): boolean =>
+  error instanceof Error &&
+  Reported.safeParse(error).success &&
+  !isFatal(error) &&
+  !UNCERTAIN_SQLSTATE.test(sqlStateOf(error));
 
 /** Whether a foreign key was violated: a referenced row does not exist, or a deleted one is in use. */
 export const isForeignKeyViolation = (error: unknown): boolean =>

@@ -37,6 +37,9 @@ export const SHARED = {
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
+/** How many requests may share a statement: they wait for each other, and PostgreSQL runs it in one process. */
+export const MAX_SHARED = 8;
+
 /** Loads rows of a table by their ids, in one batch with other ids. */
 export interface RowLoader<Value> {
   readonly table: Table<never>;

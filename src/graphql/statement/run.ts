@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 
-import type { Store } from '../../database/loaders.ts';
+import { MAX_SHARED, SHARED, type Store } from '../../database/loaders.ts';
 import type { PreparedStatement, StatementText } from './compile.ts';
 
 /** A row of a statement. */
@@ -13,8 +13,6 @@ interface Row {
 
 type Values = readonly unknown[];
 
-// Requests that share a statement wait for each other, and PostgreSQL executes it in one process.
-const MAX_SHARED = 8;
 const MAX_SHARED_MS = 20;
 // A statement can take longer for other values, so its longest time counts, with each execution less.
 const REMEMBERED = 0.95;
@@ -77,7 +75,7 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
       {
         cacheKeyFn: keyOf,
         maxBatchSize: maxSharedOf(statement),
-        batchScheduleFn: (dispatch) => void setImmediate(dispatch),
+        batchScheduleFn: SHARED.batchScheduleFn,
       },
     );
     batches.set(statement, batch);

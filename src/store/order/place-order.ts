@@ -3,18 +3,16 @@ import DataLoader from 'dataloader';
 import { parse, type Unchecked } from '../../contract/values.ts';
 import { isRolledBack } from '../../database/errors.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import { perStore, SHARED, type Store } from '../../database/loaders.ts';
+import { MAX_SHARED, perStore, SHARED, type Store } from '../../database/loaders.ts';
 import { NewOrder, type OrderAndPet } from './orders.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
-// Orders that share a statement wait for each other.
-const MAX_SHARED = 8;
-// What let a shared statement fail, such as a trigger of an operator, can last.
+// What made a shared statement fail, such as a trigger of an operator, can last.
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key. Those of one turn of the event loop share a statement, the
- * first for each pet; an order that is undefined has to be placed alone.
+ * Places orders without an idempotency key. The first for each pet in one turn of the event loop share a
+ * statement. An order whose result is undefined has to be placed alone.
  */
 const sharedOrders = perStore(({ db, observeBatch }) => {
   let restsUntil = 0;
@@ -34,6 +32,7 @@ const sharedOrders = perStore(({ db, observeBatch }) => {
   };
   return new DataLoader<NewOrder, PlacedOrder | undefined>(
     async (lines) => {
+      // An entry of a Map replaces the one before it.
       const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
       const outcomes = await placeShared([...firstOf.values()]);
       return lines.map((line) => outcomes.get(line));

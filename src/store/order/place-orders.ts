@@ -1,17 +1,12 @@
 import { z } from 'zod';
 
-import {
-  InsufficientStock,
-  PetNotAvailable,
-  PetNotFound,
-  type StoreError,
-} from '../../contract/errors.ts';
 import { parse, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Session } from '../../database/session.ts';
 import { NewOrder, type OrderAndPet } from './orders.ts';
+import { refusalOf } from './take-units.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
 
@@ -37,13 +32,6 @@ interface Line extends Omit<Order, 'id' | 'complete'> {
 type PlacedLine = Line & Order & Pick<Pet, 'status'>;
 
 const isPlaced = (line: Line): line is PlacedLine => line.id !== null;
-
-/** Returns the error for a line that is not served. */
-function refusalOf({ petId, status, stock }: Line, line: number): StoreError {
-  if (status === null) return new PetNotFound(petId, line);
-  if (status !== 'available') return new PetNotAvailable(petId, line);
-  return new InsufficientStock(petId, stock ?? 0, line);
-}
 
 /**
  * Places an order for each line, all or none, once for each idempotency key.
@@ -79,7 +67,7 @@ const toJson = (lines: z.output<typeof Lines>): string =>
  * Takes the units of all lines from the stock and creates their orders, all or none. Also returns the
  * pets.
  *
- * One statement does all, as in takeUnits (orders.ts). It locks all pets, then all their stock, each in
+ * One statement does all, as in takeUnits. It locks all pets, then all their stock, each in
  * the order of the ids of the pets: statements that lock the same rows wait for each other in that order,
  * whatever the order of their lines, so there are no deadlocks. The ids to lock are subqueries that run
  * first (`= any((select …))`); with a join, PostgreSQL could lock the stock of one pet before another pet.

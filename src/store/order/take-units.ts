@@ -37,9 +37,21 @@ function placedOrder({ petId, quantity }: NewOrder, outcome: Outcome): PlacedOrd
   };
 }
 
-/** Returns the error for an order that can't be served. */
-const refusalOf = ({ petId }: NewOrder, { status, stock }: Outcome): StoreError =>
-  status === 'available' ? new InsufficientStock(petId, stock ?? 0) : new PetNotAvailable(petId);
+/** What decides whether an order can be served. */
+interface Claim {
+  readonly petId: bigint;
+  /** Null if the pet does not exist. */
+  readonly status: Pet['status'] | null;
+  /** Null if there is no inventory entry. */
+  readonly stock: number | null;
+}
+
+/** Returns the error for an order that can't be served; `line` is its place in a cart. */
+export function refusalOf({ petId, status, stock }: Claim, line?: number): StoreError {
+  if (status === null) return new PetNotFound(petId, line);
+  if (status !== 'available') return new PetNotAvailable(petId, line);
+  return new InsufficientStock(petId, stock ?? 0, line);
+}
 
 /**
  * Takes the units of an order from the stock of its pet and creates the order, both or neither.
@@ -77,21 +89,20 @@ export async function takeUnits({ query }: Session, line: NewOrder): Promise<Pla
     from pet left join stock on true left join placed on true`);
   if (!outcome) throw new PetNotFound(petId);
   const placed = placedOrder(line, outcome);
-  if (!placed) throw refusalOf(line, outcome);
+  if (!placed) throw refusalOf({ petId, ...outcome });
   return placed;
 }
 
 /**
  * Does the same for several orders of different pets, each by itself. Returns a new order or an error for
- * each, but nothing if its pet or the stock does not exist or is locked: then nothing has happened, and it
- * has to be placed alone.
+ * each. An order without a result has to be placed alone: its pet or the stock is missing or locked.
  *
- * The statement skips locked rows, and fails if it waits for another lock, such as one that a trigger of an
- * operator takes: so there are no deadlocks. Only for the lock of a whole table it waits as others do.
+ * The statement skips locked rows. If it waits for any other lock, such as one of an operator's trigger, it
+ * fails, so there are no deadlocks. It waits longer only if a whole table is locked.
  *
  * The arrays are subqueries, so that PostgreSQL can't plan for their lengths: it would plan each
- * statement anew, which takes longer than placing eight orders. New orders are matched by their pets,
- * which a trigger must not change.
+ * statement anew, which takes longer than placing eight orders. A new order is found by its `pet_id`, so
+ * no trigger may change that.
  */
 export async function takeFreeUnits(
   { query }: Session,
@@ -129,8 +140,7 @@ export async function takeFreeUnits(
   for (const row of rows) {
     const line = lineOf.get(row.petId);
     // Without stock there may be a lock.
-    if (line && row.stock !== null)
-      results.set(line, placedOrder(line, row) ?? refusalOf(line, row));
+    if (line && row.stock !== null) results.set(line, placedOrder(line, row) ?? refusalOf(row));
   }
   return results;
 }

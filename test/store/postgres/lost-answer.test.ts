@@ -187,7 +187,7 @@ describe('a write whose connection is lost before PostgreSQL has answered', () =
   );
 });
 
-// In English, and as PostgreSQL and some poolers translate it or report a lost server.
+// Some poolers report it as an ERROR, and PostgreSQL translates the severity.
 describe.each(['FATAL', 'ERROR', 'FEHLER'])(
   'a server that a pooler reports as lost: %s',
   (severity) => {
