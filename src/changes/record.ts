@@ -154,11 +154,11 @@ const BATCH = 1000;
  */
 export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();
-  await db.query(sql`
+  await db.write(sql`
     delete from changes where transaction >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`);
   let deleted: number;
   do {
-    const [row] = await db.query<{ count: number }>(sql`
+    const [row] = await db.write<{ count: number }>(sql`
       with batch as (
         select transaction, id, changed_at from settled_changes
         where (transaction, id) < (

@@ -66,10 +66,10 @@ export interface Driver {
 /** Returns a Run that logs each statement. */
 const withLog =
   (run: Run, log: Log): Run =>
-  async (text, values, planning) => {
+  async (text, values, options) => {
     const start = performance.now();
     try {
-      return await run(text, values, planning);
+      return await run(text, values, options);
     } finally {
       log.debug({ sql: text, ms: performance.now() - start }, 'SQL');
     }
@@ -115,9 +115,11 @@ export function createDatabase(driver: Driver, log: Log): Database {
         load: Load = 'light',
       ) => {
         const timed = (): Promise<Row[]> =>
-          metrics.timeStatement(load, () => run<Row>(text, values, planning));
+          metrics.timeStatement(load, () => run<Row>(text, values, { planning, writes: false }));
         return load === 'heavy' ? runHeavy(timed) : timed();
       },
+      write: ({ text, values }) =>
+        metrics.timeStatement('light', () => run(text, values, { planning: 'once', writes: true })),
     };
   };
   const runHeavy = createHeavyQueue(heavyLimits);

@@ -54,7 +54,7 @@ export async function writeOnce<Result>(
   const stored = toStoredKey(key, request.caller);
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {
-    const [entry] = await session.query<{ hash: Uint8Array; result: SuperJSONResult | null }>(
+    const [entry] = await session.write<{ hash: Uint8Array; result: SuperJSONResult | null }>(
       Prisma.sql`
         insert into idempotency_keys (key, request_hash) values (${stored}, ${hash})
         on conflict (key) do update set key = excluded.key
@@ -63,7 +63,7 @@ export async function writeOnce<Result>(
     if (entry && !hash.equals(entry.hash)) throw new IdempotencyConflict(key);
     if (entry?.result) return deserialize(entry.result);
     const result = await write(session);
-    await session.query(Prisma.sql`
+    await session.write(Prisma.sql`
       update idempotency_keys set result = ${JSON.stringify(serialize(result))}::jsonb
       where key = ${stored}`);
     return result;
@@ -80,7 +80,7 @@ export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> 
   const limit = new Date(Date.now() - ageMs).toISOString();
   let deleted: number;
   do {
-    const [row] = await db.query<{ count: number }>(Prisma.sql`
+    const [row] = await db.write<{ count: number }>(Prisma.sql`
       with old as (
         select key from idempotency_keys where created_at < ${limit}::timestamptz
         limit ${BATCH}::integer for update skip locked

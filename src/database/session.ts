@@ -14,12 +14,27 @@ export type Statement = Pick<Prisma.Sql, 'text' | 'values'>;
 
 /** Runs statements: each by itself, or all in one transaction. */
 export interface Session {
-  /** Runs one statement; its parameters are bound, never put into the text. */
+  /**
+   * Runs one statement that only reads; its parameters are bound, never put into the text. Outside a
+   * transaction it may run again if its connection is lost.
+   */
   readonly query: <Row>(statement: Statement, planning?: Planning, load?: Load) => Promise<Row[]>;
+  /**
+   * Runs one statement that writes or locks rows, on the primary.
+   * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
+   */
+  readonly write: <Row>(statement: Statement) => Promise<Row[]>;
+}
+
+/** How a statement runs. */
+interface RunOptions {
+  readonly planning: Planning;
+  /** Whether it writes or locks rows: it must never run twice. */
+  readonly writes: boolean;
 }
 
 /** Runs one statement; TYPE_PARSERS parse its values. */
-export type Run = <Row>(text: string, values: unknown[], planning: Planning) => Promise<Row[]>;
+export type Run = <Row>(text: string, values: unknown[], options: RunOptions) => Promise<Row[]>;
 
 /** Returns the row of a statement that always returns exactly one. */
 export function onlyRow<Row>([row]: readonly Row[]): Row {

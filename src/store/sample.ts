@@ -107,22 +107,22 @@ export async function fillSampleStore(db: Database): Promise<boolean> {
   // Without a lock, so that a start never waits for a store in use.
   if (await isUsed(db)) return false;
   return db.transaction(async (session) => {
-    const { query } = session;
+    const { write } = session;
     // Gateways that start at the same time wait for each other here.
-    await query(sql`lock table categories in exclusive mode`);
+    await write(sql`lock table categories in exclusive mode`);
     if (await isUsed(session)) return false;
-    const categories = await query<Row>(sql`
+    const categories = await write<Row>(sql`
       insert into categories (name, description)
       select * from unnest(${CATEGORIES.map(([name]) => name)}::text[],
         ${CATEGORIES.map(([, description]) => description)}::text[])
       returning id`);
-    const pets = await query<Row>(insertPets(categories.map(({ id }) => id)));
+    const pets = await write<Row>(insertPets(categories.map(({ id }) => id)));
     const stocked = pets.map(({ id }) => id).filter((_, index) => index % 9 !== 8);
-    await query(sql`
+    await write(sql`
       insert into inventory_items (pet_id, quantity)
       select * from unnest(${stocked}::bigint[],
         ${stocked.map((_, index) => (index * 7 + 12) % 23)}::integer[])`);
-    await query(insertOrders(pets.map(({ id }) => id)));
+    await write(insertOrders(pets.map(({ id }) => id)));
     return true;
   });
 }

@@ -243,7 +243,7 @@ describe('a stream is ended', () => {
     await expect.poll(() => countStreams(gateway), WAIT).toBe(1);
     const other = await open(gateway, 'subscription { categoryChanged { after { name } } }');
     const WRITES = 1700;
-    await gateway.db.query(
+    await gateway.db.write(
       Prisma.raw(`insert into categories (name, description)
       select 'slow ' || number, repeat('x', 2000) from generate_series(1, ${WRITES}) as number`),
     );
@@ -272,7 +272,7 @@ describe('a stream is ended', () => {
     // Twice as many as the gateway keeps for a caller that does not read.
     const BURST = 2048;
     const stream = await open(gateway, 'subscription { categoryChanged { after { name } } }');
-    await gateway.db.query(
+    await gateway.db.write(
       Prisma.raw(`insert into categories (name)
       select 'burst ' || number from generate_series(1, ${BURST}) as number`),
     );

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 const AT_ONCE = -HOUR_MS;
 
 const { raw } = Prisma;
-const run = (sql: string): Promise<unknown> => gateway.db.query(raw(sql));
+const run = (sql: string): Promise<unknown> => gateway.db.write(raw(sql));
 
 const CHANGES = `query ($first: Int, $after: String, $last: Int, $before: String, $filter: ChangeFilter) {
   changes(first: $first, after: $after, last: $last, before: $before, filter: $filter) {

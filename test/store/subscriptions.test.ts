@@ -26,7 +26,7 @@ const open: typeof openCopy = async (config, log) => {
   };
 };
 
-const run = (sql: string): Promise<unknown> => gateway.db.query(Prisma.raw(sql));
+const run = (sql: string): Promise<unknown> => gateway.db.write(Prisma.raw(sql));
 const insert = (name: string): Promise<unknown> =>
   run(`insert into categories (name) values ('${name}')`);
 

@@ -15,10 +15,14 @@ function failFor(parameters: unknown): void {
   if (text.includes('busy')) throw new StoreError('SERVICE_UNAVAILABLE');
 }
 
-const withFailures = ({ query }: Session): Session => ({
+const withFailures = ({ query, write }: Session): Session => ({
   query: async (...statement) => {
     failFor(statement[0].values);
     return query(...statement);
+  },
+  write: async (statement) => {
+    failFor(statement.values);
+    return write(statement);
   },
 });
 

@@ -11,12 +11,11 @@ export interface Outage {
   afterStatements<Result>(count: number, run: () => Promise<Result>): Promise<Result>;
 }
 
-const isRead = (sql: string): boolean => !/\b(insert|update|delete)\b/i.test(sql);
 const never = (): boolean => false;
 
 /** Creates a database for a gateway. */
 export function createOutage(): Outage {
-  let fails: (sql: string) => boolean = never;
+  let fails: (isRead: boolean) => boolean = never;
   const runWhile = async <Result>(
     condition: typeof fails,
     run: () => Promise<Result>,
@@ -34,12 +33,16 @@ export function createOutage(): Outage {
       return {
         ...db,
         query: async (statement, ...how) => {
-          if (fails(statement.text)) throw new StoreError('SERVICE_UNAVAILABLE');
+          if (fails(true)) throw new StoreError('SERVICE_UNAVAILABLE');
           return db.query(statement, ...how);
+        },
+        write: async (statement) => {
+          if (fails(false)) throw new StoreError('SERVICE_UNAVAILABLE');
+          return db.write(statement);
         },
       };
     },
-    during: (run) => runWhile(isRead, run),
+    during: (run) => runWhile((isRead) => isRead, run),
     afterStatements: (count, run) => {
       let left = count;
       return runWhile(() => {

@@ -10,7 +10,6 @@ import type { Readiness } from '../probe.ts';
 import { retryConflicts } from '../retry.ts';
 import type { Run } from '../session.ts';
 import { createLag, type Lag } from './lag.ts';
-import { isWrite } from './outcome.ts';
 import { PrimaryAdapter } from './primary-adapter.ts';
 import { createPrimary, type Primary } from './primary.ts';
 import { createReadPosition } from './read-position.ts';
@@ -32,9 +31,9 @@ const driverOf = (
   { pgbouncer, ...config }: Config,
 ) => ({
   adapter: new PrimaryAdapter(url, use),
-  run: ((text, values, planning) => {
-    const onPrimary = isWrite(text) ? use : read;
-    return retryConflicts(() => onPrimary(({ run }) => run(text, values, planning)), isConflict);
+  run: ((text, values, options) => {
+    const onPrimary = options.writes ? use : read;
+    return retryConflicts(() => onPrimary(({ run }) => run(text, values, options)), isConflict);
   }) satisfies Run,
   transaction: <Result>(work: (run: Run) => Promise<Result>) =>
     use(({ transaction }) => transaction(work)),

@@ -23,7 +23,9 @@ const POSITION_SQL = `SELECT pg_wal_lsn_diff(
 export function createReadPosition(onPrimary: Primary['read']): () => Promise<Position> {
   let next: Promise<Position> | undefined;
   const readPosition = async (): Promise<Position> => {
-    const [row] = await onPrimary(({ run }) => run<{ position: bigint }>(POSITION_SQL, [], 'once'));
+    const [row] = await onPrimary(({ run }) =>
+      run<{ position: bigint }>(POSITION_SQL, [], { planning: 'once', writes: false }),
+    );
     if (!row) throw new Error('The primary returned no position.');
     return row.position;
   };

@@ -150,8 +150,9 @@ async function createPrismaSender(pool: Pool, { pgbouncer }: Config): Promise<Pr
     ...(!pgbouncer && { statementNameGenerator: nameStatement }),
   }).connect();
   return {
-    queryRaw: (statement) => withOutcome(statement.sql, () => adapter.queryRaw(statement)),
-    executeRaw: (statement) => withOutcome(statement.sql, () => adapter.executeRaw(statement)),
+    // The model API is for writes alone.
+    queryRaw: (statement) => withOutcome(true, () => adapter.queryRaw(statement)),
+    executeRaw: (statement) => withOutcome(true, () => adapter.executeRaw(statement)),
   };
 }
 
@@ -186,7 +187,7 @@ export function createServer(url: string, config: Config, log: Log, isWatched: b
   const pool = openPool(url, config, log, isWatched ? setUp : undefined);
   const runOn =
     (client: PoolClient): Run =>
-    (text, values, planning) => {
+    (text, values, { planning }) => {
       // PostgreSQL reuses the plan of a statement that has a name.
       const name = planning === 'once' && !config.pgbouncer ? statementName(client, text) : '';
       return send(client, { name, text, values: values.map(toParameter), types: TYPES });
@@ -197,10 +198,10 @@ export function createServer(url: string, config: Config, log: Log, isWatched: b
     url,
     name: new URL(url).host,
     identities,
-    run: (text, values, planning) => {
+    run: (text, values, options) => {
       statements += 1;
       return withClient(pool, (client) =>
-        withOutcome(text, () => runOn(client)(text, values, planning)),
+        withOutcome(options.writes, () => runOn(client)(text, values, options)),
       );
     },
     transaction: (work) => {

@@ -61,9 +61,9 @@ export async function createCategory(
 ): Promise<Category> {
   const data = parse(NewCategory, input, 'input');
   const request = { ...write, operation: 'createCategory', input: data };
-  return writeOnce(db, request, async ({ query }) =>
+  return writeOnce(db, request, async (session) =>
     onlyRow(
-      await query<Category>(Prisma.sql`
+      await session.write<Category>(Prisma.sql`
         insert into categories (name, description) values (${data.name}, ${data.description})
         returning ${COLUMNS}`),
     ),

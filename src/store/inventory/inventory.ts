@@ -92,7 +92,7 @@ async function compareAndSet(
   { petId, quantity }: InventoryItem,
   expected: number,
 ): Promise<InventoryItem> {
-  const [item] = await db.query<InventoryItem>(Prisma.sql`
+  const [item] = await db.write<InventoryItem>(Prisma.sql`
     insert into inventory_items (pet_id, quantity)
     select pets.id, ${quantity}::integer from pets where pets.id = ${petId}
       and (${expected}::integer = 0 or exists (select from inventory_items where pet_id = ${petId}))
@@ -136,9 +136,9 @@ export async function updateInventory(
  * Adds units to the stock of a pet. Creates the entry if it does not exist.
  * @throws PetNotFound, StockLimitExceeded
  */
-async function addUnits({ query }: Session, petId: bigint, units: number): Promise<InventoryItem> {
+async function addUnits({ write }: Session, petId: bigint, units: number): Promise<InventoryItem> {
   try {
-    const [item] = await query<InventoryItem>(Prisma.sql`
+    const [item] = await write<InventoryItem>(Prisma.sql`
       with pet as (
         select id from pets where id = ${petId} for key share
       )
@@ -161,11 +161,11 @@ async function addUnits({ query }: Session, petId: bigint, units: number): Promi
  * @throws PetNotFound, InsufficientStock
  */
 async function removeUnits(
-  { query }: Session,
+  { write }: Session,
   petId: bigint,
   units: number,
 ): Promise<InventoryItem> {
-  const [found] = await query<{ stock: number | null; quantity: number | null }>(Prisma.sql`
+  const [found] = await write<{ stock: number | null; quantity: number | null }>(Prisma.sql`
     with pet as (
       select id from pets where id = ${petId} for key share
     ), stock as (

@@ -134,7 +134,7 @@ export async function cancelOrder(db: Database, orderId: string): Promise<Order>
     )
     select * from cancelled`;
   try {
-    const [order] = await db.query<Order>(statement);
+    const [order] = await db.write<Order>(statement);
     if (order) return order;
   } catch (error) {
     throw isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error;

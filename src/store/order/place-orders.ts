@@ -78,10 +78,10 @@ const toJson = (lines: z.output<typeof Lines>): string =>
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
 async function takeLines(
-  { query }: Session,
+  { write }: Session,
   lines: z.output<typeof Lines>,
 ): Promise<{ orders: Order[]; pets: Pet[] }> {
-  const rows = await query<Line>(Prisma.sql`
+  const rows = await write<Line>(Prisma.sql`
     with lines as materialized (
       select (cells->>0)::integer as index, (cells->>1)::bigint as pet_id,
         (cells->>2)::integer as quantity, (cells->>3)::timestamptz as ship_date

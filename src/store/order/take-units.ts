@@ -66,9 +66,9 @@ export function refusalOf({ petId, status, stock }: Claim, line?: number): Store
  *
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
-export async function takeUnits({ query }: Session, line: NewOrder): Promise<PlacedOrder> {
+export async function takeUnits({ write }: Session, line: NewOrder): Promise<PlacedOrder> {
   const { petId, quantity, shipDate } = line;
-  const [outcome] = await query<Outcome>(Prisma.sql`
+  const [outcome] = await write<Outcome>(Prisma.sql`
     with pet as (
       select id, name, category_id, status from pets where id = ${petId} for share
     ), stock as (
@@ -105,10 +105,10 @@ export async function takeUnits({ query }: Session, line: NewOrder): Promise<Pla
  * no trigger may change that.
  */
 export async function takeFreeUnits(
-  { query }: Session,
+  { write }: Session,
   lines: readonly NewOrder[],
 ): Promise<ReadonlyMap<NewOrder, PlacedOrder | StoreError>> {
-  const rows = await query<Outcome & { petId: bigint }>(Prisma.sql`
+  const rows = await write<Outcome & { petId: bigint }>(Prisma.sql`
     with settings as materialized (
       select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
     ), lines as materialized (

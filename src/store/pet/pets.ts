@@ -145,20 +145,20 @@ export const petPagesByCategory = pagesByParent('petsByCategory', petListing, by
 
 /** Inserts a pet and, if there is a quantity, its inventory entry, by one statement. */
 async function insertPet(
-  { query }: Session,
+  { write }: Session,
   { name, categoryId, status, quantity }: z.output<typeof NewPet>,
 ): Promise<Pet> {
   const insert = Prisma.sql`
     insert into pets (name, category_id, status)
     values (${name}, ${categoryId}, ${status}::text::pet_status)
     returning ${COLUMNS}`;
-  if (quantity === null) return onlyRow(await query<Pet>(insert));
+  if (quantity === null) return onlyRow(await write<Pet>(insert));
   const insertBoth = Prisma.sql`
     with pet as (${insert}), item as (
       insert into inventory_items (pet_id, quantity) select id, ${quantity}::integer from pet
     )
     select * from pet`;
-  return onlyRow(await query<Pet>(insertBoth));
+  return onlyRow(await write<Pet>(insertBoth));
 }
 
 /**

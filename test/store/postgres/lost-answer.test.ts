@@ -3,10 +3,12 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
+import { Prisma } from '../../../src/database/generated/prisma/client.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
+import { schema } from '../../../src/graphql/schema.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
-import { makePet } from '../../support/make.ts';
+import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
 import { send } from '../../support/replicated-gateway.ts';
 
@@ -17,10 +19,10 @@ type Loss = 'its answer' | 'the statement';
 interface Proxy {
   readonly port: number;
   /**
-   * Closes the connection that sends a text: before PostgreSQL gets it, or after it has answered. With a
+   * Closes the connection that sends a text or a match: before PostgreSQL gets it, or after it has answered. With a
    * severity, an error is sent before, as poolers do.
    */
-  readonly lose: (lost: Loss, text: string, severity?: string) => void;
+  readonly lose: (lost: Loss, text: string | RegExp, severity?: string) => void;
   /** Whether a connection was closed. */
   readonly hasLost: () => boolean;
   readonly close: () => void;
@@ -37,7 +39,7 @@ function lostServer(severity: string): Buffer {
 }
 
 async function startProxy(port: number): Promise<Proxy> {
-  let next: { lost: Loss; text: string; severity?: string | undefined } | undefined;
+  let next: { lost: Loss; text: string | RegExp; severity?: string | undefined } | undefined;
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
     const end = (): void => {
@@ -47,7 +49,7 @@ async function startProxy(port: number): Promise<Proxy> {
     let loses = false;
     let error: Buffer | undefined;
     client.on('data', (chunk) => {
-      if (next && chunk.includes(next.text)) {
+      if (next && chunk.toString('latin1').search(next.text) >= 0) {
         const { lost, severity } = next;
         next = undefined;
         error = severity === undefined ? undefined : lostServer(severity);
@@ -107,7 +109,7 @@ afterAll(async () => {
 });
 
 /** Sends an operation; the connection is lost at a text that one of its statements has. */
-async function sendAndLose(operation: string, lost: Loss, text: string) {
+async function sendAndLose(operation: string, lost: Loss, text: string | RegExp) {
   proxy.lose(lost, text);
   const answer = await send(gateway, operation);
   expect(proxy.hasLost()).toBe(true);
@@ -154,7 +156,43 @@ const WRITES = [
   ['updatePet', rename, 'UPDATE', { name: 'New' }],
 ] as const;
 
+// Each mutation once for each of its statements.
+const MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
+  ['createCategory', () => 'input: { name: "New" }'],
+  ['updateCategory', async () => `id: "${await makeCategory(direct)}", input: { name: "New" }`],
+  ['deleteCategory', async () => `id: "${await makeCategory(direct)}"`],
+  ['createPet', async () => `input: { name: "New", categoryId: "${await makeCategory(direct)}" }`],
+  [
+    'createPet',
+    async () => `input: { name: "New", categoryId: "${await makeCategory(direct)}", quantity: 1 }`,
+  ],
+  ['updatePet', () => `id: "${petId}", input: { name: "New" }`],
+  ['deletePet', async () => `id: "${await makePet(direct)}"`],
+  ['updateInventory', () => `petId: "${petId}", input: { quantity: 1 }`],
+  ['updateInventory', () => `petId: "${petId}", input: { quantity: 1 }, expectedQuantity: 10`],
+  ['adjustInventory', () => `petId: "${petId}", by: 1`],
+  ['adjustInventory', () => `petId: "${petId}", by: -1`],
+  ['placeOrder', () => `input: { petId: "${petId}", quantity: 1 }`],
+  ['placeOrders', () => `input: [{ petId: "${petId}", quantity: 1 }]`],
+  ['rescheduleOrder', async () => `id: "${await makeOrder(direct, petId)}", shipDate: null`],
+  ['completeOrder', async () => `id: "${await makeOrder(direct, petId)}"`],
+  ['cancelOrder', async () => `id: "${await makeOrder(direct, petId)}"`],
+];
+const WRITING = /\b(insert into|update|delete from)\s/i;
+
+it('every mutation is in the table of mutations', () => {
+  const fields = Object.keys(schema.getMutationType()?.getFields() ?? {});
+  expect(new Set(MUTATIONS.map(([name]) => name))).toEqual(new Set(fields));
+});
+
 describe('a write whose connection is lost before PostgreSQL has answered', () => {
+  it.each(MUTATIONS)('is OUTCOME_UNKNOWN: %s', async (name, args) => {
+    const mutation = `mutation { ${name}(${await args()}) { ... on Error { code } } }`;
+    const { data, code } = await sendAndLose(mutation, 'its answer', WRITING);
+    expect([data, code]).toEqual([{ [name]: null }, 'OUTCOME_UNKNOWN']);
+    expectLogged();
+  });
+
   it.each(WRITES)('may be done: %s', async (field, mutation, text, change) => {
     const { status, data, code, retryAfter } = await sendAndLose(mutation(), 'its answer', text);
     expect([status, data, code]).toEqual([200, { [field]: null }, 'OUTCOME_UNKNOWN']);
@@ -292,3 +330,13 @@ it.each(['its answer', 'the statement'] as const)(
     expect(await gateway.data(query)).toEqual({ pet: { name: 'Old' } });
   },
 );
+
+describe.each(['query', 'write'] as const)('a statement that begins with WITH: db.%s', (method) => {
+  it('is judged by what its caller says of it, not by its text', async () => {
+    proxy.lose('the statement', 'with found as');
+    const running = gateway.db[method](Prisma.sql`with found as (select 1) select * from found`);
+    const code = method === 'query' ? 'SERVICE_UNAVAILABLE' : 'OUTCOME_UNKNOWN';
+    await expect(running).rejects.toMatchObject({ code });
+    expect(proxy.hasLost()).toBe(true);
+  });
+});

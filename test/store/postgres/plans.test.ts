@@ -88,7 +88,12 @@ beforeAll(async () => {
       sent.push({ sql: statement.text, parameters, planning });
       return db.query(statement, planning);
     };
-    return { ...db, query, close };
+    const write: Database['write'] = (statement) => {
+      const parameters = statement.values as Statement['parameters'];
+      sent.push({ sql: statement.text, parameters, planning: 'once' });
+      return db.write(statement);
+    };
+    return { ...db, query, write, close };
   });
   gateway.db.prisma.$on('query' as never, (event: { query: string; params: string }) => {
     sent.push({
