@@ -1,38 +1,22 @@
 import cluster from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { StoreError } from '../contract/errors.ts';
+import { askPrimary, createClusterRequest } from './cluster-requests.ts';
 import { createHistoryStore, type History } from './history.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { type Clock, createClock, type Sample } from './sample.ts';
 import { createSampler, type SampleOptions } from './sampler.ts';
 
-// The primary process only hands connections over, so it replies within milliseconds.
-const MAX_WAIT_MS = 2000;
-
 /** The message by which a worker adds a sample. */
 interface SampleMessage {
   readonly historySample: Sample;
 }
 
-/** The message by which a worker requests the history of all workers. */
-interface HistoryRequest {
-  readonly historyRequestId: number;
-}
-
-interface HistoryReply extends HistoryRequest {
-  readonly history?: History;
-}
-
-const hasKey = (message: unknown, key: string): boolean =>
-  typeof message === 'object' && message !== null && key in message;
-
 const isSampleMessage = (message: unknown): message is SampleMessage =>
-  hasKey(message, 'historySample');
+  typeof message === 'object' && message !== null && 'historySample' in message;
 
-const isHistoryRequest = (message: unknown): message is HistoryRequest =>
-  hasKey(message, 'historyRequestId');
+const historyOfAll = createClusterRequest<History>('history');
 
 /**
  * Lets the primary process keep the samples of all workers, so that those of a worker that dies stay, and
@@ -40,33 +24,17 @@ const isHistoryRequest = (message: unknown): message is HistoryRequest =>
  */
 export function serveClusterHistory(): void {
   const store = createHistoryStore(createClock());
-  cluster.on('message', (worker, message: unknown) => {
+  cluster.on('message', (_worker, message: unknown) => {
     if (isSampleMessage(message)) store.add(message.historySample);
-    if (!isHistoryRequest(message) || !worker.isConnected()) return;
-    worker.send({ ...message, history: store.read() } satisfies HistoryReply, () => {});
   });
+  historyOfAll.reply(store.read);
 }
 
-/** Creates a function that requests the history from the primary process. @throws StoreError */
-function createClusterReader(): () => Promise<History> {
-  const pending = new Map<number, (reply: HistoryReply) => void>();
-  let lastId = 0;
-  process.on('message', (message) => {
-    if (isHistoryRequest(message)) pending.get(message.historyRequestId)?.(message);
-  });
-  return async () => {
-    lastId += 1;
-    const request: HistoryRequest = { historyRequestId: lastId };
-    const reply = new Promise<HistoryReply>((resolve) => {
-      pending.set(lastId, resolve);
-      process.send?.(request, undefined, undefined, (error) => error && resolve(request));
-    });
-    const timeout = sleep(MAX_WAIT_MS, request, { ref: false });
-    const { history }: HistoryReply = await Promise.race([reply, timeout]);
-    pending.delete(request.historyRequestId);
-    if (history) return history;
-    throw new StoreError('SERVICE_UNAVAILABLE', 'The history could not be read: try again.');
-  };
+/** Requests the history from the primary process. @throws StoreError */
+async function readFromPrimary(): Promise<History> {
+  const history = await askPrimary(historyOfAll);
+  if (history) return history;
+  throw new StoreError('SERVICE_UNAVAILABLE', 'The history could not be read: try again.');
 }
 
 /** Where a process adds its samples, and reads those of all processes. */
@@ -87,7 +55,7 @@ function openHistory(clock: Clock): HistoryAccess {
         undefined,
         () => {},
       ),
-    read: createClusterReader(),
+    read: readFromPrimary,
   };
 }
 
