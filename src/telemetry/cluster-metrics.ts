@@ -1,76 +1,74 @@
-import cluster from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
+import cluster, { type Worker } from 'node:cluster';
 
-import { AggregatorRegistry, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  Gauge,
+  type MetricObject,
+  type PrometheusContentType,
+  Registry,
+} from 'prom-client';
 
 import { StoreError } from '../contract/errors.ts';
+import { askPrimary, createClusterRequest } from './cluster-requests.ts';
 import type { Metrics } from './metrics.ts';
 
-// Longer than prom-client's own timeout of 5 s for a worker that does not respond.
-const MAX_WAIT_MS = 6000;
+// A worker needs two seconds if the database does not respond.
+const WORKER_WAIT_MS = 3000;
 
-/** The message by which a worker requests the metrics of all workers. */
-interface MetricsRequest {
-  readonly metricsRequestId: number;
+/** The metrics of each registry of a worker. */
+type WorkerMetrics = MetricObject[][];
+
+const metricsOfWorker = createClusterRequest<WorkerMetrics>('metrics of a worker');
+const metricsOfAll = createClusterRequest<string>('metrics of all workers');
+
+/** Adds whether each worker has responded. */
+function reportWorkers(registry: Registry, workers: readonly Worker[], up: Set<Worker>): void {
+  const gauge = new Gauge({
+    name: 'worker_up',
+    help: 'Whether each worker has reported its metrics within three seconds, by its process id.',
+    labelNames: ['pid'],
+    registers: [registry],
+  });
+  for (const worker of workers) gauge.set({ pid: worker.process.pid ?? 0 }, up.has(worker) ? 1 : 0);
 }
 
-/** The reply of the primary process; without text if a worker did not report its metrics. */
-interface MetricsReply extends MetricsRequest {
-  readonly text?: string;
-}
-
-const isMetricsRequest = (message: unknown): message is MetricsRequest =>
-  typeof message === 'object' && message !== null && 'metricsRequestId' in message;
-
-/** Lets the primary process reply to its workers with the metrics of all workers. */
+/**
+ * Lets the primary process reply to its workers with the metrics of all workers. Those of a worker that
+ * does not respond are its last ones: without them a sum would fall and rise again, which Prometheus
+ * takes for a restart and many new calls.
+ */
 export function serveClusterMetrics(): void {
-  const aggregator = new AggregatorRegistry();
-  // prom-client's message to a worker that has just died is an error event; without a listener it would
-  // end the primary process.
-  cluster.on('fork', (worker) => worker.on('error', () => {}));
-  cluster.on('message', (worker, message: unknown) => {
-    if (!isMetricsRequest(message)) return;
-    const reply = (text?: string): void => {
-      if (worker.isConnected()) worker.send({ ...message, ...(text && { text }) }, () => {});
-    };
-    void aggregator.clusterMetrics().then(reply, () => reply());
-  });
-}
-
-/** Creates a function that requests the metrics of all workers from the primary process. */
-function createClusterReader(): () => Promise<string> {
-  const pending = new Map<number, (reply: MetricsReply) => void>();
-  let lastId = 0;
-  process.on('message', (message) => {
-    if (isMetricsRequest(message)) pending.get(message.metricsRequestId)?.(message);
-  });
-  return async () => {
-    lastId += 1;
-    const request: MetricsRequest = { metricsRequestId: lastId };
-    const reply = new Promise<MetricsReply>((resolve) => {
-      pending.set(lastId, resolve);
-      process.send?.(request, undefined, undefined, (error) => error && resolve(request));
-    });
-    const timeout = sleep(MAX_WAIT_MS, request, { ref: false });
-    const { text }: MetricsReply = await Promise.race([reply, timeout]);
-    pending.delete(request.metricsRequestId);
-    if (text) return text;
-    throw new StoreError(
-      'SERVICE_UNAVAILABLE',
-      'Not all workers reported their metrics: try again.',
+  const lastOf = new WeakMap<Worker, WorkerMetrics>();
+  metricsOfAll.reply(async () => {
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    const up = new Set<Worker>();
+    await Promise.all(
+      workers.map(async (worker) => {
+        const metrics = await metricsOfWorker.send(worker, WORKER_WAIT_MS);
+        if (!metrics) return;
+        lastOf.set(worker, metrics);
+        up.add(worker);
+      }),
     );
-  };
+    const registry = AggregatorRegistry.aggregate<PrometheusContentType>(
+      workers.flatMap((worker) => lastOf.get(worker) ?? []),
+    );
+    reportWorkers(registry, workers, up);
+    return registry.metrics();
+  });
 }
 
 /**
  * Creates a function that returns the metrics in the text format of Prometheus. In a worker they are the
- * metrics of all workers, most of them summed; then it throws SERVICE_UNAVAILABLE if a worker does not
- * respond within five seconds.
+ * metrics of all workers, most of them summed.
+ * @throws StoreError if the primary process does not respond
  */
 export function createMetricsReader({ registries }: Metrics): () => Promise<string> {
   if (!cluster.isWorker) return () => Registry.merge([...registries]).metrics();
-  AggregatorRegistry.setRegistries([...registries]);
-  // Its constructor lets prom-client respond to the primary process.
-  void new AggregatorRegistry();
-  return createClusterReader();
+  metricsOfWorker.reply(() => Promise.all(registries.map((each) => each.getMetricsAsJSON())));
+  return async () => {
+    const text = await askPrimary(metricsOfAll);
+    if (text !== undefined) return text;
+    throw new StoreError('SERVICE_UNAVAILABLE', 'The metrics could not be read: try again.');
+  };
 }

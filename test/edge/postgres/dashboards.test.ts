@@ -39,7 +39,8 @@ async function findNames(): Promise<Set<string>> {
   const exposed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type = '']) =>
     sampleNames(name, type),
   );
-  return new Set([...exposed, ...records, 'up']);
+  // The primary process of several workers adds `worker_up`.
+  return new Set([...exposed, ...records, 'worker_up', 'up']);
 }
 
 /** Returns how the queries select several routes; a query without a route counts all of them. */

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { copyOnPostgres } from '../../support/databases.ts';
+import { readMetrics, sumOf } from '../../support/metrics.ts';
 import { countConnections, runSql } from '../../support/postgres.ts';
 import {
   killPrograms,
@@ -83,22 +84,46 @@ describe('workers that cannot start any more', { timeout: 300_000 }, () => {
 });
 
 describe('a gateway with WORKERS=2', () => {
-  it('returns 503 from /metrics while one worker does not respond', async () => {
-    await expect.poll(metricsStatus, WAIT).toBe(200);
-    const [frozen = 0] = findWorkers();
+  it('says in /metrics which worker does not respond, and keeps its last values', async () => {
+    await expect.poll(async () => sumOf(await readMetrics(program), 'worker_up'), WAIT).toBe(2);
+    const [frozen = 0, other = 0] = findWorkers();
+    const headers = { connection: 'close', 'user-agent': 'shop/1' };
+    for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
+    expect(sumOf(await readMetrics(program), 'operation_calls_total')).toBe(20);
+
     process.kill(frozen, 'SIGSTOP');
-    // The frozen process never responds to the one that it is given.
-    const given = new AbortController();
-    const scrapes = Array.from({ length: 4 }, () =>
-      fetch(`${program.url}/metrics`, { signal: given.signal }),
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      // The frozen process never responds to the one that it is given.
+      const samples = await Promise.any(Array.from({ length: 4 }, () => readMetrics(program)));
+      expect(sumOf(samples, 'operation_calls_total')).toBe(20);
+      expect(sumOf(samples, 'worker_up', { pid: String(frozen) })).toBe(0);
+      expect(samples.filter(({ name }) => name === 'worker_up')).toHaveLength(2);
+      expect(sumOf(samples, 'worker_up', { pid: String(other) })).toBe(1);
+    }
+    process.kill(frozen, 'SIGCONT');
+    await expect.poll(async () => sumOf(await readMetrics(program), 'worker_up'), WAIT).toBe(2);
+    expect(sumOf(await readMetrics(program), 'operation_calls_total')).toBe(20);
+  });
+
+  it('returns the metrics while a worker dies', async () => {
+    await expect.poll(async () => sumOf(await readMetrics(program), 'worker_up'), WAIT).toBe(2);
+    const [victim = 0] = findWorkers();
+    // It takes the connections that it has with it.
+    const taken = new AbortController();
+    const scrapes = Array.from({ length: 20 }, () =>
+      fetch(`${program.url}/metrics`, { signal: taken.signal }),
     );
-    const response = await Promise.any(scrapes);
-    expect(response.status).toBe(503);
-    expect(await response.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503 });
-    process.kill(frozen, 'SIGKILL');
-    given.abort();
+    process.kill(victim, 'SIGKILL');
+    expect((await Promise.any(scrapes)).status).toBe(200);
+    taken.abort();
     await Promise.allSettled(scrapes);
-    await expect.poll(metricsStatus, WAIT).toBe(200);
+    await program.logged(new RegExp(`^Worker ${victim} died`));
+    const pidsUp = async () =>
+      (await readMetrics(program))
+        .filter(({ name, value }) => name === 'worker_up' && value === 1)
+        .map(({ labels }) => Number(labels['pid']));
+    await expect.poll(pidsUp, WAIT).toHaveLength(2);
+    expect(await pidsUp()).not.toContain(victim);
   });
 
   it('does not start on a port that another uses', async () => {

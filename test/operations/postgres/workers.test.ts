@@ -60,7 +60,6 @@ async function countResponding(): Promise<number> {
 
 describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
   it('returns the sum of both from /metrics', async () => {
-    // Before both have started, the metrics of one of them are awaited for five seconds.
     await vi.waitFor(async () => expect(await countResponding()).toBe(2), WAIT);
     // Each on a connection of its own, which the primary process gives to the workers in turn.
     const headers = { connection: 'close', 'user-agent': 'shop/1' };
@@ -75,6 +74,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
           value: 20,
         },
       ]);
+      expect(sumOf(samples, 'worker_up')).toBe(2);
       expect(sumOf(samples, 'database_pool_total')).toBe(2);
       expect(sumOf(samples, 'database_pool_max')).toBe(4);
       expect(sumOf(samples, 'dataloader_batch_size_count')).toBe(20);
