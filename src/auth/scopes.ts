@@ -10,6 +10,8 @@ export interface Caller {
   /** The `sub` of its token; undefined without a token. */
   readonly subject: string | undefined;
   readonly scopes: ReadonlySet<string>;
+  /** Whether it has sent no token although tokens are used. */
+  readonly isAnonymous?: boolean;
   /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }

@@ -147,7 +147,11 @@ function createVerify({
 export function createAuthenticate(auth: Auth | undefined): Authenticate {
   if (!auth) return () => UNRESTRICTED;
   const publicScopes = auth.readIsOpen ? ['read'] : [];
-  const anonymous: Caller = { subject: undefined, scopes: new Set(publicScopes) };
+  const anonymous: Caller = {
+    subject: undefined,
+    scopes: new Set(publicScopes),
+    isAnonymous: true,
+  };
   const verify = createVerify(auth);
   const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
   const verifyNew = async (token: string): Promise<Caller> => {

@@ -46,5 +46,12 @@ export const GRAPHQL_LIFECYCLES: ReadonlyMap<string, Lifecycle> = new Map([
   ],
 ]);
 
+/** Everything that is deprecated, by operation or schema coordinate. */
+export const DEPRECATED: ReadonlyMap<string, Lifecycle> = new Map(
+  [...Object.entries<Lifecycle>(REST_LIFECYCLES), ...GRAPHQL_LIFECYCLES].filter(
+    ([, { deprecatedSince }]) => deprecatedSince,
+  ),
+);
+
 /** Formats the date as YYYY-MM-DD, in UTC. */
 export const toDay = (date: Date): string => date.toISOString().slice(0, 10);

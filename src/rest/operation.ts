@@ -7,7 +7,6 @@ import { StoreError } from '../contract/errors.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
 import { parsePosition } from '../database/servers/position.ts';
 import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { SCHEMAS } from './schemas.ts';
 
 /** An operation of REST: its route, its documentation, and its handler. */
@@ -90,20 +89,14 @@ export function lifecycleHead(operation: RestOperation, { sunset }: SunsetConfig
 
 /**
  * Creates the route of an operation. Every response has the lifecycle headers. After its sunset date,
- * if that is enforced, a deprecated operation returns GONE. All authorized calls are counted.
+ * if that is enforced, a deprecated operation returns GONE.
  */
-export function toRoute(
-  operation: RestOperation,
-  context: Context,
-  sunset: SunsetConfig,
-  { countCalls }: Metrics,
-): Route {
+export function toRoute(operation: RestOperation, context: Context, sunset: SunsetConfig): Route {
   const ends = sunset.enforceSunset && lifecycleOf(operation).deprecatedSince !== undefined;
   return {
     path: pathOf(operation),
     head: lifecycleHead(operation, sunset),
     get: async (request) => {
-      countCalls([operation.name], request.headers);
       if (ends && Date.now() >= sunset.sunset.getTime()) throw new StoreError('GONE');
       if (!context.reads) return operation.get(context, request);
       const position = parsePosition(request.headers['store-position']);

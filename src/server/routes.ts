@@ -1,8 +1,8 @@
-import { requireScope, type Scope } from '../auth/scopes.ts';
+import { type Caller, requireScope, type Scope } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { printedSchema } from '../graphql/schema.ts';
-import type { Route } from '../http/route.ts';
+import type { Route, RouteRequest } from '../http/route.ts';
 import { createPages } from '../pages/routes.ts';
 import { createOpenApiRoutes } from '../rest/openapi.ts';
 import { toRoute } from '../rest/operation.ts';
@@ -13,11 +13,18 @@ import { createHealthRoutes } from './health.ts';
 import { createMetricsRoute } from './metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
-/** Returns the route with a check that the caller has a scope. */
-export const withScope = ({ authenticate }: Context, scope: Scope, route: Route): Route => ({
+/** Returns the route with a check that the caller has a scope; `onAllowed` is called if it has. */
+export const withScope = (
+  { authenticate }: Context,
+  scope: Scope,
+  route: Route,
+  onAllowed?: (caller: Caller, request: RouteRequest) => void,
+): Route => ({
   ...route,
   get: async (request) => {
-    requireScope(await authenticate(request.headers), scope);
+    const caller = await authenticate(request.headers);
+    requireScope(caller, scope);
+    onAllowed?.(caller, request);
     return route.get(request);
   },
 });
@@ -37,7 +44,13 @@ export function createRoutes(
   ];
   return [
     ...OPERATIONS.map((operation) =>
-      withScope(context, 'read', toRoute(operation, context, config, metrics)),
+      withScope(
+        context,
+        'read',
+        toRoute(operation, context, config),
+        ({ isAnonymous }, { headers }) =>
+          metrics.countCalls([operation.name], headers, isAnonymous),
+      ),
     ),
     ...auxiliary.map((route): Route => ({ ...route, isAuxiliary: true })),
   ];

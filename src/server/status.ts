@@ -1,12 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
-import {
-  GRAPHQL_LIFECYCLES,
-  type Lifecycle,
-  REST_LIFECYCLES,
-  toDay,
-} from '../contract/lifecycle.ts';
+import { DEPRECATED, REST_LIFECYCLES, toDay } from '../contract/lifecycle.ts';
 import type { Database } from '../database/database.ts';
 import { jsonResponse, type Route } from '../http/route.ts';
 import { pathOf } from '../rest/operation.ts';
@@ -26,13 +21,6 @@ export const COUNTED_ROUTES: ReadonlySet<string> = new Set([
   'other',
   ...OPERATIONS.map(pathOf),
 ]);
-
-/** Everything that is deprecated, by operation or schema coordinate. */
-const DEPRECATED: ReadonlyMap<string, Lifecycle> = new Map(
-  [...Object.entries<Lifecycle>(REST_LIFECYCLES), ...GRAPHQL_LIFECYCLES].filter(
-    ([, { deprecatedSince }]) => deprecatedSince,
-  ),
-);
 
 /** Starts to keep the history of the last minutes. */
 export const startStatusHistory = (

@@ -18,7 +18,7 @@ interface Series {
  */
 export class SeriesHistogram extends Histogram {
   readonly #configuration: Configuration;
-  readonly #series: Series[] = [];
+  #series: Series[] = [];
 
   constructor(configuration: Configuration) {
     super(configuration);
@@ -37,6 +37,11 @@ export class SeriesHistogram extends Histogram {
       counts[index] = (counts[index] ?? 0) + 1;
       series.sum += value;
     };
+  }
+
+  /** Removes each series that has this value of a label. Its function must not be called again. */
+  removeSeries(label: string, value: string): void {
+    this.#series = this.#series.filter(({ labels }) => labels[label] !== value);
   }
 
   /** Called by prom-client 15 for all formats; without `collect`, which these histograms do not have. */
@@ -63,9 +68,11 @@ export class SeriesHistogram extends Histogram {
   }
 }
 
-/** Returns a function that keeps what `create` returns for each key. */
-export function keepByKey<Value>(create: (key: string) => Value): (key: string) => Value {
-  const known = new Map<string, Value>();
+/** Returns a function that keeps what `create` returns for each key, in `known`. */
+export function keepByKey<Value>(
+  create: (key: string) => Value,
+  known = new Map<string, Value>(),
+): (key: string) => Value {
   return (key) => {
     const found = known.get(key);
     if (found !== undefined) return found;

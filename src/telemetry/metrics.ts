@@ -3,6 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Counter, Gauge, Registry } from 'prom-client';
 
 import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
+import { DEPRECATED } from '../contract/lifecycle.ts';
+import { ANONYMOUS, createCallerNames } from './caller-names.ts';
 import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
 import { keepByKey, SeriesHistogram } from './histogram.ts';
 import { createOperationMetrics, type OperationMetrics } from './operation-metrics.ts';
@@ -10,7 +12,6 @@ import { processMetrics } from './process-metrics.ts';
 import type { RequestLog } from './request-log.ts';
 import { createStreamMetrics, type StreamMetrics } from './stream-metrics.ts';
 
-// Callers choose their names, so these limits bound the memory and the size of /metrics.
 const MAX_CALLERS = 100;
 const MAX_NAME_LENGTH = 64;
 
@@ -51,8 +52,15 @@ interface MetricsOptions {
 
 /** The metrics of one gateway. */
 export interface Metrics {
-  /** Counts one call of each operation: method and path template, or a schema coordinate. */
-  readonly countCalls: (operations: Iterable<string>, headers: IncomingHttpHeaders) => void;
+  /**
+   * Counts one call of each operation: method and path template, or a schema coordinate. The headers name the
+   * caller, unless it has sent no token although tokens are used.
+   */
+  readonly countCalls: (
+    operations: Iterable<string>,
+    headers: IncomingHttpHeaders,
+    isAnonymous?: boolean,
+  ) => void;
   /** Counts a request that has begun; observeRequest must be called at its end. */
   readonly beginRequest: () => void;
   /** Observes a request that has ended: its duration in milliseconds, its errors and its operation. */
@@ -77,15 +85,31 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
   return name.slice(0, MAX_NAME_LENGTH).replaceAll(/[^ -~]/g, '?');
 }
 
-/** Creates a function that names callers: the first hundred by their own names, later ones `other`. */
-function createCallerNames(): (headers: IncomingHttpHeaders) => string {
-  const known = new Set<string>();
-  return (headers) => {
-    const name = callerNameOf(headers);
-    if (name === UNKNOWN || known.has(name)) return name;
-    if (known.size >= MAX_CALLERS) return 'other';
-    known.add(name);
-    return name;
+/**
+ * Creates a function that counts the calls of operations. A caller of what is deprecated keeps its name, as
+ * one that calls it once a month still has to move before the sunset.
+ */
+function createCountCalls(registers: Registry[]): Metrics['countCalls'] {
+  const calls = new Counter({
+    name: 'operation_calls_total',
+    help: 'Number of calls of each REST operation, GraphQL root field and deprecated schema element, by caller.',
+    labelNames: ['operation', 'caller'],
+    registers,
+  });
+  const operationsOf = new Map<string, Set<string>>();
+  const labelOf = createCallerNames(MAX_CALLERS, (caller) => {
+    for (const operation of operationsOf.get(caller) ?? []) calls.remove({ operation, caller });
+    operationsOf.delete(caller);
+  });
+  return (operations, headers, isAnonymous) => {
+    const isKept = [...operations].some((operation) => DEPRECATED.has(operation));
+    const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isKept);
+    const called = operationsOf.get(caller) ?? new Set();
+    operationsOf.set(caller, called);
+    for (const operation of operations) {
+      called.add(operation);
+      calls.inc({ operation, caller });
+    }
   };
 }
 
@@ -155,12 +179,6 @@ function countErrors(registers: Registry[]): (route: string, codes?: Iterable<Er
 export function createMetrics({ poolUse, databaseRegistry, facts }: MetricsOptions = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const calls = new Counter({
-    name: 'operation_calls_total',
-    help: 'Number of calls of each REST operation, GraphQL root field and deprecated schema element, by caller.',
-    labelNames: ['operation', 'caller'],
-    registers,
-  });
   const requests = new SeriesHistogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the headers of a request to the end of its response; the status is aborted if the response was not completed.',
@@ -180,7 +198,6 @@ export function createMetrics({ poolUse, databaseRegistry, facts }: MetricsOptio
   const active = countActive(registers);
   const addErrors = countErrors(registers);
   const { trustName, observeOperation } = createOperationMetrics(registers, DURATION_BUCKETS);
-  const callerOf = createCallerNames();
   // A map of functions by the labels, as one word each.
   const observeBy = keepByKey((key) => {
     const [method = '', route = '', status = ''] = key.split(' ');
@@ -188,10 +205,7 @@ export function createMetrics({ poolUse, databaseRegistry, facts }: MetricsOptio
   });
   const observeBatchOf = keepByKey((loader) => batches.createSeries({ loader }));
   return {
-    countCalls: (operations, headers) => {
-      const caller = callerOf(headers);
-      for (const operation of operations) calls.inc({ operation, caller });
-    },
+    countCalls: createCountCalls(registers),
     beginRequest: active.begin,
     observeRequest: ({ method = '', route, status }, ms, requestLog) => {
       active.end();

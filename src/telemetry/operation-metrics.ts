@@ -1,12 +1,12 @@
 import type { Registry } from 'prom-client';
 
+import { ANONYMOUS, createCallerNames } from './caller-names.ts';
 import { keepByKey, SeriesHistogram } from './histogram.ts';
 import type { RequestLog } from './request-log.ts';
 
-// Callers choose the names of their operations, so this bounds the memory and the size of /metrics.
 const MAX_NAMES = 50;
 const UNNAMED = 'unnamed';
-const OTHER = 'other';
+const TYPES = ['query', 'mutation', 'subscription'];
 
 const COST_BUCKETS = [1, 10, 100, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 1_000_000];
 
@@ -19,18 +19,6 @@ export interface OperationMetrics {
    * estimated, as it was not valid or its caller not allowed to execute it.
    */
   readonly observeOperation: (requestLog: RequestLog, seconds: number) => void;
-}
-
-/** Creates a function that names operations: trusted ones, the first fifty others, and `other`. */
-function createNames(trusted: ReadonlySet<string>): (name: string | undefined) => string {
-  const known = new Set<string>();
-  return (name) => {
-    if (name === undefined) return UNNAMED;
-    if (known.has(name) || trusted.has(name)) return name;
-    if (known.size >= MAX_NAMES) return OTHER;
-    known.add(name);
-    return name;
-  };
 }
 
 /** Creates the metrics of GraphQL operations; `buckets` are those of durations, in seconds. */
@@ -51,19 +39,29 @@ export function createOperationMetrics(registers: Registry[], buckets: number[])
   });
   const observeExecuted = costs.createSeries({ result: 'executed' });
   const observeRejected = costs.createSeries({ result: 'rejected' });
+  const known = new Map<string, (seconds: number) => void>();
   const observeBy = keepByKey((key) => {
     const [type = '', name = ''] = key.split(' ');
     return durations.createSeries({ operation_name: name, operation_type: type });
+  }, known);
+  const labelOf = createCallerNames(MAX_NAMES, (name) => {
+    for (const type of TYPES) known.delete(`${type} ${name}`);
+    durations.removeSeries('operation_name', name);
   });
   const trusted = new Set<string>();
-  const nameOf = createNames(trusted);
+  const nameOf = ({ operationName, isAnonymous }: RequestLog): string => {
+    if (operationName === undefined) return UNNAMED;
+    if (trusted.has(operationName)) return operationName;
+    return isAnonymous ? ANONYMOUS : labelOf(operationName);
+  };
   return {
     trustName: (name) => void trusted.add(name),
-    observeOperation: ({ cost, codes, operationName, operationType = '' }, seconds) => {
+    observeOperation: (requestLog, seconds) => {
+      const { cost, codes, operationType = '' } = requestLog;
       if (cost === undefined) return;
       if (codes?.has('QUERY_TOO_COSTLY')) return observeRejected(cost);
       observeExecuted(cost);
-      observeBy(`${operationType} ${nameOf(operationName)}`)(seconds);
+      observeBy(`${operationType} ${nameOf(requestLog)}`)(seconds);
     },
   };
 }

@@ -16,6 +16,8 @@ export interface RequestLog {
   operationType?: 'query' | 'mutation' | 'subscription';
   /** The estimated cost of its GraphQL operation. */
   cost?: number;
+  /** Whether its caller has sent no token although tokens are used. */
+  isAnonymous?: boolean;
   /** Whether it is a stream of results, which ends when its caller wants. */
   isStream?: boolean;
   /** The codes of the errors in its response; in GraphQL also of errors in the data. */

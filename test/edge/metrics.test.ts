@@ -9,7 +9,9 @@ import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 import { toManifest, withManifest } from '../support/manifest.ts';
 import { parseMetrics, readMetrics, type Sample, sumOf } from '../support/metrics.ts';
+import { post as postTo } from '../support/post.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 /** The other gateways use its database. */
 let first: Gateway;
@@ -127,7 +129,7 @@ describe('the calls of a REST operation', () => {
     expect(await callsOf()).toEqual({ [`GET /pets/{petId} ${shown}`]: 1 });
   });
 
-  it('are counted for a hundred callers, the others together', async () => {
+  it('are counted for a hundred callers of what is deprecated, the others together', async () => {
     await get('/pets/1', 'first/1');
     for (let index = 0; index < 120; index += 1) await get('/pets/1', `bot${index}/1`);
     await get('/pets/1', 'first/2');
@@ -140,6 +142,86 @@ describe('the calls of a REST operation', () => {
     });
     expect(Object.keys(calls)).toHaveLength(102);
   });
+});
+
+/** Counts a call of something that is not deprecated. */
+const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
+
+describe('the names of callers', () => {
+  it('are a hundred: the one that was used longest ago is given up with its series', async () => {
+    for (let index = 0; index < 100; index += 1) await list(`bot${index}/1`);
+    await list('bot0/1');
+    await list('new/1');
+    const calls = await callsOf();
+    expect(Object.keys(calls)).toHaveLength(100);
+    expect(calls).toMatchObject({ 'GET /store/orders bot0': 2, 'GET /store/orders new': 1 });
+    expect(calls).not.toHaveProperty(['GET /store/orders bot1']);
+    expect(calls).not.toHaveProperty(['GET /store/orders other']);
+    // It starts again from zero, in the place of the next one.
+    await list('bot1/1');
+    expect(await callsOf()).toMatchObject({ 'GET /store/orders bot1': 1 });
+    expect(await callsOf()).not.toHaveProperty(['GET /store/orders bot2']);
+  });
+
+  it('that have called what is deprecated are never given up', async () => {
+    await list('nightly/1');
+    await get('/pets/1', 'nightly/1');
+    const id = await makePet(gateway);
+    await ask(
+      `mutation { updateInventory(petId: ${id}, input: { quantity: 1 }) { ... on StaleInventory { quantity } } }`,
+      { 'apollographql-client-name': 'till' },
+    );
+    for (let index = 0; index < 200; index += 1) await list(`bot${index}/1`);
+    const calls = await callsOf();
+    expect(calls).toMatchObject({
+      'GET /store/orders nightly': 1,
+      'GET /pets/{petId} nightly': 1,
+      'StaleInventory.quantity till': 1,
+      'GET /store/orders bot199': 1,
+    });
+    expect(new Set(Object.keys(calls).map((key) => key.split(' ').at(-1))).size).toBe(100);
+  });
+
+  it('do not grow without bound if each caller calls what is deprecated', async () => {
+    for (let index = 0; index < 300; index += 1) await get('/pets/1', `bot${index}/1`);
+    await list('late/1');
+    const calls = await callsOf();
+    expect(Object.keys(calls)).toHaveLength(102);
+    expect(calls).toMatchObject({ 'GET /pets/{petId} other': 200, 'GET /store/orders other': 1 });
+  });
+});
+
+describe('with tokens', () => {
+  const OPERATION = 'graphql_operation_duration_seconds_count';
+  it.each(['scope', 'open'])(
+    'names come from callers with a token alone: AUTH_READ=%s',
+    async (read) => {
+      const guarded = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: read }, openThatOf(first));
+      for (let index = 0; index < 120; index += 1) {
+        const headers = { 'apollographql-client-name': `junk${index}` };
+        await postTo(guarded, { query: `query Junk${index} { __typename }` }, { headers });
+        await guarded.rest('/pets/1', { headers });
+      }
+      const token = bearing(await mint({ scope: 'read metrics' }));
+      const headers = { ...token, 'apollographql-client-name': 'shop' };
+      await postTo(guarded, { query: 'query Checkout { pet(id: 1) { id } }' }, { headers });
+      await guarded.rest('/pets/1', { headers });
+      const samples = async () =>
+        parseMetrics(await (await guarded.rest('/metrics', { headers })).text());
+      await expect
+        .poll(async () => sumOf(await samples(), OPERATION, { operation_name: 'Checkout' }))
+        .toBe(1);
+      const all = await samples();
+      const valuesOf = (label: string) => new Set(all.flatMap(({ labels }) => labels[label] ?? []));
+      expect(valuesOf('caller')).toEqual(new Set(['anonymous', 'shop']));
+      expect(valuesOf('operation_name')).toEqual(new Set(['anonymous', 'Checkout']));
+      const calls = { operation: 'GET /pets/{petId}', caller: 'shop' };
+      expect(sumOf(await samples(), CALLS, calls)).toBe(1);
+      const anonymous = { ...calls, caller: 'anonymous' };
+      expect(sumOf(await samples(), CALLS, anonymous)).toBe(read === 'open' ? 120 : 0);
+      await guarded.close();
+    },
+  );
 });
 
 describe('the calls of GraphQL', () => {
@@ -364,22 +446,30 @@ describe('GraphQL operations', () => {
     await expectMetric(OPERATIONS, { operation_name: 'Fine' }, 1);
   });
 
-  it('are timed by fifty names, and by those of trusted documents', async () => {
+  it('are timed by the fifty names that were used last, and by those of trusted documents', async () => {
     const trusted = 'query Trusted { __typename }';
     await withManifest(toManifest(trusted), async (file) => {
       const own = await startGateway({ DOCUMENTS_MANIFEST: file }, openThatOf(first));
-      for (let index = 0; index < 55; index += 1) {
-        await own.graphql(`query Name${index} { __typename }`);
-      }
-      await own.graphql('query Name1 { __typename }');
+      const run = async (name: string): Promise<void> => {
+        await own.graphql(`query ${name} { __typename }`);
+        // A request is timed only after its caller has the whole response.
+        await expect
+          .poll(async () => sumOf(await readMetrics(own), OPERATIONS, { operation_name: name }))
+          .toBeGreaterThan(0);
+      };
       await own.graphql(trusted);
+      for (let index = 0; index < 50; index += 1) await run(`Name${index}`);
+      await own.graphql('query Name0 { __typename }');
+      await own.graphql('mutation Name1 { cancelOrder(id: 7) { ... on Error { code } } }');
+      await expect.poll(async () => sumOf(await readMetrics(own), OPERATIONS)).toBe(53);
+      for (const name of ['Name50', 'Name51', 'Name1']) await run(name);
       const counts = async () => {
         const samples = await readMetrics(own);
-        return ['Name1', 'Name49', 'Name50', 'other', 'Trusted'].map((name) =>
-          sumOf(samples, OPERATIONS, { operation_name: name }),
+        return ['Name0', 'Name1', 'Name2', 'Name3', 'Name4', 'Name51', 'other', 'Trusted'].map(
+          (name) => sumOf(samples, OPERATIONS, { operation_name: name }),
         );
       };
-      await expect.poll(counts).toEqual([2, 1, 0, 5, 1]);
+      await expect.poll(counts).toEqual([2, 3, 0, 0, 1, 1, 0, 1]);
       await own.close();
     });
   });

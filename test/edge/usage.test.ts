@@ -85,7 +85,10 @@ describe('the usage of a document', () => {
   it('is counted by caller, once a request, with deprecated members', async () => {
     const metrics = createMetrics();
     const execute = countCalls(() => ({ data: {} }), metrics);
-    const context = { req: { headers: { 'user-agent': 'shop/1' } } } as Call['context'];
+    const context = {
+      req: { headers: { 'user-agent': 'shop/1' } },
+      caller: {},
+    } as Call['context'];
     for (const query of ['{ pet { nick b: nick } }', 'mutation { sell { nick } }']) {
       const operation = operationIn(parse(query));
       execute({ schema, operation, variables: {}, context });

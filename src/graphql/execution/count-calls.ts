@@ -7,6 +7,7 @@ export const countCalls =
   <Result>(next: (call: Call) => Result, metrics: Metrics) =>
   (call: Call): Result => {
     const { schema, operation, context } = call;
-    metrics.countCalls(usageOf(schema, operation).counted, context.req.headers);
+    const { req, caller } = context;
+    metrics.countCalls(usageOf(schema, operation).counted, req.headers, caller.isAnonymous);
     return next(call);
   };

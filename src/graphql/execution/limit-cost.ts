@@ -46,6 +46,7 @@ function assess(
 ): Assessment {
   const { cost: requested, bytes } = estimate(schema, operation, variables, maxListSize);
   context.requestLog.cost = requested;
+  context.requestLog.isAnonymous = context.caller.isAnonymous ?? false;
   const cost: Cost = { requested, allowed: maxCost };
   const mayBeTooLarge = bytes > maxAnswerBytes;
   if (requested > maxCost) {
