@@ -87,9 +87,27 @@ export const isRolledBack = (error: unknown): boolean =>
   !isFatal(error) &&
   !UNCERTAIN_SQLSTATE.test(sqlStateOf(error));
 
-/** Whether a foreign key was violated: a referenced row does not exist, or a deleted one is in use. */
-export const isForeignKeyViolation = (error: unknown): boolean =>
+/** Whether a row can't be deleted, as rows of any table refer to it. */
+export const isStillReferenced = (error: unknown): boolean =>
   (isKnown(error) && error.code === 'P2003') || sqlStateOf(error) === FOREIGN_KEY_SQLSTATE;
+
+// Prisma's adapters have the name of a foreign key in their own place.
+const AdapterForeignKey = z.object({
+  meta: z.object({
+    driverAdapterError: z.object({
+      cause: z.object({ constraint: z.object({ index: z.string() }) }),
+    }),
+  }),
+});
+const ForeignKey = z.object({ constraint: z.string() });
+
+/** Whether a row that a foreign key of this name refers to does not exist: a table can have several. */
+export function isMissingReference(error: unknown, foreignKey: string): boolean {
+  if (!isStillReferenced(error)) return false;
+  const ofAdapter = AdapterForeignKey.safeParse(error).data?.meta.driverAdapterError.cause;
+  const name = ofAdapter?.constraint.index ?? ForeignKey.safeParse(error).data?.constraint;
+  return name === foreignKey;
+}
 
 /** Whether the row to change or delete does not exist. */
 export const isRecordNotFound = (error: unknown): boolean =>

@@ -41,6 +41,13 @@ async function inputOf(mutation: keyof typeof WRITES): Promise<Record<string, un
   return { petId: await makePet(gateway, { stock: 5 }), quantity: 2 };
 }
 
+/** Sends a mutation. */
+const mutate = (mutation: string): Promise<GraphqlAnswer> =>
+  gateway.graphql(`mutation { ${mutation} { ... on Error { code } } }`);
+
+const codeOf = ({ data, errors }: GraphqlAnswer): unknown =>
+  errors?.[0]?.extensions.code ?? Object.values<{ code?: string }>(data)[0]?.code;
+
 const createOpen = ({ write }: Session): Promise<unknown> =>
   write(Prisma.sql`insert into categories (name) values ('Open')`);
 
@@ -81,6 +88,61 @@ describeOnBothDatabases(() => {
     gateway.loggedErrors.length = 0;
   });
   afterAll(() => gateway.close());
+
+  describe('a violated foreign key', () => {
+    let categoryId: string;
+    let petId: string;
+    beforeAll(async () => {
+      categoryId = await makeCategory(gateway);
+      petId = await makePet(gateway, { stock: 1 });
+    });
+
+    it('names the row that does not exist', async () => {
+      const codes = [
+        await mutate('createPet(input: { name: "Rex", categoryId: "999999" })'),
+        await mutate('createPet(input: { name: "Rex", categoryId: "999999", quantity: 1 })'),
+        await mutate(`updatePet(id: "${petId}", input: { categoryId: "999999" })`),
+        await mutate('updateInventory(petId: "999999", input: { quantity: 1 })'),
+      ].map(codeOf);
+      expect(codes).toEqual([
+        'CATEGORY_NOT_FOUND',
+        'CATEGORY_NOT_FOUND',
+        'CATEGORY_NOT_FOUND',
+        'PET_NOT_FOUND',
+      ]);
+    });
+
+    it.each(['pets', 'inventory_items'])(
+      'never names the row of another foreign key of %s',
+      async (table) => {
+        await run(`alter table ${table} add other_id bigint references categories`);
+        await run(`create function refer() returns trigger language plpgsql as
+          $$ begin new.other_id := 999999; return new; end $$`);
+        await run(`create trigger refer before insert or update on ${table}
+          for each row execute function refer()`);
+        const codes = [
+          await mutate(
+            `createPet(input: { name: "Rex", categoryId: "${categoryId}", quantity: 1 })`,
+          ),
+          ...(table === 'pets'
+            ? [await mutate(`updatePet(id: "${petId}", input: { categoryId: "${categoryId}" })`)]
+            : [await mutate(`updateInventory(petId: "${petId}", input: { quantity: 2 })`)]),
+        ].map(codeOf);
+        await run('drop function refer cascade');
+        await run(`alter table ${table} drop column other_id`);
+        expect(codes).toEqual(['INTERNAL_SERVER_ERROR', 'INTERNAL_SERVER_ERROR']);
+      },
+    );
+
+    it('of any table shows that a deleted row is in use', async () => {
+      const free = await makePet(gateway);
+      await run('create table owners (pet_id bigint references pets)');
+      await run(`insert into owners values (${free})`);
+      const code = codeOf(await mutate(`deletePet(id: "${free}")`));
+      await run('drop table owners');
+      expect(code).toBe('PET_IN_USE');
+    });
+  });
 
   describe('a write whose COMMIT fails', () => {
     beforeAll(async () => {

@@ -10,7 +10,7 @@ import {
   type Unchecked,
 } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
-import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
+import { isRecordNotFound, isStillReferenced } from '../../database/errors.ts';
 import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
@@ -92,6 +92,6 @@ export async function deleteCategory(db: Database, categoryId: string): Promise<
     return await db.prisma.category.delete({ where: { id } });
   } catch (error) {
     if (isRecordNotFound(error)) throw new CategoryNotFound(id);
-    throw isForeignKeyViolation(error) ? new CategoryInUse(id) : error;
+    throw isStillReferenced(error) ? new CategoryInUse(id) : error;
   }
 }

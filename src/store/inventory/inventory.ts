@@ -8,7 +8,7 @@ import {
 } from '../../contract/errors.ts';
 import { Id, parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
-import { isForeignKeyViolation, isOutOfRange } from '../../database/errors.ts';
+import { isMissingReference, isOutOfRange } from '../../database/errors.ts';
 import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
@@ -128,7 +128,7 @@ export async function updateInventory(
       update: { quantity },
     });
   } catch (error) {
-    throw isForeignKeyViolation(error) ? new PetNotFound(petId) : error;
+    throw isMissingReference(error, 'inventory_items_pet_id_fkey') ? new PetNotFound(petId) : error;
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type Unchecked,
 } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
-import { isForeignKeyViolation, isRecordNotFound } from '../../database/errors.ts';
+import { isMissingReference, isRecordNotFound, isStillReferenced } from '../../database/errors.ts';
 import {
   type Category,
   type Pet,
@@ -143,6 +143,8 @@ export const petOf = required(petById, (id) => new PetNotFound(id));
 export const petPages = pagesOf(petListing);
 export const petPagesByCategory = pagesByParent('petsByCategory', petListing, byCategory);
 
+const CATEGORY_KEY = 'pets_category_id_fkey';
+
 /** Inserts a pet and, if there is a quantity, its inventory entry, by one statement. */
 async function insertPet(
   { write }: Session,
@@ -177,7 +179,7 @@ export async function createPet(
   try {
     return await writeOnce(db, request, (session) => insertPet(session, data));
   } catch (error) {
-    throw isForeignKeyViolation(error) ? new CategoryNotFound(data.categoryId) : error;
+    throw isMissingReference(error, CATEGORY_KEY) ? new CategoryNotFound(data.categoryId) : error;
   }
 }
 
@@ -193,7 +195,7 @@ export async function updatePet(
     return await db.prisma.pet.update({ where: { id }, data });
   } catch (error) {
     if (isRecordNotFound(error)) throw new PetNotFound(id);
-    if (data.categoryId !== undefined && isForeignKeyViolation(error)) {
+    if (data.categoryId !== undefined && isMissingReference(error, CATEGORY_KEY)) {
       throw new CategoryNotFound(data.categoryId);
     }
     throw error;
@@ -210,6 +212,6 @@ export async function deletePet(db: Database, petId: string): Promise<Pet> {
     return await db.prisma.pet.delete({ where: { id } });
   } catch (error) {
     if (isRecordNotFound(error)) throw new PetNotFound(id);
-    throw isForeignKeyViolation(error) ? new PetInUse(id) : error;
+    throw isStillReferenced(error) ? new PetInUse(id) : error;
   }
 }
