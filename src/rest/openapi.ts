@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 
-import { VERSION } from '../config/version.ts';
 import { type Stability, toDay } from '../contract/lifecycle.ts';
 import { POSITION_HEADER } from '../database/servers/position.ts';
 import type { Route } from '../http/route.ts';
@@ -18,6 +17,9 @@ import {
 import { OPERATIONS } from './operations.ts';
 import { toResponses } from './responses.ts';
 import { SCHEMAS, toJsonSchema } from './schemas.ts';
+
+// That of the interface, as specified: it says nothing of the release that serves it.
+const API_VERSION = '1.0.0';
 
 // The terms of oasdiff and Scalar. GitBook's terms are those of the contract.
 const OASDIFF = { experimental: 'alpha', beta: 'beta', stable: 'stable' } as const;
@@ -106,7 +108,7 @@ export const createOpenApi = (config: OpenApiConfig): object => ({
   openapi: '3.0.3',
   info: {
     title: 'Pet store',
-    version: VERSION,
+    version: API_VERSION,
     description:
       'The REST routes of the pet store gateway. GraphQL at /graphql has all other operations.',
     contact: { name: 'The operator of this gateway', url: '/' },

@@ -36,7 +36,7 @@ describe('the changelog', () => {
   );
 
   it('begins with the version of test/released', () => {
-    expect(released.openapi).toMatchObject({ info: { version: newestVersion(changelog) } });
+    expect(released.version).toBe(newestVersion(changelog));
   });
 
   it('allows exactly the breaking changes since the last release', async () => {

@@ -83,7 +83,8 @@ describe('npm run release', () => {
 
   it('keeps the contract and the statements of the version', () => {
     const released = join(copy, 'test/released');
-    expect(readJson(released, 'openapi.json')).toMatchObject({ info: { version } });
+    expect(read(released, 'version.txt')).toBe(`${version}\n`);
+    expect(readJson(released, 'openapi.json')).toMatchObject({ info: { version: '1.0.0' } });
     expect(read(released, 'schema.graphql')).toBe(read(copy, 'schema.graphql'));
     const statements = readJson(released, 'statements.json') as { sql: string }[];
     expect(statements.length).toBeGreaterThan(200);

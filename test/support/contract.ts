@@ -17,14 +17,16 @@ const RELEASED = new URL('../released/', import.meta.url);
 
 /** Where the contract of the last release is kept. */
 export const RELEASED_FILES = {
+  version: new URL('version.txt', RELEASED),
   graphql: new URL('schema.graphql', RELEASED),
   openapi: new URL('openapi.json', RELEASED),
   statements: new URL('statements.json', RELEASED),
 };
 
-/** The contract of the last release. */
-export async function readReleased(): Promise<Contract> {
+/** The contract of the last release, and its version. */
+export async function readReleased(): Promise<Contract & { readonly version: string }> {
   return {
+    version: (await readFile(RELEASED_FILES.version, 'utf8')).trim(),
     graphql: await readFile(RELEASED_FILES.graphql, 'utf8'),
     openapi: JSON.parse(await readFile(RELEASED_FILES.openapi, 'utf8')),
   };
