@@ -57,12 +57,13 @@ describe('a change of the GraphQL schema', () => {
     type Taken implements Error { message: String! }
     enum Status { FREE SOLD HELD @requiresOptIn(feature: "held") }
     enum ErrorCode { NO_PET }
+    enum SortField { ID NAME }
     input NewPet { name: String! status: Status = FREE age: Int @deprecated hue: Int @requiresOptIn(feature: "hue") }
     type Pet { id: ID! name: String! nick: String @deprecated status: Status! toys: Toys @deprecated mood(at: Int): Mood @requiresOptIn(feature: "mood") }
     type Mood { good: Boolean! }
     type Toys { count: Int! }
     union CreatePetResult = NoPet | Pet
-    type Query { pet(id: ID!, like: String @deprecated): Pet pets(first: Int = 20): [Pet!]! code(near: Int @requiresOptIn(feature: "near")): ErrorCode }
+    type Query { pet(id: ID!, like: String @deprecated): Pet pets(first: Int = 20, by: SortField): [Pet!]! code(near: Int @requiresOptIn(feature: "near")): ErrorCode }
     type Mutation { createPet(input: NewPet!): CreatePetResult! anyError: Error! taken: Taken }
   `;
 
@@ -77,8 +78,8 @@ describe('a change of the GraphQL schema', () => {
     ['a field goes', 'name: String! nick', 'nick', ['Pet.name']],
     ['a field may be null', 'name: String! nick', 'name: String nick', ['Pet.name']],
     ['a type of a field', 'status: Status! toys', 'status: String! toys', ['Pet.status']],
-    ['an argument goes', 'pets(first: Int = 20)', 'pets', ['Query.pets(first:)']],
-    ['an argument is needed', 'pets(first: Int = 20)', 'pets(first: Int!)', ['Query.pets(first:)']],
+    ['an argument goes', 'pets(first: Int = 20, ', 'pets(', ['Query.pets(first:)']],
+    ['an argument is needed', 'pets(first: Int = 20', 'pets(first: Int!', ['Query.pets(first:)']],
     ['a new argument is needed', '(first:', '(in: ID!, first:', ['Query.pets(in:)']],
     ['a default', 'Int = 20', 'Int = 10', ['Query.pets(first:)']],
     ['a default of an input', 'Status = FREE', 'Status = SOLD', ['NewPet.status']],
@@ -86,6 +87,7 @@ describe('a change of the GraphQL schema', () => {
     ['a field of an input is needed', 'age: Int', 'tag: Int! age: Int', ['NewPet.tag']],
     ['a value of an enum goes', 'FREE SOLD', 'FREE', ['Status.SOLD']],
     ['a value of an enum is new', 'FREE SOLD', 'FREE SOLD LOST', ['Status.LOST']],
+    ['a value that only inputs use goes', 'ID NAME', 'ID', ['SortField.NAME']],
     ['a member of a union goes', '= NoPet | Pet', '= Pet', ['CreatePetResult']],
     ['a member of a union is new', '= NoPet | Pet', '= NoPet | Pet | Toys', ['CreatePetResult']],
     ['an error is none', 'NoPet implements Error', 'NoPet', ['NoPet']],
@@ -132,6 +134,7 @@ describe('a change of the GraphQL schema', () => {
     ['a type', 'type Query', 'type New { id: ID! } type Query'],
     ['an error of a mutation', '= NoPet | Pet', '= NoPet | Taken | Pet'],
     ['a code of an error', 'NO_PET', 'NO_PET NO_TOY'],
+    ['a value of an enum that only inputs use', 'ID NAME', 'ID NAME AGE'],
   ])('breaks no caller: %s', async (_change, before, after) => {
     expect(await breakingNames(before, after)).toEqual([]);
   });

@@ -1,6 +1,12 @@
 import { type Change, ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
 import { filterSchema, pruneSchema } from '@graphql-tools/utils';
-import { buildSchema, type ConstDirectiveNode, type GraphQLSchema, isObjectType } from 'graphql';
+import {
+  buildSchema,
+  type ConstDirectiveNode,
+  getNamedType,
+  type GraphQLSchema,
+  isObjectType,
+} from 'graphql';
 
 import { findOpenApiChanges } from './openapi-changes.ts';
 
@@ -31,16 +37,23 @@ const ALWAYS_ADDITIVE = new Set<string>([
   ChangeType.DirectiveUsageScalarAdded,
 ]);
 
+/** Whether a response can have the values of an enum. */
+const isInResponses = (schema: GraphQLSchema, enumName: string): boolean =>
+  Object.values(schema.getTypeMap())
+    .flatMap((type) => (isObjectType(type) ? [type] : []))
+    .flatMap((type) => Object.values(type.getFields()))
+    .some(({ type }) => getNamedType(type).name === enumName);
+
 /**
- * Every error must be expected: `... on Error` and an unknown code are the contract's own words.
+ * Nobody receives a new value of an enum that only inputs have. Every error must be expected: `... on Error` and an unknown code are the contract's own words.
  * Directives may be removed or changed, but a stable member must not become experimental.
  */
-function isAdditive(change: Change, schema: GraphQLSchema): boolean {
+function isAdditive(change: Change, before: GraphQLSchema, after: GraphQLSchema): boolean {
   switch (change.type) {
     case ChangeType.UnionMemberAdded:
-      return isError(schema, change.meta.addedUnionMemberTypeName);
+      return isError(after, change.meta.addedUnionMemberTypeName);
     case ChangeType.EnumValueAdded:
-      return change.meta.enumName === 'ErrorCode';
+      return change.meta.enumName === 'ErrorCode' || !isInResponses(before, change.meta.enumName);
     case ChangeType.DirectiveUsageFieldDefinitionAdded:
     case ChangeType.DirectiveUsageInputFieldDefinitionAdded:
       return change.meta.addedDirectiveName !== 'requiresOptIn';
@@ -90,7 +103,8 @@ export async function findGraphqlBreaks(
     .filter(({ criticality }) => criticality.level !== CriticalityLevel.NonBreaking)
     .filter(
       (change) =>
-        change.criticality.level === CriticalityLevel.Breaking || !isAdditive(change, after),
+        change.criticality.level === CriticalityLevel.Breaking ||
+        !isAdditive(change, before, after),
     )
     .map(({ path, message }) => ({
       name: toCoordinate(path),
