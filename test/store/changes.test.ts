@@ -93,6 +93,9 @@ const ERROR = '... on Error { code }';
 const mutate = (mutation: string): Promise<unknown> =>
   gateway.data(`mutation { ${mutation} { ${ERROR} } }`);
 
+const insertCategory = (name: string, description: string | null) =>
+  gateway.db.prisma.category.create({ data: { name, description } });
+
 /** Inserts a row in a transaction that is rolled back. */
 const failToInsert = async (): Promise<void> => {
   const failing = gateway.db.transaction(async ({ query }) => {
@@ -296,6 +299,52 @@ describeOnBothDatabases(() => {
 
     it('not at all if it is rolled back', async () => {
       expect(await contentsOf(failToInsert)).toEqual([]);
+    });
+  });
+
+  describe('an update of a long row', () => {
+    const LONG = '🐾"\\\n\u0001'.repeat(400);
+    it.each([
+      ['another value', { name: 'Dogs' }],
+      ['a long value that ends', { description: null }],
+      ['two other values', { name: 'Dogs', description: `${LONG.slice(6)}other` }],
+    ])('is recorded with the whole row before and after, with %s', async (_what, data) => {
+      const { id } = await insertCategory('Cats', LONG);
+      const contents = await contentsOf(() =>
+        gateway.db.prisma.category.update({ where: { id }, data }),
+      );
+      const before = { id: String(id), name: 'Cats', description: LONG };
+      expect(contents).toEqual([['Category', 'UPDATED', before, { ...before, ...data }]]);
+    });
+
+    it('is recorded with the whole row before and after, with a long value that begins', async () => {
+      const { id } = await insertCategory('C'.repeat(255), null);
+      const contents = await contentsOf(() =>
+        gateway.db.prisma.category.update({ where: { id }, data: { description: LONG } }),
+      );
+      const before = { id: String(id), name: 'C'.repeat(255), description: null };
+      expect(contents).toEqual([['Category', 'UPDATED', before, { ...before, description: LONG }]]);
+    });
+
+    it('takes no more space than the row after it and the values that changed', async () => {
+      const { id } = await insertCategory('Cats', LONG);
+      await run(`update categories set name = 'Dogs' where id = ${id}`);
+      const [size] = await gateway.db.query<{ before: number; after: number }>(
+        raw(`select octet_length(before::text) as before, octet_length(after::text) as after
+             from changes where row_id = ${id} and kind = 'updated'`),
+      );
+      expect(size?.after).toBeGreaterThan(4000);
+      expect(size?.before).toBeLessThan(50);
+    });
+
+    it('that a gateway of release 2.0.0 recorded has the whole row before and after', async () => {
+      const after = { id: '7', name: 'Dogs', description: 'x'.repeat(2000) };
+      const before = { ...after, name: 'Cats' };
+      const [change] = await contentsOf(() =>
+        run(`insert into changes (type, row_id, kind, before, after)
+             values ('Category', 7, 'updated', '${JSON.stringify(before)}', '${JSON.stringify(after)}')`),
+      );
+      expect(change).toEqual(['Category', 'UPDATED', before, after]);
     });
   });
 

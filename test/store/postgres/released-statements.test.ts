@@ -78,6 +78,26 @@ describe('the statements of the last release', () => {
     expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
   });
 
+  it('read whole rows from changes that this release recorded', async () => {
+    const description = 'é'.repeat(2000);
+    await runSql(
+      database.url,
+      `insert into categories values (1, 'Cats', '${description}');
+       update categories set name = 'Dogs'`,
+    );
+    const pages = released.filter(
+      ({ sql, values }) => sql.includes('as "before"') && values.length === 0,
+    );
+    expect(pages).not.toEqual([]);
+    const after = { id: '1', name: 'Dogs', description };
+    for (const { sql } of pages) {
+      // Transactions of other tests may delay the changes.
+      await expect
+        .poll(async () => (await runSql(database.url, sql)).find(({ kind }) => kind === 'updated'))
+        .toMatchObject({ before: { ...after, name: 'Cats' }, after });
+    }
+  });
+
   it.each(inject('isLong') ? [...BREAKING, ...ALSO_BREAKING] : BREAKING)(
     'return something else after one that %s',
     async (_what, migration) => {
