@@ -4,7 +4,14 @@ import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createAlarm } from './alarm.ts';
-import { type Change, cursorOf, readChanges, readLastChange, requireKept } from './record.ts';
+import {
+  type Change,
+  cursorOf,
+  isKnown,
+  readChanges,
+  readLastChange,
+  requireKept,
+} from './record.ts';
 
 // SQL of others is found after a second at most.
 const POLL_MS = 1000;
@@ -23,8 +30,8 @@ export interface Receiver {
   readonly end: (error: Error) => void;
 }
 
-/** Called with the changes of each read. */
-export type Observe = (changes: readonly Change[]) => void;
+/** Called with the changes of each read, and how many others were left out. */
+export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**
  * Reads the record while there are receivers, each batch once for all of them. After a failure it goes on
@@ -107,12 +114,13 @@ export class RecordReader {
   /** Reads one page; returns whether there are more. */
   async #readPage(): Promise<boolean> {
     const page = await readChanges(this.#db, this.#last ? cursorOf(this.#last) : null, PAGE);
-    const changes = page.edges.map(({ node }) => node);
+    const all = page.edges.map(({ node }) => node);
+    const changes = all.filter(isKnown);
     for (const change of changes) {
       for (const { receive } of this.receivers) receive(change);
     }
-    this.#last = changes.at(-1) ?? this.#last;
-    if (changes.length > 0) this.#observe(changes);
+    this.#last = all.at(-1) ?? this.#last;
+    if (all.length > 0) this.#observe(changes, all.length - changes.length);
     return page.pageInfo.hasNextPage;
   }
 }

@@ -4,7 +4,7 @@ import { InvalidCursor, StoreError } from '../contract/errors.ts';
 import { parse, type Unchecked } from '../contract/values.ts';
 import { decodeCursor, RowEdge } from '../database/cursor.ts';
 import type { Database } from '../database/database.ts';
-import { type ChangeKind, Prisma } from '../database/generated/prisma/client.ts';
+import { ChangeKind, Prisma } from '../database/generated/prisma/client.ts';
 import type { Listing } from '../database/listing.ts';
 import { pagesOf } from '../database/loaders.ts';
 import { createReader, loadPage, type Page } from '../database/pages.ts';
@@ -43,13 +43,31 @@ const rowAsText = (column: string): string =>
 
 const { sql, raw } = Prisma;
 
-/** The condition for changes of some types. */
-function hasType(types: readonly ChangedType[]): Prisma.Sql {
-  const literals = [...new Set(types)].toSorted().map((type) => `'${type}'`);
-  return raw(literals.length === 0 ? 'false' : `type in (${literals.join(', ')})`);
+/** Returns the condition that a column has one of some values. */
+function isIn(column: string, values: readonly string[]): string {
+  const literals = [...new Set(values)].toSorted().map((value) => `'${value}'`);
+  return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
 }
 
-/** The record of changes, without those that an open transaction may still come before. */
+const KINDS = Object.values(ChangeKind);
+
+/**
+ * The condition that leaves out what only a later release knows. Inside `coalesce`, PostgreSQL takes it for
+ * one that many changes meet, also without statistics: it then reads in the order of the log, in place of
+ * sorting all of it.
+ */
+const IS_KNOWN = raw(
+  `coalesce(${isIn('type', ChangedType.options)} and ${isIn('kind', KINDS)}, false)`,
+);
+
+/** Whether this release knows the type and the kind of a change. */
+export const isKnown = ({ type, kind }: { type: string; kind: string }): boolean =>
+  ChangedType.options.some((known) => known === type) && KINDS.some((known) => known === kind);
+
+/**
+ * The change log, without the changes that an open transaction may still come before. Without a filter it
+ * also has those of a later release; each filter leaves them out.
+ */
 const listing: Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER> = {
   table: {
     name: 'settled_changes',
@@ -77,9 +95,10 @@ const listing: Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER> = {
   defaultField: ORDER,
   where: (filter) => {
     const { types } = parse(ChangeFilter, filter, 'filter');
-    return types == null ? [] : [hasType(types)];
+    return types == null ? [IS_KNOWN] : [raw(isIn('type', types)), IS_KNOWN];
   },
-  isSearch: ({ types }) => types != null,
+  // The changes of one type have an index.
+  isSearch: ({ types }) => types != null && types.length > 1,
   isSkewed: ({ types }) => types != null,
 };
 
@@ -100,9 +119,9 @@ export function isAmong(
   return (recorded) => recorded != null && texts.has(recorded);
 }
 
-/** Returns a recorded value that can't be null. */
-export function valueOf(row: RecordedRow, column: string): string {
-  const value = row[column];
+/** Returns a recorded value that can't be null; `initial` if it was recorded before the column existed. */
+export function valueOf(row: RecordedRow, column: string, initial?: string): string {
+  const value = row[column] ?? initial;
   if (value == null) throw new Error(`A recorded row has no ${column}.`);
   return value;
 }
@@ -113,7 +132,10 @@ export const isAfter = (change: Place, other: Place): boolean =>
     ? change.id > other.id
     : change.transaction > other.transaction;
 
-/** Reads at most `size` changes after a cursor, or the first of the record; all, or those of a type. */
+/**
+ * Reads at most `size` changes after a cursor, or the first of the record: those of a type, or all, also
+ * those that are not known.
+ */
 export const readChanges = (
   db: Database,
   after: string | null,

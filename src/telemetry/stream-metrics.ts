@@ -9,8 +9,11 @@ const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 
 export interface StreamMetrics {
   /** Counts a stream that begins; the result must be called at its end. */
   readonly beginStream: () => (requestLog: RequestLog) => void;
-  /** Observes changes that were read for the streams. */
-  readonly observeChanges: (changes: readonly { readonly changedAt: Date }[]) => void;
+  /** Observes changes that were read for the streams, and how many others they left out as unknown. */
+  readonly observeChanges: (
+    changes: readonly { readonly changedAt: Date }[],
+    unknown: number,
+  ) => void;
 }
 
 /** Creates the metrics of subscriptions. */
@@ -32,6 +35,11 @@ export function createStreamMetrics(registers: Registry[]): StreamMetrics {
     buckets: DELAY_BUCKETS,
     registers,
   });
+  const unknownChanges = new Counter({
+    name: 'unknown_changes_total',
+    help: 'Number of changes that subscriptions left out, as only a later release knows their type or kind.',
+    registers,
+  });
   return {
     beginStream: () => {
       active.inc();
@@ -40,7 +48,8 @@ export function createStreamMetrics(registers: Registry[]): StreamMetrics {
         streams.inc({ code: [...codes].at(-1) ?? 'none' });
       };
     },
-    observeChanges: (changes) => {
+    observeChanges: (changes, unknown) => {
+      unknownChanges.inc(unknown);
       const now = Date.now();
       for (const { changedAt } of changes) {
         delays.observe(Math.max(now - changedAt.getTime(), 0) / 1000);
