@@ -10,7 +10,7 @@ import { startGateway } from '../support/gateway.ts';
 
 const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
-const COUNT = 6;
+const COUNT = 7;
 
 let logged: unknown[] = [];
 const keep = (entry: unknown): void => void logged.push(entry);

@@ -33,6 +33,11 @@ const FILL = `
       case when n % 10 > 0 then timestamptz '2026-01-01' + n * interval '5 min' end,
       n <= 98000
     from generate_series(1, 100000) as n;
+  insert into changes (transaction, id, type, row_id, kind, after)
+    select n / 200 + 1, n,
+      case when n % 1000 = 7 then 'Category' when n % 2 = 0 then 'Order' else 'InventoryItem' end,
+      n, 'created', '{}'
+    from generate_series(1, 50000) as n;
   reset session_replication_role`;
 
 type Value = string | number | boolean | null;
@@ -69,7 +74,7 @@ async function fill(): Promise<void> {
   await client.query(`drop index ${indexes.map(({ name }) => name).join(', ')}`);
   await client.query(FILL);
   await client.query(indexes.map(({ definition }) => definition).join(';'));
-  await client.query('vacuum (analyze) categories, pets, inventory_items, orders');
+  await client.query('vacuum (analyze) categories, pets, inventory_items, orders, changes');
 }
 
 beforeAll(async () => {
@@ -482,6 +487,36 @@ describe('a page', () => {
     sent.length = 0;
     expect((await gateway.rest(path)).status).toBe(200);
     await expectIndexes(sent, ['orders_pkey']);
+  });
+});
+
+const BY_TYPE = 'changes_type_transaction_id_kind_idx';
+
+describe.each([
+  ['', ''],
+  [' without statistics', "delete from pg_statistic where starelid = 'changes'::regclass"],
+])('a page of changes%s', (_how, before) => {
+  beforeAll(async () => {
+    if (before) await client.query(before);
+  });
+
+  it.each([
+    ['all types', '', 'changes_pkey'],
+    ['a rare type', 'filter: { types: [CATEGORY] }', BY_TYPE],
+    ['a frequent type', 'filter: { types: [ORDER] }', `changes_pkey|${BY_TYPE}`],
+  ])('of %s reads few of the others', async (_what, filter, index) => {
+    for (const page of ['first: 20', 'last: 20']) {
+      await expectIndexes(
+        await statementsOf(`{ changes(${filter}, ${page}) { nodes { __typename } } }`),
+        [index],
+        100,
+      );
+    }
+  });
+
+  it('of a rare type counts only its changes', async () => {
+    const query = '{ changes(first: 0, filter: { types: [CATEGORY] }) { totalCount } }';
+    await expectIndexes((await statementsOf(query)).slice(-1), [BY_TYPE], 100);
   });
 });
 
