@@ -17,10 +17,12 @@ export interface CallerKey {
 }
 
 /** A write that a caller may send again without executing it again. */
-interface IdempotentWrite extends CallerKey {
+interface IdempotentWrite<Result> extends CallerKey {
   readonly operation: string;
   /** The parsed input, so that different spellings of a value are equal. */
   readonly input: unknown;
+  /** Completes a result that another release stored, which may lack columns. */
+  readonly upgrade: (stored: Result) => Result;
 }
 
 /** Returns the digest of a value: equal for equal values, whether an object is in it twice or as a copy. */
@@ -46,7 +48,7 @@ const toStoredKey = (key: string, caller: string | undefined): string =>
  */
 export async function writeOnce<Result>(
   db: Database,
-  request: IdempotentWrite,
+  request: IdempotentWrite<Result>,
   write: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   if (request.key == null) return write(db);
@@ -61,7 +63,7 @@ export async function writeOnce<Result>(
         returning request_hash as hash, result`,
     );
     if (entry && !hash.equals(entry.hash)) throw new IdempotencyConflict(key);
-    if (entry?.result) return deserialize(entry.result);
+    if (entry?.result) return request.upgrade(deserialize(entry.result));
     const result = await write(session);
     await session.write(Prisma.sql`
       update idempotency_keys set result = ${JSON.stringify(serialize(result))}::jsonb

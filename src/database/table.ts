@@ -5,6 +5,8 @@ import { Prisma } from './generated/prisma/client.ts';
 export interface Table<Row> {
   readonly name: string;
   readonly columns: Readonly<Record<keyof Row & string, string>>;
+  /** The defaults of fields, but for null. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
   /** The primary key. */
   readonly id: { readonly column: string; readonly of: (row: Row) => bigint };
 }
@@ -16,6 +18,18 @@ export const columnsOf = <Row>({ columns }: Table<Row>): Prisma.Sql =>
       .map(([field, column]) => (field === column ? field : `${String(column)} as "${field}"`))
       .join(', '),
   );
+
+/**
+ * Returns a function that completes a row that another release stored: what it lacks has its default, as the
+ * migration gave it to the rows of the table, or else is null.
+ */
+export function upgradeRow<Row extends object>({
+  columns,
+  defaults,
+}: Table<Row>): (stored: Row) => Row {
+  const nulls = Object.fromEntries(Object.keys(columns).map((field) => [field, null]));
+  return (stored) => ({ ...nulls, ...defaults, ...stored });
+}
 
 /** Returns a function that reads the rows with these ids. */
 export function rowsByIds<Row>(

@@ -16,7 +16,7 @@ import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf, required } from '../../database/loaders.ts';
 import { onlyRow } from '../../database/session.ts';
-import { columnsOf, type Table } from '../../database/table.ts';
+import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import { nameContains, nameKey } from '../../database/text.ts';
 
 export const NewCategory = z.object({
@@ -35,6 +35,7 @@ const TABLE: Table<Category> = {
   id: { column: 'id', of: ({ id }) => id },
 };
 const COLUMNS = columnsOf(TABLE);
+const upgrade = upgradeRow(TABLE);
 
 /** The list of categories. */
 const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
@@ -60,7 +61,7 @@ export async function createCategory(
   write: CallerKey,
 ): Promise<Category> {
   const data = parse(NewCategory, input, 'input');
-  const request = { ...write, operation: 'createCategory', input: data };
+  const request = { ...write, operation: 'createCategory', input: data, upgrade };
   return writeOnce(db, request, async (session) =>
     onlyRow(
       await session.write<Category>(Prisma.sql`

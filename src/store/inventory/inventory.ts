@@ -14,7 +14,7 @@ import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf } from '../../database/loaders.ts';
 import type { Session } from '../../database/session.ts';
-import { columnsOf, type Table } from '../../database/table.ts';
+import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
@@ -32,6 +32,7 @@ const TABLE: Table<InventoryItem> = {
   id: { column: 'pet_id', of: ({ petId }) => petId },
 };
 const COLUMNS = columnsOf(TABLE);
+const upgrade = upgradeRow(TABLE);
 
 /** The list of inventory entries. */
 const inventoryListing: Listing<
@@ -198,7 +199,7 @@ export async function adjustInventory(
 ): Promise<InventoryItem> {
   const petId = parseId(pet, 'petId');
   const by = parse(Adjustment, change, 'by');
-  const request = { ...write, operation: 'adjustInventory', input: { petId, by } };
+  const request = { ...write, operation: 'adjustInventory', input: { petId, by }, upgrade };
   return writeOnce(db, request, (session) =>
     by > 0 ? addUnits(session, petId, by) : removeUnits(session, petId, -by),
   );

@@ -3,12 +3,16 @@ import { z } from 'zod';
 import { isAmong, type RecordedRow, valueOf } from '../../changes/record.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Order } from '../../database/generated/prisma/client.ts';
+import { DEFAULTS } from './orders.ts';
 
 const OrderChangeFilter = z.object({
   ids: z.array(Id).nullish(),
   petId: Id.nullish(),
   complete: z.boolean().nullish(),
 });
+
+const completeOf = (row: RecordedRow): string =>
+  valueOf(row, 'complete', String(DEFAULTS.complete));
 
 /** Returns an order as it was recorded. */
 export function toOrder(row: RecordedRow): Order {
@@ -18,7 +22,7 @@ export function toOrder(row: RecordedRow): Order {
     petId: BigInt(valueOf(row, 'pet_id')),
     quantity: Number(valueOf(row, 'quantity')),
     shipDate: shipDate == null ? null : new Date(shipDate),
-    complete: row['complete'] === 'true',
+    complete: completeOf(row) === 'true',
   };
 }
 
@@ -33,5 +37,5 @@ export function orderCondition(
   const hasId = isAmong(ids);
   const isOfPet = isAmong(petId == null ? petId : [petId]);
   const isComplete = isAmong(complete == null ? complete : [complete]);
-  return (row) => hasId(row['id']) && isOfPet(row['pet_id']) && isComplete(row['complete']);
+  return (row) => hasId(row['id']) && isOfPet(row['pet_id']) && isComplete(completeOf(row));
 }

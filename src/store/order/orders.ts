@@ -12,7 +12,7 @@ import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
 import type { Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
-import { columnsOf, rowsByIds, type Table } from '../../database/table.ts';
+import { columnsOf, rowsByIds, type Table, upgradeRow } from '../../database/table.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const NewOrder = z.object({
@@ -28,6 +28,9 @@ const OrderFilter = z.object({
   shipDate: TimeRange.nullish(),
 });
 
+/** The defaults of columns. */
+export const DEFAULTS = { complete: false } as const satisfies Partial<Order>;
+
 const TABLE: Table<Order> = {
   name: 'orders',
   columns: {
@@ -37,9 +40,13 @@ const TABLE: Table<Order> = {
     shipDate: 'ship_date',
     complete: 'complete',
   },
+  defaults: DEFAULTS,
   id: { column: 'id', of: ({ id }) => id },
 };
 const COLUMNS = columnsOf(TABLE);
+
+/** Completes an order that another release stored. */
+export const upgradeOrder = upgradeRow(TABLE);
 
 /** The list of orders. */
 const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_DATE'> = {

@@ -4,7 +4,7 @@ import { parse, type Unchecked } from '../../contract/values.ts';
 import { isRolledBack } from '../../database/errors.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import { MAX_SHARED, perStore, SHARED, type Store } from '../../database/loaders.ts';
-import { NewOrder, type OrderAndPet } from './orders.ts';
+import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
 // What made a shared statement fail, such as a trigger of an operator, can last.
@@ -59,7 +59,12 @@ export async function placeOrder(
   }
   const { shipDate, ...undated } = line;
   // Without a date it is the input of release 1.0.0, so that a retry of its callers is recognized.
-  const request = { ...write, operation: 'placeOrder', input: shipDate === null ? undated : line };
+  const request = {
+    ...write,
+    operation: 'placeOrder',
+    input: shipDate === null ? undated : line,
+    upgrade: upgradeOrder,
+  };
   let placed: PlacedOrder | undefined;
   const order = await writeOnce(store.db, request, async (session) => {
     placed = await takeUnits(session, line);

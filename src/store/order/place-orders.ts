@@ -5,7 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
 import type { Session } from '../../database/session.ts';
-import { NewOrder, type OrderAndPet } from './orders.ts';
+import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { refusalOf } from './take-units.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
@@ -31,6 +31,8 @@ interface Line extends Omit<Order, 'id' | 'complete'> {
 
 type PlacedLine = Line & Order & Pick<Pet, 'status'>;
 
+const upgrade = (stored: readonly Order[]): Order[] => stored.map(upgradeOrder);
+
 const isPlaced = (line: Line): line is PlacedLine => line.id !== null;
 
 /**
@@ -44,7 +46,7 @@ export async function placeOrders(
   write: CallerKey,
 ): Promise<PlacedOrders> {
   const lines = parse(Lines, input, 'input');
-  const request = { ...write, operation: 'placeOrders', input: lines };
+  const request = { ...write, operation: 'placeOrders', input: lines, upgrade };
   let placed: { orders: Order[]; pets: Pet[] } | undefined;
   const orders = await writeOnce(db, request, async (session) => {
     placed = await takeLines(session, lines);

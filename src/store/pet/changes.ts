@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isAmong, type RecordedRow, valueOf } from '../../changes/record.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Pet } from '../../database/generated/prisma/client.ts';
-import { Status } from './pets.ts';
+import { DEFAULTS, Status } from './pets.ts';
 
 const PetChangeFilter = z.object({
   ids: z.array(Id).nullish(),
@@ -11,12 +11,14 @@ const PetChangeFilter = z.object({
   status: z.array(Status).nullish(),
 });
 
+const statusOf = (row: RecordedRow): string => valueOf(row, 'status', DEFAULTS.status);
+
 /** Returns a pet as it was recorded. */
 export const toPet = (row: RecordedRow): Pet => ({
   id: BigInt(valueOf(row, 'id')),
   name: valueOf(row, 'name'),
   categoryId: BigInt(valueOf(row, 'category_id')),
-  status: Status.parse(row['status']),
+  status: Status.parse(statusOf(row)),
 });
 
 /**
@@ -30,5 +32,5 @@ export function petCondition(
   const hasId = isAmong(ids);
   const isOfCategory = isAmong(categoryId == null ? categoryId : [categoryId]);
   const hasStatus = isAmong(status);
-  return (row) => hasId(row['id']) && isOfCategory(row['category_id']) && hasStatus(row['status']);
+  return (row) => hasId(row['id']) && isOfCategory(row['category_id']) && hasStatus(statusOf(row));
 }

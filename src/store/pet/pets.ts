@@ -23,14 +23,16 @@ import type { IdBounds, Listing, Parent } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
 import type { IsRare } from '../../database/rare-texts.ts';
 import { onlyRow, type Session } from '../../database/session.ts';
-import { columnsOf, type Table } from '../../database/table.ts';
+import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import { isOneOf, nameContains, nameKey } from '../../database/text.ts';
 
 export const Status = z.enum(PetStatus);
+/** The defaults of columns. */
+export const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;
 export const NewPet = z.object({
   name: Name,
   categoryId: Id,
-  status: Status.default('available'),
+  status: Status.default(DEFAULTS.status),
   quantity: StockQuantity.nullable().default(null),
 });
 export const PetUpdate = z.object({
@@ -49,9 +51,11 @@ const PetFilter = z.object({
 const TABLE: Table<Pet> = {
   name: 'pets',
   columns: { id: 'id', name: 'name', categoryId: 'category_id', status: 'status' },
+  defaults: DEFAULTS,
   id: { column: 'id', of: ({ id }) => id },
 };
 const COLUMNS = columnsOf(TABLE);
+const upgrade = upgradeRow(TABLE);
 
 /** The condition for some statuses. A single one is compared with `=`: an index then gives the order. */
 export function hasStatus(status: readonly PetStatus[]): Prisma.Sql {
@@ -175,7 +179,12 @@ export async function createPet(
   const data = parse(NewPet, input, 'input');
   const { quantity, ...pet } = data;
   // Without a quantity it is the input of earlier releases, so that a retry of theirs is recognized.
-  const request = { ...write, operation: 'createPet', input: quantity === null ? pet : data };
+  const request = {
+    ...write,
+    operation: 'createPet',
+    input: quantity === null ? pet : data,
+    upgrade,
+  };
   try {
     return await writeOnce(db, request, (session) => insertPet(session, data));
   } catch (error) {
