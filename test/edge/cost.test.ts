@@ -23,6 +23,8 @@ describe('the cost of an operation', () => {
   // A statement is counted once, for whatever number of rows.
   const STATEMENT = 100;
   const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
+  // A text as long as a name, in the change log before and after.
+  const RECORD = 20;
   // A list of Query reads the whole store.
   const WHOLE = 10;
   // No index finds fewer than three letters or digits in a row.
@@ -156,6 +158,21 @@ describe('the cost of an operation', () => {
       'mutation { completeOrder(id: 1) { ... on Order { id pet { name } } ... on Error { code } } }',
       1,
       WRITE + 1 + RELATION + 1 + 1,
+    ],
+    [
+      'mutation { updateCategory(id: 1, input: { name: "a" }) { ... on Category { id } } }',
+      0,
+      WRITE + RECORD * (1 + 8) + 1,
+    ],
+    [
+      'mutation { deletePet(id: 1) { ... on Pet { id } ... on Error { code } } }',
+      0,
+      WRITE + RECORD * 1 + 1 + 1,
+    ],
+    [
+      'mutation { updateInventory(petId: 1, input: { quantity: 1 }) { ... on InventoryItem { petId } } }',
+      0,
+      WRITE + 1,
     ],
     ['{ node(nodeId: "Pet_1") { nodeId } }', 1, 1],
     ['{ nodes(nodeIds: ["Pet_1", "Pet_2"]) { nodeId ... on Pet { name } } }', 4, 2 * (ROW + 2)],
