@@ -4,6 +4,7 @@ import { renderBlock, renderCode, toReadableJson } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
 import { renderPage } from './page.ts';
+import { readSubscriptions } from './schema-model.ts';
 import { renderSchemaPicture } from './schema-picture.ts';
 
 /** The query of the start page, and its result on the sample store. */
@@ -89,12 +90,13 @@ ${renderSchemaPicture(schema)}
 </section>`;
 
 /** The start page: the endpoint, a query with its result, the last changes, the ways on, and the types of the schema. */
-export const renderHome = (config: Config, printSchema: () => string): Asset =>
-  renderPage(config, {
+export function renderHome(config: Config, printSchema: () => string): Asset {
+  const subscriptions = readSubscriptions(printSchema());
+  return renderPage(config, {
     path: '/',
     title: 'Pet store',
     styles: ['/assets/home.css'],
-    scripts: liveScripts(config),
+    scripts: liveScripts(config, subscriptions),
     main: `<h1>One endpoint for the whole pet store</h1>
 <p class="lead">A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
 exactly that, in one request.</p>
@@ -108,7 +110,7 @@ ${renderCode('Response of the sample store', toReadableJson(EXAMPLE.result))}
 <p class="actions">${linkToGraphiql(EXAMPLE.query, config)}</p>
 ${renderCommand(config)}
 </section>
-${renderLiveView(config)}
+${renderLiveView(config, subscriptions)}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
 <ul class="doors">
@@ -117,3 +119,4 @@ ${renderCards(config)}
 </section>
 ${config.introspection ? renderPicture(printSchema()) : ''}`,
   });
+}

@@ -61,6 +61,12 @@ function toModel(schema: GraphQLSchema): ModelType[] {
   }));
 }
 
+/** Reads the names of the subscriptions from the printed schema. */
+export const readSubscriptions = (schema: string): string[] =>
+  Object.keys(
+    buildSchema(schema, { assumeValidSDL: true }).getSubscriptionType()?.getFields() ?? {},
+  );
+
 /** Reads the types of the store from the printed schema. */
 export const readModel = (schema: string): ModelType[] =>
   toModel(buildSchema(schema, { assumeValidSDL: true }));

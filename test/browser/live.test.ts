@@ -113,6 +113,28 @@ describeInChromium((chromium) => {
       await begin();
       await expectFirst(`Stock of Peanut: ${adjustInventory.quantity}`);
     });
+
+    it('goes on after changes that only a later release knows', async () => {
+      await page.routeWebSocket('**/graphql', (socket) => {
+        const server = socket.connectToServer();
+        server.onMessage((message) =>
+          socket.send(
+            String(message)
+              .replaceAll('"OrderChange"', '"SupplierChange"')
+              .replaceAll('"UPDATED"', '"ARCHIVED"'),
+          ),
+        );
+      });
+      await order(1, '6');
+      await page.goto(proxy.url);
+      await page.locator('#live-state').getByText('Live').waitFor();
+      await chromium.gateway.data(
+        'mutation { createCategory(input: { name: "Newts" }) { __typename } }',
+      );
+      await expectFirst('New category: Newts');
+      expect(await shown()).toHaveLength(8);
+      expect((await shown()).slice(1, 3)).toEqual(['Another change', 'Another change']);
+    });
   });
 
   describe('GraphiQL', () => {

@@ -14,8 +14,8 @@ export const FIELDS = `fragment Shown on Change {
   }
   ... on PetChange {
     petId
-    petBefore: before { name status }
-    petAfter: after { name status }
+    petBefore: before { name status categoryId }
+    petAfter: after { name status categoryId }
   }
   ... on InventoryItemChange {
     petId
@@ -47,7 +47,7 @@ function nameOf(change, others) {
 const toCategoryWords = ({ kind, categoryBefore: before, categoryAfter: after }) => {
   if (kind === 'CREATED') return `New category: ${after.name}`;
   if (kind === 'DELETED') return `Category removed: ${before.name}`;
-  if (before.name === after.name) return `New description of the category ${after.name}`;
+  if (before.name === after.name) return `Category ${after.name} has changed`;
   return `Category ${before.name} is now ${after.name}`;
 };
 
@@ -56,7 +56,8 @@ const toPetWords = ({ kind, petBefore: before, petAfter: after }) => {
   if (kind === 'DELETED') return `Pet removed: ${before.name}`;
   if (before.status !== after.status) return `${after.name} is ${STATUSES[after.status]}`;
   if (before.name !== after.name) return `${before.name} is now ${after.name}`;
-  return `${after.name} is in another category`;
+  if (before.categoryId !== after.categoryId) return `${after.name} is in another category`;
+  return `${after.name} has changed`;
 };
 
 const toStockWords = ({ stockAfter }, name) =>
@@ -81,8 +82,16 @@ const WORDS = {
   OrderChange: toOrderWords,
 };
 
-/** Says what a change was; `others` are changes that may know the name of its pet. */
-export const toWords = (change, others) => WORDS[change.type](change, nameOf(change, others));
+const KINDS = new Set(['CREATED', 'UPDATED', 'DELETED']);
+
+/**
+ * Says what a change was; `others` are changes that may know the name of its pet. A page that stays open
+ * while the gateway is upgraded can meet types and kinds of changes that it does not know.
+ */
+export function toWords(change, others) {
+  const words = KINDS.has(change.kind) ? WORDS[change.type] : undefined;
+  return words ? words(change, nameOf(change, others)) : 'Another change';
+}
 
 /** The time of a change of today, the day of an older one. */
 export function toTime(changedAt) {

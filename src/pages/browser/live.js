@@ -3,10 +3,10 @@ const MAX_SHOWN = 8;
 const RENDER_MS = 1000;
 const FIRST_RETRY_MS = 2000;
 const MAX_RETRY_MS = 60_000;
-const FIELDS_TO_FOLLOW = ['categoryChanged', 'petChanged', 'inventoryChanged', 'orderChanged'];
 
 const words = import('/assets/live-words.js');
 const list = document.querySelector('#changes');
+const subscriptions = list.dataset.subscriptions.split(' ');
 const state = document.querySelector('#live-state');
 const note = document.querySelector('#live-note');
 const button = document.querySelector('#live-pause');
@@ -85,7 +85,7 @@ async function connect() {
   const subscribe = (id, query, variables) =>
     send({ id, type: 'subscribe', payload: { query: `${query} ${FIELDS}`, variables } });
   const follow = (after) => {
-    for (const field of FIELDS_TO_FOLLOW) {
+    for (const field of subscriptions) {
       const query = `subscription($after: String) { change: ${field}(after: $after) { ...Shown } }`;
       subscribe(field, query, { after });
     }
