@@ -6,6 +6,7 @@ import { StoreError } from '../contract/errors.ts';
 import { toStoreError } from '../database/errors.ts';
 import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { createCors } from '../http/cors.ts';
+import { hasTooManyHeaders, MAX_HEADERS } from '../http/headers.ts';
 import { canBeRebound } from '../http/host-check.ts';
 import { preferredType } from '../http/media-type.ts';
 import {
@@ -94,8 +95,15 @@ const isGraphiqlRequest = (request: IncomingMessage): boolean =>
 /** Returns the error for a request that is rejected on every path. */
 export function findRejection(
   { checksHost, limits: { maxUrlBytes } }: Config,
-  { httpVersion, headers, url = '/' }: IncomingMessage,
+  request: IncomingMessage,
 ): StoreError | undefined {
+  const { httpVersion, headers, url = '/' } = request;
+  if (hasTooManyHeaders(request)) {
+    return new StoreError(
+      'HEADERS_TOO_LARGE',
+      `A request must have at most ${MAX_HEADERS} headers.`,
+    );
+  }
   if (httpVersion === '1.1' && headers.host === undefined) {
     return new StoreError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
   }

@@ -11,6 +11,7 @@ import { createReads } from '../database/servers/reads.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { type ClientErrorHandler, createClientErrorHandler } from '../http/client-error.ts';
 import { createCors } from '../http/cors.ts';
+import { ignoreLongLists, MAX_HEADERS } from '../http/headers.ts';
 import { trackResponses } from '../http/open-responses.ts';
 import { createRouter } from '../http/router.ts';
 import { serveAsset } from '../http/static-asset.ts';
@@ -21,11 +22,11 @@ import type { Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
 import { createClock } from '../telemetry/sample.ts';
-import { createDispatch } from './dispatch.ts';
+import { createDispatch, findRejection } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
 import { createStatusRoute, startStatusHistory } from './status.ts';
-import { acceptWebSockets, createRequestClass, hasUpgrade } from './upgrade.ts';
+import { acceptWebSockets, closeAfterIgnored, createRequestClass, isWebSocket } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Longer than the minute of common load balancers, which must be the ones to close a connection: else
@@ -56,6 +57,8 @@ function createHttpServer(
     maxHeaderSize: config.limits.maxHeaderBytes,
     requireHostHeader: false,
     IncomingMessage: createRequestClass(clientErrors),
+    // Node.js before 22.21 and 24.9 ignores this, and emits `upgrade` for other protocols too.
+    shouldUpgradeCallback: isWebSocket,
   };
   const server = createServer(options, listener)
     // node:http removes its error listener from a socket before it emits `connect`, and an error event
@@ -65,10 +68,15 @@ function createHttpServer(
       if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore);
     })
     .on('checkExpectation', listener)
-    .on('connect', (_request, socket) =>
-      clientErrors.reject(new StoreError('METHOD_NOT_ALLOWED'), socket),
+    .on('connect', (request, socket) =>
+      clientErrors.reject(
+        findRejection(config, request) ?? new StoreError('METHOD_NOT_ALLOWED'),
+        socket,
+      ),
     )
     .on('clientError', clientErrors.rejectFor);
+  // Further headers are dropped silently, so one more than allowed has to be kept.
+  server.maxHeadersCount = MAX_HEADERS + 1;
   // Drops clients that stop reading, as unsent data is held in memory. Twice the longest of the other
   // timeouts, so that those fire first.
   server.timeout =
@@ -123,9 +131,10 @@ export function createGateway(
   const clientErrors = createClientErrorHandler(log);
   const responses = trackResponses();
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    // After an upgrade that was ignored, node:http drops the data that came with it: see createRequestClass.
-    if (shutdown.hasStarted || hasUpgrade(request)) response.shouldKeepAlive = false;
+    if (shutdown.hasStarted) response.shouldKeepAlive = false;
+    closeAfterIgnored(request, response);
     response.setHeader(...NO_SNIFFING);
+    ignoreLongLists(request.headers);
     clientErrors.watch(request, response);
     const requestLog: RequestLog = { id: requestIdOf(request.headers) };
     response.setHeader('X-Request-Id', requestLog.id);

@@ -1,4 +1,4 @@
-import { IncomingMessage, type Server } from 'node:http';
+import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
@@ -8,13 +8,14 @@ import { StoreError } from '../contract/errors.ts';
 import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { ClientErrorHandler } from '../http/client-error.ts';
 import { isFromAllowedOrigin } from '../http/cors.ts';
+import { hasTooManyHeaders, ignoreLongLists } from '../http/headers.ts';
 import { findRejection, GRAPHQL_PATH, splitTarget } from './dispatch.ts';
 
 const HAS_UPGRADE = Symbol('has an upgrade');
 const OTHER_PROTOCOL = `A WebSocket needs the protocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`;
 
 /** Whether a request asks for another protocol: node:http has found out. */
-export const hasUpgrade = (request: IncomingMessage & { [HAS_UPGRADE]?: boolean }): boolean =>
+const hasUpgrade = (request: IncomingMessage & { [HAS_UPGRADE]?: boolean }): boolean =>
   request[HAS_UPGRADE] === true;
 
 /**
@@ -36,7 +37,23 @@ export function createRequestClass({ isAnswering }: ClientErrorHandler): typeof 
   };
 }
 
-const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+/**
+ * Closes a connection after a request whose Upgrade node:http ignores, where what follows it can be lost:
+ * node:http (20 to 26) drops the rest of the chunk in which the request ends. Of a request that begins
+ * there, the body would be the next request.
+ */
+export function closeAfterIgnored(request: IncomingMessage, response: ServerResponse): void {
+  // Behind another response, more may follow already.
+  if (hasUpgrade(request)) response.shouldKeepAlive = false;
+  // After a response that comes before the end of its request, the next one may follow immediately.
+  if (request.headers.upgrade === undefined) return;
+  response.once('finish', () => {
+    if (!request.complete) request.once('end', () => request.socket.destroy());
+  });
+}
+
+/** Whether a request wants to open a WebSocket. */
+export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Requires that a WebSocket may be opened. @throws StoreError */
@@ -57,7 +74,8 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
 
 /**
  * Lets node:http handle a request again, without its Upgrade: a server may ignore that header (RFC 9110
- * §7.8), and some clients ask for HTTP/2 this way with every first request.
+ * §7.8), and some clients ask for HTTP/2 this way with every first request. For Node.js before 22.21 and
+ * 24.9 only: later ones do not emit `upgrade` for it (see shouldUpgradeCallback in server.ts).
  */
 function handleWithoutUpgrade(
   server: Server,
@@ -82,7 +100,12 @@ export function acceptWebSockets(
   { reject }: ClientErrorHandler,
 ): void {
   server.on('upgrade', (request, socket, head) => {
-    if (!isWebSocket(request)) return handleWithoutUpgrade(server, request, socket, head);
+    // Of too many headers, node:http has dropped some: without its Content-Length, the body of a request
+    // would be the next request.
+    if (!isWebSocket(request) && !hasTooManyHeaders(request)) {
+      return handleWithoutUpgrade(server, request, socket, head);
+    }
+    ignoreLongLists(request.headers);
     try {
       requireAllowed(request, config);
       acceptWebSocket(request, socket, head);

@@ -1,0 +1,198 @@
+import { connect } from 'node:net';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { requestRaw } from '../support/raw.ts';
+import { AUTH_BY_SECRET } from '../support/tokens.ts';
+
+const SITE = 'https://shop.example';
+
+let gateway: Gateway;
+let guarded: Gateway;
+beforeAll(async () => {
+  const environment = { MAX_HEADER_BYTES: '1000000', CORS_ORIGINS: SITE };
+  gateway = await startGateway(environment);
+  const readable = { ...AUTH_BY_SECRET, AUTH_READ: 'open' };
+  guarded = await startGateway({ ...environment, ...readable }, openThatOf(gateway));
+});
+afterAll(async () => {
+  await guarded.close();
+  await gateway.close();
+});
+
+const ASK = '/graphql?query=%7Basked:__typename%7D';
+const ASSET = '/assets/page.css';
+
+/**
+ * Sends the first bytes, and each of the others after a response, and returns all that the gateway sends
+ * until it closes the connection.
+ */
+const receiveAll = ({ url }: Gateway, ...parts: string[]): Promise<string> =>
+  new Promise((resolve) => {
+    let received = '';
+    const next = (): void => void (parts.length > 0 && socket.write(parts.shift() ?? ''));
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', next);
+    socket.on('data', (data: Buffer) => {
+      received += data.toString();
+      next();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(received));
+  });
+
+const statusesOf = (received: string): number[] =>
+  [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status));
+
+const UPGRADE = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+interface ReadHeader {
+  readonly name: string;
+  readonly target?: string;
+  readonly method?: string;
+  /** What the header has to begin with to be read further. */
+  readonly begin?: string;
+  /** What else the request needs. */
+  readonly others?: Record<string, string>;
+}
+
+/** Headers that the gateway or a library reads. */
+const READ: ReadHeader[] = [
+  { name: 'Accept' },
+  { name: 'Accept-Encoding', target: ASSET },
+  { name: 'If-None-Match', target: ASSET },
+  { name: 'Host' },
+  { name: 'Authorization', begin: 'Bearer ' },
+  { name: 'X-Request-Id' },
+  { name: 'traceparent', begin: '00-' },
+  { name: 'Store-Position' },
+  { name: 'GraphQL-Cost' },
+  { name: 'User-Agent' },
+  { name: 'apollographql-client-name' },
+  { name: 'Origin' },
+  { name: 'Sec-Fetch-Site' },
+  {
+    name: 'Access-Control-Request-Headers',
+    method: 'OPTIONS',
+    others: { Origin: SITE, 'Access-Control-Request-Method': 'GET' },
+  },
+  { name: 'Content-Type', method: 'POST', begin: 'application/json' },
+  { name: 'Content-Encoding', method: 'POST', others: { 'Content-Type': 'application/json' } },
+  { name: 'Expect' },
+  { name: 'Connection' },
+  { name: 'Sec-WebSocket-Protocol', target: '/graphql', others: UPGRADE },
+  { name: 'Sec-WebSocket-Extensions', target: '/graphql', others: UPGRADE },
+  { name: 'Sec-WebSocket-Key', target: '/graphql', others: UPGRADE },
+];
+const LENGTH = 200_000;
+// In quotes that are not closed; otherwise the parts repeat.
+const PARTS = [
+  `a/b"${','.repeat(LENGTH)}`,
+  `a/b;q="${';'.repeat(LENGTH)}`,
+  ',',
+  'a/b,',
+  'W/"a",',
+  'a b-',
+  ' ;a=',
+  'a.',
+];
+const MAX_CPU_US = 1_000_000;
+
+describe('a header of 200,000 characters', () => {
+  it.each(READ)('takes no quadratic time: $name', async (header) => {
+    const { name, target = ASK, method = 'GET', begin = '', others } = header;
+    // The first request is not about the header: code is loaded, and the asset is prepared.
+    for (const each of [gateway, guarded]) await requestRaw(each, 'GET', target);
+    for (const part of PARTS) {
+      const value = begin + part.repeat(Math.max(1, LENGTH / part.length));
+      const start = process.cpuUsage();
+      for (const each of [gateway, guarded]) {
+        await requestRaw(each, method, target, { ...others, [name]: value });
+      }
+      const { user, system } = process.cpuUsage(start);
+      const isQuick = user + system < MAX_CPU_US;
+      expect({ part: part.slice(0, 20), isQuick }).toMatchObject({ isQuick: true });
+    }
+  });
+});
+
+/** A list with an element that has an effect, with this many characters. */
+const listOf = (length: number, element: string): string => element.padEnd(length, ',a/b');
+
+describe('a list in a header', () => {
+  it.each<[name: string, element: string, target: string, effect: (answer: Headers) => unknown]>([
+    ['Accept', 'application/graphql-response+json', ASK, (headers) => headers.get('content-type')],
+    ['Accept-Encoding', 'gzip', ASSET, (headers) => headers.get('content-encoding')],
+  ])(
+    'is read up to 1,000 characters, and ignored beyond: %s',
+    async (name, element, target, of) => {
+      const get = async (headers: Record<string, string>): Promise<unknown> =>
+        of((await requestRaw(gateway, 'GET', target, headers)).headers);
+      const effect = await get({ [name]: element });
+      expect(await get({ [name]: listOf(1000, element) })).toBe(effect);
+      const none = await get({});
+      expect(none).not.toBe(effect);
+      expect(await get({ [name]: listOf(1001, element) })).toBe(none);
+    },
+  );
+
+  it('is read up to 1,000 characters, and ignored beyond: If-None-Match', async () => {
+    const { headers } = await requestRaw(gateway, 'GET', ASSET);
+    const etag = headers.get('etag') ?? '';
+    for (const [length, expected] of [
+      [1000, 304],
+      [1001, 200],
+    ] as const) {
+      const sent = { 'If-None-Match': listOf(length, etag) };
+      expect((await requestRaw(gateway, 'GET', ASSET, sent)).status).toBe(expected);
+    }
+  });
+});
+
+const fill = (count: number): string => 'a:\r\n'.repeat(count);
+const linesOf = (text: string): number => text.split('\r\n').length - 1;
+
+describe('a request with more than 1,000 headers', () => {
+  // If its Content-Length were lost, its body would be a request.
+  const BODY = `GET ${ASK} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  const LAST = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+
+  it.each([
+    ['of no special kind', 'POST /graphql', ''],
+    ['to no route', 'POST /nowhere', ''],
+    ['for another protocol', 'POST /nowhere', 'Connection: Upgrade\r\nUpgrade: x\r\n'],
+    ['for HTTP/2', 'POST /graphql', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n'],
+    ['for a WebSocket', 'GET /graphql', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+    ['for a tunnel', 'CONNECT localhost:80', ''],
+    ['that waits for 100', 'POST /graphql', 'Expect: 100-continue\r\n'],
+    ['that expects something else', 'POST /graphql', 'Expect: x\r\n'],
+  ])('is one request, which is rejected: %s', async (_what, line, headers) => {
+    for (const count of [1001, 1010, 1100, 1500, 4000]) {
+      const first = `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
+      // Besides the request line, and with Content-Length.
+      const own = linesOf(first);
+      const bytes = `${first}${fill(count - own)}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
+      const received = await receiveAll(gateway, bytes, LAST);
+      expect(statusesOf(received)[0]).toBe(431);
+      expect(received).toContain('"code":"HEADERS_TOO_LARGE"');
+      expect(received).not.toContain('asked');
+    }
+  });
+
+  it.each(['', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'])(
+    'is rejected, one with 1,000 is not: %j',
+    async (headers) => {
+      const request = (count: number): string =>
+        `GET ${ASK} HTTP/1.1\r\nHost: localhost\r\n${headers}${fill(count - linesOf(headers) - 1)}\r\n`;
+      expect(statusesOf(await receiveAll(gateway, request(1000), LAST))).toEqual([200, 200]);
+      const received = await receiveAll(gateway, request(1001), LAST);
+      expect(statusesOf(received)[0]).toBe(431);
+      expect(received).toContain('A request must have at most 1000 headers.');
+    },
+  );
+});
