@@ -1,5 +1,7 @@
 import type { WebSocket } from 'ws';
 
+import { StoreError } from '../contract/errors.ts';
+
 // Common proxies close a connection without data after a minute.
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
@@ -14,6 +16,15 @@ export const send = (socket: WebSocket, text: string): Promise<void> =>
       resolve();
     });
   });
+
+/**
+ * Rejects a handshake that ws finds invalid, as a listener of `wsClientError`: handleUpgrade throws its
+ * error. Without one, ws responds itself, with text/html.
+ * @throws StoreError
+ */
+export function rejectHandshake({ message }: Error): never {
+  throw new StoreError('BAD_REQUEST', `${message}.`);
+}
 
 /** Closes a WebSocket, with the reason if it is short enough: those of graphql-ws can name a long id. */
 export const closeSocket = (socket: WebSocket, code: number | undefined, reason: string): void =>

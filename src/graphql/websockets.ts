@@ -17,7 +17,7 @@ import { toClientBody, toExecutionError } from './errors.ts';
 import { toDocumentParams } from './params.ts';
 import { isStream, type Results, runOperation } from './run-operation.ts';
 import { schema } from './schema.ts';
-import { closeSocket, send, watchSocket } from './socket.ts';
+import { closeSocket, rejectHandshake, send, watchSocket } from './socket.ts';
 import type { Executor } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
@@ -55,7 +55,7 @@ interface WebSocketOptions {
 
 /** GraphQL over WebSocket, with the protocol graphql-transport-ws. */
 export interface WebSockets {
-  /** Accepts a connection. @throws StoreError if there are too many */
+  /** Accepts a connection. @throws StoreError if there are too many, or the handshake is invalid */
   readonly accept: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** Closes each connection once its messages are sent. */
   readonly close: () => void;
@@ -204,6 +204,7 @@ export function createWebSockets(options: WebSocketOptions): WebSockets {
   const { maxBodyBytes, maxStreams } = config.limits;
   const protocol = createProtocol(options);
   const server = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, handleProtocols });
+  server.on('wsClientError', rejectHandshake);
   const extras = new WeakMap<WebSocket, Extra>();
   let isClosing = false;
   const closeAfterOperations = async (socket: WebSocket): Promise<void> => {

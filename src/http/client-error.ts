@@ -20,11 +20,18 @@ function writeError(error: StoreError, socket: Duplex, log: Log): void {
   const requestId = randomUUID();
   log.info({ requestId, status: error.status, codes: [code] }, 'A request was rejected.');
   const body = JSON.stringify(error);
-  const allow = code === 'METHOD_NOT_ALLOWED' ? `Allow: ${ALLOWED_METHODS}\r\n` : '';
+  const headers = {
+    ...(code === 'METHOD_NOT_ALLOWED' && { Allow: ALLOWED_METHODS }),
+    ...error.headers,
+    'Content-Type': JSON_CONTENT_TYPE,
+    [NO_SNIFFING[0]]: NO_SNIFFING[1],
+    'X-Request-Id': requestId,
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
-    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${allow}Content-Type: ${JSON_CONTENT_TYPE}\r\n` +
-      `${NO_SNIFFING.join(': ')}\r\nX-Request-Id: ${requestId}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`,
     // node:http does not close this socket if the caller keeps it open, and a shutdown would wait for it.
     () => socket.destroy(),
   );

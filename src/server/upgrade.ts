@@ -12,6 +12,8 @@ import { hasTooManyHeaders, ignoreLongLists } from '../http/headers.ts';
 import { findRejection, GRAPHQL_PATH, splitTarget } from './dispatch.ts';
 
 const HAS_UPGRADE = Symbol('has an upgrade');
+// Of RFC 6455. In version 8, which ws accepts too, a browser names its page in another header than Origin.
+const VERSION = '13';
 const OTHER_PROTOCOL = `A WebSocket needs the protocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`;
 
 /** Whether a request asks for another protocol: node:http has found out. */
@@ -56,12 +58,24 @@ export function closeAfterIgnored(request: IncomingMessage, response: ServerResp
 export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
+/** The error for another version of the protocol, with the header that names this one (RFC 6455 §4.4). */
+class OtherVersion extends StoreError {
+  constructor() {
+    super('BAD_REQUEST', `A WebSocket needs Sec-WebSocket-Version: ${VERSION}.`);
+  }
+
+  override get headers(): Readonly<Record<string, string>> {
+    return { 'Sec-WebSocket-Version': VERSION };
+  }
+}
+
 /** Requires that a WebSocket may be opened. @throws StoreError */
 function requireAllowed(request: IncomingMessage, config: Config): void {
   const rejection = findRejection(config, request);
   if (rejection) throw rejection;
   const { headers } = request;
   if (splitTarget(request).path !== GRAPHQL_PATH) throw new StoreError('NOT_FOUND');
+  if (headers['sec-websocket-version'] !== VERSION) throw new OtherVersion();
   // Browsers let pages of any site open a WebSocket, and say which.
   if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
     throw new StoreError('FORBIDDEN');

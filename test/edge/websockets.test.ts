@@ -194,6 +194,13 @@ const handshake = (target: string, protocol = 'graphql-transport-ws'): string =>
 
 describe('a WebSocket is accepted', () => {
   const PROTOCOL = 'graphql-transport-ws';
+  const HANDSHAKE = {
+    Upgrade: 'websocket',
+    Connection: 'Upgrade',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    'Sec-WebSocket-Protocol': PROTOCOL,
+  };
 
   it.each([
     ['graphql-transport-ws', 101],
@@ -243,21 +250,47 @@ describe('a WebSocket is accepted', () => {
 
   it('within MAX_STREAMS', async () => {
     const opened = [await openSocket(small), await openSocket(small)];
-    expect(await statusOf(socketUrl(small), [PROTOCOL])).toBe(503);
+    const answer = await requestRaw(small, 'GET', '/graphql', HANDSHAKE);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
     for (const { socket } of opened) socket.terminate();
     await vi.waitFor(async () => (await openSocket(small)).socket.terminate(), WAIT);
   });
 
-  it('not without the header Sec-WebSocket-Key, and the error is the object of all errors', async () => {
-    const headers = {
-      Upgrade: 'websocket',
-      Connection: 'Upgrade',
-      'Sec-WebSocket-Protocol': PROTOCOL,
-    };
-    expect((await requestRaw(gateway, 'GET', '/graphql', headers)).status).toBe(400);
-    const { status, body } = await requestRaw(gateway, 'GET', '/other', headers);
-    expect([status, JSON.parse(body)]).toMatchObject([404, { code: 'NOT_FOUND', status: 404 }]);
-  });
+  it.each<[what: string, own: Record<string, string>, target?: string]>([
+    ['without a key', { 'Sec-WebSocket-Key': '' }],
+    ['with an invalid key', { 'Sec-WebSocket-Key': 'x' }],
+    ['without a version', { 'Sec-WebSocket-Version': '' }],
+    ['with the version 8', { 'Sec-WebSocket-Version': '8' }],
+    ['with the version x', { 'Sec-WebSocket-Version': 'x' }],
+    ['without a protocol', { 'Sec-WebSocket-Protocol': '' }],
+    ['with a protocol twice', { 'Sec-WebSocket-Protocol': `${PROTOCOL}, ${PROTOCOL}` }],
+    ['with an invalid protocol', { 'Sec-WebSocket-Protocol': `${PROTOCOL}, "` }],
+    [
+      'with too long a list of protocols',
+      { 'Sec-WebSocket-Protocol': PROTOCOL.padEnd(1001, ',a') },
+    ],
+    ['at another path', {}, '/other'],
+    ['from another origin', { Origin: 'https://other.example' }],
+    ['for another host', { Host: 'evil.example' }],
+  ])(
+    'not %s, and the error is the object of all errors',
+    async (what, own, target = '/graphql') => {
+      const headers = Object.entries({ ...HANDSHAKE, ...own }).filter(([, value]) => value);
+      const answer = await requestRaw(gateway, 'GET', target, Object.fromEntries(headers));
+      const { status, body } = answer;
+      const message = expect.stringMatching(/^[A-Z].*\.$/);
+      expect(JSON.parse(body)).toEqual({ code: expect.any(String), message, status });
+      expect(status).toBeGreaterThanOrEqual(400);
+      expect(Object.fromEntries(answer.headers)).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': expect.stringMatching(/./),
+        connection: 'close',
+        // RFC 6455 §4.4.
+        ...(what.includes('version') && { 'sec-websocket-version': '13' }),
+      });
+    },
+  );
 });
 
 describe('a WebSocket is closed', () => {
@@ -480,6 +513,25 @@ describe('a request for another protocol', () => {
       expect(statuses).toEqual([200, status]);
     },
   );
+
+  it('that is rejected before its body has arrived makes nothing of that body a request', async () => {
+    const socket = await connectTo(gateway);
+    let received = '';
+    socket.on('data', (data: Buffer) => {
+      received += data.toString();
+    });
+    const smuggled = `GET /graphql?query={smuggled:__typename} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+    const post = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n`;
+    socket.write(`${post}Connection: Upgrade\r\nUpgrade: x\r\n\r\n`);
+    await once(socket, 'data');
+    // The end of the body and the next head arrive together, and the body of the next request later.
+    socket.write('x'.repeat(smuggled.length) + post + 'Connection: close\r\n\r\n', () =>
+      setImmediate(() => socket.write(smuggled)),
+    );
+    await once(socket, 'close');
+    expect(received).toMatch(/^HTTP\/1\.1 404 /);
+    expect(received).not.toContain('smuggled');
+  });
 
   it('is answered as HTTP/1.1 if it is a WebSocket by another method', async () => {
     const response = await requestRaw(gateway, 'HEAD', '/health', {
