@@ -40,6 +40,11 @@ function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): str
 /** Reads a body; beyond the limit it rejects and discards the rest. */
 function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    const rejectLarge = (): void =>
+      reject(
+        new StoreError('PAYLOAD_TOO_LARGE', `The body must have at most ${maxBodyBytes} bytes.`),
+      );
+    if (Number(request.headers['content-length']) > maxBodyBytes) return rejectLarge();
     const chunks: Buffer[] = [];
     let bytes = 0;
     request.on('data', (chunk: Buffer) => {
@@ -48,9 +53,7 @@ function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<B
         chunks.push(chunk);
       } else {
         chunks.length = 0;
-        reject(
-          new StoreError('PAYLOAD_TOO_LARGE', `The body must have at most ${maxBodyBytes} bytes.`),
-        );
+        rejectLarge();
       }
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));

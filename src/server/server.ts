@@ -68,6 +68,14 @@ function createHttpServer(
       if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore);
     })
     .on('checkExpectation', listener)
+    .on('checkContinue', (request, response) => {
+      // A body that waits for 100 (Continue) comes when it is read: a rejection comes without it. node:http
+      // also reads, and discards, the rest of a request that has its response.
+      request.once('resume', () => {
+        if (!response.headersSent) response.writeContinue();
+      });
+      listener(request, response);
+    })
     .on('connect', (request, socket) =>
       clientErrors.reject(
         findRejection(config, request) ?? new StoreError('METHOD_NOT_ALLOWED'),

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 
@@ -214,6 +215,50 @@ describe('a body beyond 1 MB', () => {
 
 const documentOf = (length: number) => `{ __typename #${'x'.repeat(length - 16)}\n}`;
 
+describe('a body that waits for 100 (Continue)', () => {
+  const BODY = JSON.stringify({ query: '{ __typename }' });
+  /** Sends the head of a POST that waits, then the body after a response, and returns all responses. */
+  const postLater = (head: string, length = BODY.length): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+      let received = '';
+      socket.on('data', (data: Buffer) => {
+        received += data.toString();
+        if (received === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write(BODY);
+        if (received.endsWith('{"data":{"__typename":"Query"}}')) socket.destroy();
+      });
+      socket.on('error', () => {});
+      socket.on('close', () => resolve(received));
+      socket.write(
+        `POST ${head}\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\nConnection: keep-alive\r\n\r\n`,
+      );
+    });
+  const HOST = 'HTTP/1.1\r\nHost: localhost';
+  const JSON_TYPE = '\r\nContent-Type: application/json';
+
+  it('is sent after it, and then the connection stays open', async () => {
+    const received = await postLater(`/graphql ${HOST}${JSON_TYPE}`);
+    expect(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+    expect(received).toContain('Connection: keep-alive');
+  });
+
+  it.each([
+    ['is too large', `/graphql ${HOST}${JSON_TYPE}`, 413, 1_000_001],
+    ['has another media type', `/graphql ${HOST}`, 415],
+    ['has an encoding', `/graphql ${HOST}${JSON_TYPE}\r\nContent-Encoding: gzip`, 415],
+    ['has no route', `/nowhere ${HOST}`, 404],
+    ['is for a route without POST', `/health ${HOST}`, 405],
+    ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
+    ['has a long URL', `/graphql?${'x'.repeat(8000)} ${HOST}${JSON_TYPE}`, 414],
+    ['wants another response', `/graphql ${HOST}${JSON_TYPE}\r\nAccept: image/png`, 406],
+  ])('is not sent if it %s: then the connection closes', async (_what, head, status, length?) => {
+    const received = await postLater(head, length);
+    expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(received).toContain('Connection: close');
+    expect(received.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+  });
+});
+
 describe('a document', () => {
   it('can have 50,000 characters, and its variables more', async () => {
     const fits = JSON.stringify({
@@ -240,7 +285,7 @@ describe('a body that is cut off', () => {
     const { status } = await sendRaw(
       gateway,
       'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
-        'Content-Length: 500000000\r\n\r\n{"query"',
+        'Content-Length: 500000\r\n\r\n{"query"',
     );
     expect([0, 400]).toContain(status);
     expect((await gateway.rest('/health')).status).toBe(200);
