@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -123,6 +123,23 @@ const NUMBERED = {
 const STARTS = rounds(2, 20);
 
 describe('a start that fails', () => {
+  it('ends with a sentence if DATA_DIR can be no folder', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const link = join(folder, 'link');
+    await symlink(join(folder, 'missing'), link);
+    // Of /proc/x the system says that it does not exist, also when it is to be created.
+    const programs = ['/proc/x/y', file, join(file, 'x/y'), link].map((place) =>
+      spawnProgram('main', { DATA_DIR: place }),
+    );
+    for (const program of programs) {
+      expect(await program.end).toBe(1);
+      expect(program.messages).toEqual([
+        expect.stringMatching(/^DATA_DIR can't be (used|locked): E[A-Z]+: .+\.$/),
+      ]);
+    }
+  });
+
   it('logs its lines in order, the reason last', async () => {
     for (let started = 0; started < STARTS; started += 2) {
       for (const program of [spawnProgram('main', NUMBERED), spawnProgram('main', NUMBERED)]) {
