@@ -1,4 +1,8 @@
-const PARTS = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)(.*)$/is;
+// As in WHATWG's URLs, the last @ before the path ends the password.
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
+// An @ behind the hosts can stand in the query behind a path only. Otherwise a / ? or # of a password has
+// ended the hosts, and a piece of the password would be the host that errors name.
+const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@]*)$/s;
 const PROTOCOL = /^postgres(ql)?:$/;
 // The values with which libpq connects to the server that accepts writes.
 const WRITABLE = ['read-write', 'primary'];
@@ -30,6 +34,8 @@ function isUrlOfPostgres(text: string): boolean {
 
 /** Whether a text is a URL of PostgreSQL, with one host or several. */
 export function isDatabaseUrl(text: string): boolean {
+  const [, , , tail = ''] = PARTS.exec(text) ?? [];
+  if (!TAIL.test(tail)) return false;
   const urls = urlsOf(text);
   return (
     urls.every(isUrlOfPostgres) && (urls.length === 1 || urls.every((url) => new URL(url).host))

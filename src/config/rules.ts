@@ -1,4 +1,5 @@
-import { isLoopback, type Variables } from './variables.ts';
+import { isLoopback } from './addresses.ts';
+import type { Variables } from './variables.ts';
 
 interface Rule {
   readonly isBroken: (variables: Variables) => boolean;

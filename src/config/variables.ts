@@ -1,26 +1,12 @@
-import { isIP } from 'node:net';
-
 import { z } from 'zod';
 
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import { hasCredentials, isHost, isOrigin, isSafeUrl } from './addresses.ts';
 import { isDatabaseUrl, isOfPrimary } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
 
-const DATABASE_URL_RULE = 'must be like postgresql://user@host:5432/name';
-
-/** Whether a host name or an address is of this machine alone. */
-export const isLoopback = (host: string): boolean =>
-  /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
-
-const isHost = (host: string): boolean => isIP(host) > 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(host);
-
-/** Whether keys can be fetched from a URL without anybody on the way replacing them. */
-function isSafeUrl(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
-}
-
-const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
+const DATABASE_URL_RULE =
+  'must be like postgresql://user@host:5432/name, with each @ / ? and # of a password percent-encoded (@ as %40)';
 
 const lifecycles: RestLifecycle[] = Object.values(REST_LIFECYCLES);
 const deprecations = lifecycles.flatMap(({ deprecatedSince }) => deprecatedSince ?? []);
@@ -171,7 +157,9 @@ export const Variables = z.object({
   AUTH_NONE_ANYWHERE: flag.default(false).describe('`true`: allow `AUTH=none` for any `HOST`.'),
   AUTH_JWKS_URL: z
     .string()
-    .refine(isSafeUrl, 'must be like https://login.example/keys')
+    .refine(isSafeUrl, { error: 'must be like https://login.example/keys', abort: true })
+    // No fetch would accept them, and its error has them in its message.
+    .refine((text) => !hasCredentials(text), 'must have no user name and no password')
     .transform((text) => new URL(text))
     .optional()
     .describe(

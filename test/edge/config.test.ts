@@ -251,6 +251,18 @@ describe('the configuration', () => {
     }
   });
 
+  it.each(['me:hunter2@', ':hunter2@', 'hunter2@', 'me%40:hunter2@'])(
+    'rejects AUTH_JWKS_URL with credentials, and keeps them out of the message: %s',
+    (credentials) => {
+      for (const place of ['https://%login.example/keys', 'http://%127.0.0.1:9/keys']) {
+        const AUTH_JWKS_URL = place.replace('%', credentials);
+        const read = () => readConfig({ ...JWT, AUTH_SECRET: '', AUTH_JWKS_URL });
+        expect(read).toThrow(ConfigError);
+        expect(read).toThrow(/^AUTH_JWKS_URL must have no user name and no password\.$/);
+      }
+    },
+  );
+
   it.each([
     [{ AUTH: 'none' }, /^AUTH_SECRET needs AUTH=jwt\. AUTH_ISSUER needs AUTH=jwt\. AUTH_AUDIENCE /],
     [{ AUTH: '' }, /^AUTH_SECRET needs AUTH=jwt\./],

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { splitHosts } from '../../src/config/database-url.ts';
 
-const MESSAGE = 'DATABASE_URL must be like postgresql://user@host:5432/name.';
+const MESSAGE =
+  'DATABASE_URL must be like postgresql://user@host:5432/name, with each @ / ? and # of a password percent-encoded (@ as %40).';
 
 describe('DATABASE_URL', () => {
   it.each([
@@ -36,6 +37,16 @@ describe('DATABASE_URL', () => {
         'postgresql://me:one,two%40three%2Cfour@b/store',
       ],
     ],
+    // The last @ ends the password.
+    ['postgresql://me:one@two@a/store', ['postgresql://me:one%40two@a/store']],
+    [
+      'postgresql://me@team:one@two,three@a,b/store',
+      [
+        'postgresql://me%40team:one%40two,three@a/store',
+        'postgresql://me%40team:one%40two,three@b/store',
+      ],
+    ],
+    ['postgresql://a/store?user=me@team', ['postgresql://a/store?user=me%40team']],
     ['postgresql://a,b', ['postgresql://a', 'postgresql://b']],
     ['postgresql://a,b/', ['postgresql://a/', 'postgresql://b/']],
     ['postgresql://a/with,comma', ['postgresql://a/with,comma']],
@@ -91,6 +102,38 @@ describe('DATABASE_URL', () => {
     const databaseUrl = 'postgresql://a/store?target_session_attrs=any';
     expect(readConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl });
   });
+
+  it.each(['DATABASE_URL', 'DATABASE_REPLICA_URLS'])(
+    'with characters in a password that must be encoded is rejected, without the password: %s',
+    (name) => {
+      // Each with a digit before and after, which could be a port.
+      for (const text of [
+        '/',
+        '?',
+        '#',
+        '@/',
+        '@?',
+        '@#',
+        '/@',
+        '?@',
+        '#@',
+        '@a/',
+        ',/',
+        '/?',
+        '%2/',
+      ]) {
+        for (const hosts of ['db', 'db:5432', 'a,b']) {
+          const url = `postgresql://me:1${text}2@${hosts}/store`;
+          const environment = { DATABASE_URL: 'postgresql://a/store', [name]: url };
+          const read = () => readConfig(environment);
+          expect(read).toThrow(ConfigError);
+          expect(read).toThrow(
+            `${name} must be like postgresql://user@host:5432/name, with each @`,
+          );
+        }
+      }
+    },
+  );
 
   it('keeps the password out of the message', () => {
     expect(() => readConfig({ DATABASE_URL: 'postgresql://me:hunter2@a,,b/store' })).toThrow(
