@@ -142,6 +142,25 @@ describe('variables', () => {
     expect(errors?.[0]?.extensions.issues).toMatchObject([{ path }]);
   });
 
+  it('cannot have 10,001 characters in the name of a field', async () => {
+    const { errors } = await gateway.graphql(query, { filter: { ['x'.repeat(10_001)]: 1 } });
+    const issue = { path: ['filter'], message: 'must have names of at most 10000 characters.' };
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', issues: [issue] });
+  });
+
+  it('have no effect if they are not declared, whatever they are', async () => {
+    const variables = {
+      ...wrong(20_000, () => 1),
+      filter: {},
+      long: 'x'.repeat(10_001),
+      deep: [[]],
+    };
+    expect((await gateway.graphql(query, variables)).status).toBe(200);
+    expect((await gateway.graphql('{ __typename }', { filter: Array(101).fill(1) })).status).toBe(
+      200,
+    );
+  });
+
   it.each([
     ['PetFilter', 'pets(filter: $v) { totalCount }'],
     ['DateTime', 'rescheduleOrder(id: 1, shipDate: $v) { __typename }'],

@@ -7,7 +7,7 @@ const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
 
-/** Finds a value in the variables that is too large; one variable can be used by many fields. */
+/** Finds a value in a variable that is too large; one variable can be used by many fields. */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
   const { maxListSize, maxTextLength } = limits;
   if (typeof value === 'string') {
@@ -16,23 +16,40 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
   }
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > MAX_INPUT_DEPTH) return tooLarge('is nested too deeply.');
-  const names = Object.keys(value);
   // graphql-js reports every unknown field separately and quotes the whole input each time.
-  if (depth > 0 && names.length > maxListSize) {
-    return tooLarge(`must have at most ${maxListSize} values.`);
-  }
+  const size = Array.isArray(value) ? value.length : Object.keys(value).length;
+  if (size > maxListSize) return tooLarge(`must have at most ${maxListSize} values.`);
   for (const [name, inner] of Object.entries(value)) {
+    if (name.length > maxTextLength) {
+      return tooLarge(`must have names of at most ${maxTextLength} characters.`);
+    }
     const issue = findLargeValue(inner, depth + 1, limits);
     if (issue) return { ...issue, path: [name, ...issue.path] };
   }
   return undefined;
 }
 
-/** Rejects variables that are too large. */
+/**
+ * Returns the variables that an operation declares; others have no effect (GraphQL §6.1.2), and there may be
+ * as many as fit into a body.
+ * @throws InvalidInput if one of them is too large
+ */
+function takeDeclared({ operation, variables }: Call, limits: Limits): Call['variables'] {
+  const { variableDefinitions = [] } = operation.node;
+  const names = variableDefinitions
+    .map(({ variable }) => variable.name.value)
+    .filter((name) => Object.hasOwn(variables, name));
+  for (const name of names) {
+    const issue = findLargeValue(variables[name], 1, limits);
+    if (issue) throw new InvalidInput([{ ...issue, path: [name, ...issue.path] }]);
+  }
+  return Object.fromEntries(names.map((name) => [name, variables[name]]));
+}
+
+/** Ignores variables that are not declared, and rejects those that are too large. */
 export const limitVariables =
   <Result>(next: (call: Call) => Result, limits: Limits) =>
   (call: Call): Result => {
-    const issue = findLargeValue(call.variables, 0, limits);
-    if (issue) throw new InvalidInput([issue]);
-    return next(call);
+    const { schema, operation, context } = call;
+    return next({ schema, operation, variables: takeDeclared(call, limits), context });
   };
