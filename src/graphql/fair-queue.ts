@@ -22,6 +22,17 @@ export type Enqueue = <Result>(
   work: () => Result | Promise<Result>,
 ) => Promise<Result>;
 
+/** The error of work that the gateway has no time for. It is no fault, so it is not logged. */
+class TooMuchIsWaiting extends StoreError {
+  constructor() {
+    super('SERVICE_UNAVAILABLE', 'Too much is waiting. Try again later.');
+  }
+
+  override get isLogged(): boolean {
+    return false;
+  }
+}
+
 // After work that took longer, the queue rests four times as long: then other requests have most of the
 // thread, however much work is waiting. A gateway that has just started is slower, so the rest has a maximum.
 const SHORT_MS = 2;
@@ -31,64 +42,74 @@ const MAX_REST_MS = 100;
 const rest = (ms: number): Promise<unknown> =>
   ms > SHORT_MS ? sleep(Math.min(REST_FACTOR * ms, MAX_REST_MS)) : nextTick();
 
-const unavailable = (): StoreError =>
-  new StoreError('SERVICE_UNAVAILABLE', 'Too much is waiting. Try again later.');
+type Start = () => void;
+
+/** What waits for its turn. */
+interface Turns {
+  /** @throws TooMuchIsWaiting */
+  readonly add: (caller: string, start: Start) => void;
+  readonly remove: (caller: string, start: Start) => void;
+  /** Removes what has the next turn, and returns it. */
+  readonly takeNext: () => Start | undefined;
+}
+
+function createTurns({ maxWaitingOfCaller, maxWaiting }: FairQueueOptions): Turns {
+  // The first caller has the next turn, and goes to the end after it.
+  const startsOf = new Map<string, Set<Start>>();
+  let waiting = 0;
+  const remove: Turns['remove'] = (caller, start) => {
+    const starts = startsOf.get(caller);
+    if (!starts?.delete(start)) return;
+    waiting -= 1;
+    if (starts.size === 0) startsOf.delete(caller);
+  };
+  return {
+    add: (caller, start) => {
+      const starts = startsOf.get(caller) ?? new Set();
+      if (waiting >= maxWaiting || starts.size >= maxWaitingOfCaller) throw new TooMuchIsWaiting();
+      startsOf.set(caller, starts.add(start));
+      waiting += 1;
+    },
+    remove,
+    takeNext: () => {
+      const [[caller, starts] = []] = startsOf;
+      const [start] = starts ?? [];
+      if (caller === undefined || !starts || !start) return undefined;
+      startsOf.delete(caller);
+      startsOf.set(caller, starts);
+      remove(caller, start);
+      return start;
+    },
+  };
+}
 
 /**
  * Creates a queue for work that holds up the event loop. Callers take turns, so that nobody waits for all
  * the work of another one, and the queue rests after each piece of work, so that requests outside it run.
  */
-export function createFairQueue({
-  concurrency,
-  maxWaitingOfCaller,
-  maxWaiting,
-  maxWaitMs,
-}: FairQueueOptions): Enqueue {
-  // What each caller waits for. The first caller has the next turn, and goes to the end after it.
-  const startsOf = new Map<string, Set<() => void>>();
+export function createFairQueue(options: FairQueueOptions): Enqueue {
+  const { concurrency, maxWaitMs } = options;
+  const turns = createTurns(options);
   let running = 0;
-  let waiting = 0;
 
-  const remove = (caller: string, starts: Set<() => void>, start: () => void): void => {
-    starts.delete(start);
-    waiting -= 1;
-    if (starts.size === 0) startsOf.delete(caller);
-  };
-
-  const startNext = (): void => {
-    for (const [caller, starts] of startsOf) {
-      for (const start of starts) {
-        startsOf.delete(caller);
-        startsOf.set(caller, starts);
-        remove(caller, starts, start);
-        return start();
-      }
-    }
-  };
-
-  const waitForTurn = (caller: string): Promise<void> => {
-    const starts = startsOf.get(caller) ?? new Set();
-    if (waiting >= maxWaiting || starts.size >= maxWaitingOfCaller) throw unavailable();
-    startsOf.set(caller, starts);
-    waiting += 1;
-    return new Promise((resolve, reject) => {
+  const waitForTurn = (caller: string): Promise<void> =>
+    new Promise((resolve, reject) => {
       const start = (): void => {
         clearTimeout(timer);
         running += 1;
         resolve();
       };
-      starts.add(start);
+      turns.add(caller, start);
       const timer = setTimeout(() => {
-        remove(caller, starts, start);
-        reject(unavailable());
+        turns.remove(caller, start);
+        reject(new TooMuchIsWaiting());
       }, maxWaitMs);
     });
-  };
 
   const leave = async (startedAt: number): Promise<void> => {
     await rest(performance.now() - startedAt);
     running -= 1;
-    startNext();
+    turns.takeNext()?.();
   };
 
   return async (caller, work) => {

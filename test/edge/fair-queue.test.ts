@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { createFairQueue } from '../../src/graphql/fair-queue.ts';
+
+const LIMITS = { concurrency: 1, maxWaitingOfCaller: 10, maxWaiting: 10, maxWaitMs: 60_000 };
+const REJECTION = { code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' }, isLogged: false };
+
+/** Returns work that ends when it is told to. */
+function createBlocker() {
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { work: () => ended, end };
+}
+
+/** Holds up the event loop. */
+function holdUp(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+describe('a fair queue', () => {
+  it('lets callers take turns, however much each of them waits for', async () => {
+    const enqueue = createFairQueue(LIMITS);
+    const order: string[] = [];
+    const add = (caller: string, index: number): Promise<number> =>
+      enqueue(caller, () => order.push(`${caller}${index}`));
+    const all = [0, 1, 2, 3].map((index) => add('a', index));
+    all.push(add('b', 0), add('b', 1), add('c', 0));
+    await Promise.all(all);
+    expect(order).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
+  });
+
+  it('resolves and rejects with the result of the work, and goes on after a failure', async () => {
+    const enqueue = createFairQueue(LIMITS);
+    const failed = enqueue('a', () => {
+      throw new Error('It fails.');
+    });
+    const next = enqueue('a', async () => 'next');
+    await expect(failed).rejects.toThrow('It fails.');
+    expect(await next).toBe('next');
+  });
+
+  it('runs as much at the same time as it may', async () => {
+    const enqueue = createFairQueue({ ...LIMITS, concurrency: 2 });
+    const first = createBlocker();
+    const running = enqueue('a', first.work);
+    expect(await enqueue('a', () => 'beside')).toBe('beside');
+    expect(await enqueue('b', () => 'beside')).toBe('beside');
+    first.end();
+    await running;
+  });
+
+  it('rests after work that holds up the event loop, so that others run before the next', async () => {
+    const enqueue = createFairQueue(LIMITS);
+    const order: string[] = [];
+    const add = (name: string, ms: number) =>
+      enqueue('a', () => {
+        holdUp(ms);
+        order.push(name);
+        setTimeout(() => order.push(`timer after ${name}`), 2 * ms);
+        setImmediate(() => order.push(`tick after ${name}`));
+      });
+    await Promise.all([add('long', 10), add('short', 0), add('last', 0)]);
+    await sleep(0);
+    expect(order.slice(0, 3)).toEqual(['long', 'tick after long', 'timer after long']);
+    expect(order.indexOf('tick after short')).toBeLessThan(order.indexOf('last'));
+  });
+
+  it('rejects what has waited for too long, and never runs it', async () => {
+    const enqueue = createFairQueue({ ...LIMITS, maxWaitMs: 5 });
+    const { work, end } = createBlocker();
+    const running = enqueue('a', work);
+    let hasRun = false;
+    const waiting = enqueue('b', () => {
+      hasRun = true;
+    });
+    await expect(waiting).rejects.toMatchObject(REJECTION);
+    end();
+    await running;
+    // While the queue rests, it rejects this too.
+    const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
+    await expect.poll(next).toBe('next');
+    expect(hasRun).toBe(false);
+  });
+
+  it('rejects what waits beyond the limit of its caller, or of all callers', async () => {
+    const enqueue = createFairQueue({ ...LIMITS, maxWaitingOfCaller: 2, maxWaiting: 3 });
+    const { work, end } = createBlocker();
+    const accepted = [enqueue('a', work), enqueue('a', () => 1), enqueue('a', () => 2)];
+    await expect(enqueue('a', () => 3)).rejects.toMatchObject(REJECTION);
+    accepted.push(enqueue('b', () => 4));
+    await expect(enqueue('c', () => 5)).rejects.toMatchObject(REJECTION);
+    end();
+    expect(await Promise.all(accepted)).toEqual([undefined, 1, 2, 4]);
+    expect(await enqueue('c', () => 6)).toBe(6);
+  });
+});
