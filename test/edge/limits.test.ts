@@ -18,10 +18,40 @@ afterAll(() => gateway.close());
 const nested = (levels: number, inside: string): string =>
   'category { pets(first: 1) { nodes { '.repeat(levels) + inside + ' } } }'.repeat(levels);
 
+/** Spreads ten fragments in as many places. */
+const spreading = (places: number): string =>
+  `{ pet(id: 1) { ${repeat(places, (index) => `a${index}: category { ${repeat(10, (n) => `...F${n}`)} }`)} } } ${repeat(10, (index) => `fragment F${index} on Category { id }`)}`;
+
+const deep = 'category { pets { nodes { category { pets { nodes { id name } } } } } }';
+const repeated = repeat(60, () => deep);
+
+/** Documents whose fields make more than 10,000 pairs that validation compares. */
+const TOO_MANY_PAIRS: [what: string, query: string][] = [
+  ['repeats of an object, with those of the fields in it', `{ pet(id: 1) { ${repeated} } }`],
+  [
+    'repeats of an object in inline fragments',
+    `{ pet(id: 1) { ${repeat(60, () => `... { ${deep} }`)} } }`,
+  ],
+  [
+    'repeats of an object in fragments',
+    `{ pet(id: 1) { ${repeat(50, (index) => `...F${index}`)} } } ${repeat(50, (index) => `fragment F${index} on Pet { ${deep} ${deep} }`)}`,
+  ],
+  [
+    'repeats of an object in a fragment that is not spread',
+    `{ __typename } fragment F on Pet { ${repeated} }`,
+  ],
+  [
+    'repeats of an object in a fragment that spreads itself',
+    `{ __typename } fragment F on Pet { ${repeated} category { pets { nodes { ...F } } } }`,
+  ],
+];
+
 describe('a document', () => {
   it.each([
     ['20 levels', `{ pet(id: 1) { ${nested(6, 'id')} } }`],
     ['100 aliases', `{ pet(id: 1) { ${repeat(100, (index) => `a${index}: id`)} } }`],
+    ['300 fragment spreads', spreading(30)],
+    ['95 repeats of an object', `{ pet(id: 1) { ${repeat(95, () => 'category { id }')} } }`],
     ['50 root fields', `{ ${repeat(50, (index) => `a${index}: __typename`)} }`],
     ['50 directives', `{ pet(id: 1) { ${repeat(50, () => 'id @include(if: true)')} } }`],
     [
@@ -70,6 +100,8 @@ describe('a document', () => {
       '51 fragments',
       `{ pet(id: 1) { ${repeat(51, (index) => `...F${index}`)} } } ${repeat(51, (index) => `fragment F${index} on Pet { id }`)}`,
     ],
+    ['310 fragment spreads', spreading(31)],
+    ...TOO_MANY_PAIRS,
     ['51 root fields', `{ ${repeat(51, () => '__typename')} }`],
     [
       '51 root fields in fragments',
@@ -90,6 +122,18 @@ describe('a document', () => {
     ],
   ])('cannot have %s', async (_what, query) => {
     await expectRejected(gateway, { query }, 'DOCUMENT_TOO_LARGE');
+  });
+
+  it('cannot have many operations that share many values', async () => {
+    const values = repeat(
+      9,
+      (index) =>
+        `a${index}: pets(filter: { status: [${repeat(99, () => 'SOLD')}] }) { totalCount }`,
+    );
+    const query = (operations: number): string =>
+      `${repeat(operations, (index) => `query Q${index} { ...F }`)} fragment F on Query { ${values} }`;
+    await expectRejected(gateway, { query: query(12), operationName: 'Q0' }, 'DOCUMENT_TOO_LARGE');
+    expect((await askCost(gateway, { query: query(10), operationName: 'Q0' })).status).toBe(200);
   });
 
   it('is checked in linear time, however its fragments are nested', async () => {

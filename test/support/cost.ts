@@ -9,6 +9,7 @@ import { post } from './post.ts';
 
 export interface Params {
   query: string;
+  operationName?: string;
   variables?: Record<string, unknown>;
 }
 

@@ -409,6 +409,23 @@ const MERGED: [string, string][] = [
       'orders(first:1,after:"x",filter:{complete:true}){nodes{id}} category{pets(first:1,after:"x"){nodes{id}}}',
     ),
   ],
+  ['one deep object 101 times', pet(repeat(101, () => nested(5)))],
+  [
+    '45 fragments, each of which spreads all later ones',
+    `${pet('...F0')} ${repeat(45, (n) => `fragment F${n} on Pet{a${n}:id name ${repeat(44 - n, (m) => `...F${n + 1 + m}`)}}`)}`,
+  ],
+  [
+    '24 fragments, each of which spreads all later ones',
+    `${pet('...F0')} ${repeat(24, (n) => `fragment F${n} on Pet{${nested(2)} ${repeat(23 - n, (m) => `...F${n + 1 + m}`)}}`)}`,
+  ],
+  [
+    'one list with arguments 95 times',
+    pet(repeat(95, () => 'orders(first:1,after:"x",filter:{complete:true}){totalCount}')),
+  ],
+  [
+    '9 operations that use a variable 990 times',
+    `${repeat(9, (n) => `query Q${n}($v:PetStatus!){...F}`)} fragment F on Query{${repeat(10, (n) => `a${n}:pets(filter:{status:[${repeat(99, () => '$v')}]}){totalCount}`)}}`,
+  ],
 ];
 
 /** Those that take longest to reject or to run. */

@@ -17,10 +17,15 @@ import {
 import type { Config, Limits } from '../../config/config.ts';
 import { StoreError } from '../../contract/errors.ts';
 import { toExecutionError } from '../errors.ts';
+import { countComparisons } from './comparisons.ts';
 import { createFold, sum } from './fragments.ts';
 
 /** How many errors a document, or its variables, can get. */
 export const MAX_VALIDATION_ERRORS = 5;
+
+// Far more than real documents have. With the default limits, validation takes less than 20 ms.
+const SPREADS_PER_FRAGMENT = 6;
+const COMPARISONS_PER_TOKEN = 2;
 
 /** The error of a document that has too much of something. */
 const documentTooLarge = (max: number, unit: string): StoreError =>
@@ -58,6 +63,8 @@ interface Counts {
   names: number;
   directives: number;
   fragments: number;
+  /** Validation compares each pair of fragments that are spread in the same place. */
+  spreads: number;
   /** The values of the longest list. */
   values: number;
   /** The characters of the longest string. */
@@ -88,7 +95,7 @@ function countRepeats(set: SelectionSetNode): number {
 }
 
 function countNodes(document: DocumentNode): Counts {
-  const counts = { names: 0, directives: 0, fragments: 0, values: 0, characters: 0 };
+  const counts = { names: 0, directives: 0, fragments: 0, spreads: 0, values: 0, characters: 0 };
   visit(document, {
     SelectionSet: (set) => {
       counts.names += countRepeats(set);
@@ -98,6 +105,9 @@ function countNodes(document: DocumentNode): Counts {
     },
     FragmentDefinition: () => {
       counts.fragments += 1;
+    },
+    FragmentSpread: () => {
+      counts.spreads += 1;
     },
     Directive: () => {
       counts.directives += 1;
@@ -140,19 +150,34 @@ function measureShape(document: DocumentNode, { maxDepth, maxRootFields }: Limit
 }
 
 function measureCounts(document: DocumentNode, limits: Limits): Measurement[] {
-  const { names, directives, fragments, values, characters } = countNodes(document);
+  const { names, directives, fragments, spreads, values, characters } = countNodes(document);
   return [
     [names, limits.maxAliases, 'aliases and repeated selections'],
     [directives, limits.maxDirectives, 'directives'],
     [fragments, limits.maxFragments, 'fragments'],
+    [spreads, SPREADS_PER_FRAGMENT * limits.maxFragments, 'fragment spreads'],
     [values, limits.maxListSize, 'values in a list'],
     [characters, limits.maxTextLength, 'characters in a string'],
   ];
 }
 
+function measureComparisons(
+  document: DocumentNode,
+  { maxTokens, maxDepth }: Limits,
+): Measurement[] {
+  const max = COMPARISONS_PER_TOKEN * maxTokens;
+  return [
+    [
+      countComparisons(document, max, maxDepth),
+      max,
+      'selections, values and pairs of fields to merge, with fragments where they are spread',
+    ],
+  ];
+}
+
 function findExcess(document: DocumentNode, limits: Limits): StoreError | undefined {
   // The shape first: counting visits the selections of nested inline fragments once for each level.
-  for (const measure of [measureShape, measureCounts]) {
+  for (const measure of [measureShape, measureCounts, measureComparisons]) {
     const excess = measure(document, limits).find(([count, max]) => count > max);
     if (excess) return documentTooLarge(excess[1], excess[2]);
   }
