@@ -26,6 +26,8 @@ export interface Context {
 /** What a resolver can use. */
 export interface CallContext extends Context {
   readonly caller: Caller;
+  /** When its request had arrived, in the milliseconds of performance.now(). */
+  readonly arrivedAt: number;
   /** Ends the stream of a subscription. */
   readonly signal?: AbortSignal;
 }

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 import { Forbidden, Unauthenticated } from '../contract/errors.ts';
 
 export const SCOPES = ['read', 'pets:write', 'inventory:write', 'orders:write', 'metrics'] as const;
@@ -15,6 +17,10 @@ export interface Caller {
   /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }
+
+/** Identifies a caller among others: by the subject of its token, or by its address without a token. */
+export const callerKeyOf = ({ subject }: Caller, { socket }: IncomingMessage): string =>
+  subject === undefined ? `address ${socket.remoteAddress}` : `subject ${subject}`;
 
 /** Requires that a caller has a scope. @throws Unauthenticated, Forbidden */
 export function requireScope({ subject, scopes }: Caller, scope: Scope): void {

@@ -1,46 +1,96 @@
-import type { DocumentNode, GraphQLError } from 'graphql';
+import type { DocumentNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
+import type { Caller } from '../auth/scopes.ts';
+import { createFairQueue, type Enqueue } from './fair-queue.ts';
 import type { Manifest } from './manifest.ts';
 
-// A parsed document takes about 200 bytes for each of its characters: 100 MB at most.
-const BOUNDS = {
-  max: 200,
-  maxSize: 500_000,
-  sizeCalculation: (_parsed: unknown, text: string) => text.length,
-};
+// Nearly all documents of real clients are shorter. They neither wait for longer ones nor are evicted by
+// them, also where all callers have the address of one proxy.
+const MAX_SHORT_LENGTH = 1000;
 
-/** The documents of recent requests by their text, and the trusted ones, which are never evicted. */
-export interface Documents {
-  /** The form in which Yoga's cache gets parsed documents. */
-  readonly parsed: {
-    readonly get: (text: string) => DocumentNode | undefined;
-    readonly set: (text: string, document: DocumentNode) => unknown;
-  };
-  /** The errors of texts that can't be parsed. */
-  readonly parseErrors: LRUCache<string, Error>;
-  /** The errors of each parsed document that was validated; none of a valid one. */
-  readonly validationErrors: WeakMap<DocumentNode, readonly GraphQLError[]>;
-  /** Returns the document of this text if it is known to be valid. */
-  readonly findValid: (text: string) => DocumentNode | undefined;
+// A node of a parsed document, its location and its tokens take 250 to 490 bytes for each token.
+const BYTES_PER_TOKEN = 500;
+const MAX_CACHED = 1000;
+const MAX_CACHED_BYTES = 50_000_000;
+
+// A caller gives up that gets no response for longer.
+const MAX_WAIT_MS = 2000;
+const MAX_WAITING = 500;
+const MAX_WAITING_OF_CALLER = 100;
+
+/** Documents that share a cache and a queue. */
+interface Section {
+  readonly cache: LRUCache<string, DocumentNode>;
+  readonly enqueue: Enqueue;
 }
 
-/** Creates the caches of documents. */
-export function createDocuments(manifest: Manifest | undefined): Documents {
+/** The documents of executed operations by their text, and the trusted ones, which are never evicted. */
+export interface Documents {
+  /** Returns the valid document of this text, if the caller shares a cache that has it. */
+  readonly find: (text: string, caller: Caller) => DocumentNode | undefined;
+  /** Whether a document was found, or was added: then it is valid. */
+  readonly has: (document: DocumentNode) => boolean;
+  /** Adds a valid document whose operation is executed. */
+  readonly add: (document: DocumentNode, caller: Caller) => void;
+  /** Returns the queue in which a new document waits for its turn. */
+  readonly queueOf: (text: string, caller: Caller) => Enqueue;
+}
+
+function bytesOf({ loc }: DocumentNode, text: string): number {
+  let tokens = 0;
+  for (let token = loc?.startToken; token; token = token.next ?? undefined) tokens += 1;
+  return tokens * BYTES_PER_TOKEN + text.length;
+}
+
+function createSection(maxWaitMs: number): Section {
+  return {
+    cache: new LRUCache({
+      max: MAX_CACHED,
+      maxSize: MAX_CACHED_BYTES,
+      sizeCalculation: bytesOf,
+    }),
+    enqueue: createFairQueue({
+      concurrency: 1,
+      maxWaiting: MAX_WAITING,
+      maxWaitingOfCaller: MAX_WAITING_OF_CALLER,
+      maxWaitMs,
+    }),
+  };
+}
+
+/**
+ * Creates the caches and queues of documents. Callers without a token have their own, so that nobody
+ * with a token waits for a stranger, or loses a cached document to one.
+ */
+export function createDocuments(
+  manifest: Manifest | undefined,
+  answerTimeoutMs: number,
+): Documents {
   const trusted = new Map(
     Array.from(manifest?.values() ?? [], ({ text, parsed }) => [text, parsed]),
   );
-  const recent = new LRUCache<string, DocumentNode>(BOUNDS);
-  const validationErrors = new WeakMap<DocumentNode, readonly GraphQLError[]>();
-  for (const document of trusted.values()) validationErrors.set(document, []);
-  const get = (text: string): DocumentNode | undefined => trusted.get(text) ?? recent.get(text);
+  const valid = new WeakSet<DocumentNode>(trusted.values());
+  const maxWaitMs = Math.min(MAX_WAIT_MS, answerTimeoutMs);
+  const createSections = () => ({
+    short: createSection(maxWaitMs),
+    long: createSection(maxWaitMs),
+  });
+  const strangers = createSections();
+  const known = createSections();
+  const sectionOf = (text: string, { subject }: Caller): Section => {
+    const { short, long } = subject === undefined ? strangers : known;
+    return text.length > MAX_SHORT_LENGTH ? long : short;
+  };
   return {
-    parsed: { get, set: (text, document) => recent.set(text, document) },
-    parseErrors: new LRUCache<string, Error>(BOUNDS),
-    validationErrors,
-    findValid: (text) => {
-      const document = get(text);
-      return document && validationErrors.get(document)?.length === 0 ? document : undefined;
+    find: (text, caller) => trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
+    has: (document) => valid.has(document),
+    add: (document, caller) => {
+      const text = document.loc?.source.body;
+      if (text === undefined || valid.has(document)) return;
+      valid.add(document);
+      sectionOf(text, caller).cache.set(text, document);
     },
+    queueOf: (text, caller) => sectionOf(text, caller).enqueue,
   };
 }

@@ -40,7 +40,7 @@ export async function runOperation(
   try {
     const params = await readParams();
     // A new object, as Yoga adds to it; V8 is slower with one created by spread.
-    const context = { req, res, requestLog };
+    const context = { req, res, requestLog, arrivedAt: performance.now() };
     const results = await executor.getResultForParams(
       { params, request: REQUESTS[method] },
       context,

@@ -1,25 +1,29 @@
 import { createYoga, type YogaServerInstance } from 'graphql-yoga';
 
 import type { Config } from '../config/config.ts';
-import type { Context, Exchange } from '../context.ts';
+import type { CallContext, Context, Exchange } from '../context.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
+import { cacheDocument, cacheDocumentOfStream } from './execution/cache-documents.ts';
 import { createExecute } from './execution/execute.ts';
 import { createSubscribe } from './execution/subscribe.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
 import { useAuth } from './plugins/use-auth.ts';
+import { useCachedDocuments } from './plugins/use-cached-documents.ts';
+import { useDocumentQueue } from './plugins/use-document-queue.ts';
 import { useExecute } from './plugins/use-execute.ts';
-import { useKnownDocuments } from './plugins/use-known-documents.ts';
-import { useLanes } from './plugins/use-lanes.ts';
 import { useLimits } from './plugins/use-limits.ts';
 import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
 import { useRequestLog } from './plugins/use-request-log.ts';
 import { schema } from './schema.ts';
 import type { Streams } from './streams.ts';
 
+/** What Yoga gets with each request; useAuth adds the caller. */
+type ServerContext = Exchange & Pick<CallContext, 'arrivedAt'>;
+
 /** Executes operations. */
-export type Executor = YogaServerInstance<Exchange, Context>;
+export type Executor = YogaServerInstance<ServerContext, Context>;
 
 /** What an executor needs besides the context. */
 interface ExecutorOptions {
@@ -42,9 +46,10 @@ export function createExecutor(
 ): Executor {
   const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
-  const documents = createDocuments(manifest);
+  const documents = createDocuments(manifest, config.answerTimeoutMs);
   const execute = createExecute(context, config, metrics, log);
-  return createYoga<Exchange, Context>({
+  const subscribe = createSubscribe(config, metrics, streams);
+  return createYoga<ServerContext, Context>({
     schema,
     context,
     plugins: [
@@ -52,19 +57,17 @@ export function createExecutor(
       useAuth(context.authenticate),
       usePersistedDocuments(config.documents, manifest, documents),
       // After the plugins that reject a request or find its document.
-      useKnownDocuments(documents, execute, context),
-      useLanes(config, documents),
+      useCachedDocuments(documents, execute, context),
+      useDocumentQueue(documents),
       useRequestLog(),
       useLimits(config),
-      useExecute(execute, createSubscribe(config, metrics, streams)),
+      useExecute(cacheDocument(execute, documents), cacheDocumentOfStream(subscribe, documents)),
     ],
     logging: false,
     // toClientResult masks all errors, also those of parsing and validation.
     maskedErrors: false,
-    parserAndValidationCache: {
-      documentCache: documents.parsed,
-      errorCache: documents.parseErrors,
-    },
+    // Its caches would be the same for all callers.
+    parserAndValidationCache: false,
     maxRequestBodySize: false,
     multipart: false,
     cors: false,

@@ -271,6 +271,8 @@ describe('a document that is stored automatically', () => {
     ['does not parse', '{ kept', 'GRAPHQL_PARSE_FAILED'],
     ['is not valid', '{ kept }', 'GRAPHQL_VALIDATION_FAILED'],
     ['is too long', `${TYPE} #${'x'.repeat(50_000)}`, expect.any(String)],
+    ['costs too much', `${COSTLY} #kept`, 'QUERY_TOO_COSTLY'],
+    ['lacks a variable', 'query Kept($id: ID!) { pet(id: $id) { id } }', expect.any(String)],
   ])('is not stored if it %s', async (_what, query, code) => {
     for (let time = 0; time < 2; time += 1) {
       expect(await toAnswer(await keep(query))).toMatchObject({ code });
@@ -349,15 +351,15 @@ describe('the manifest', () => {
   });
 
   it('keeps its documents parsed when the cache is full', async () => {
-    const { parsed, findValid } = createDocuments(await read({ a: TYPE }));
-    const before = parsed.get(TYPE);
-    const others = Array.from({ length: 201 }, (_, index) => `{ a${index}: __typename }`);
-    for (const text of others) parsed.set(text, parse(text));
+    const { find, add } = createDocuments(await read({ a: TYPE }), 1000);
+    const caller = { subject: undefined, scopes: new Set<string>() };
+    const before = find(TYPE, caller);
+    const others = Array.from({ length: 1001 }, (_, index) => `{ a${index}: __typename }`);
+    for (const text of others) add(parse(text), caller);
     expect(before).toEqual(parse(TYPE));
-    expect(findValid(TYPE)).toBe(before);
-    expect(parsed.get(TYPE)).toBe(before);
-    expect(parsed.get('{ a0: __typename }')).toBeUndefined();
-    expect(parsed.get('{ a200: __typename }')).toBeDefined();
+    expect(find(TYPE, caller)).toBe(before);
+    expect(find('{ a0: __typename }', caller)).toBeUndefined();
+    expect(find('{ a1000: __typename }', caller)).toBeDefined();
   });
 
   it('is required to exist when the gateway starts', () =>

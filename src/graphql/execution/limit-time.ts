@@ -5,8 +5,9 @@ import { toExecutionError } from '../errors.ts';
 import type { Call, Execute } from './call.ts';
 
 /**
- * Returns an error for an operation that takes longer, but does not stop its execution: OUTCOME_UNKNOWN for
- * a mutation, else SERVICE_UNAVAILABLE.
+ * Returns an error for an operation that takes longer after its request has arrived, or for a result of a
+ * subscription that takes longer, but does not stop its execution: OUTCOME_UNKNOWN for a mutation, else
+ * SERVICE_UNAVAILABLE.
  */
 export function limitTime(next: Execute, timeoutMs: number): Execute {
   const message = `The operation took longer than ${timeoutMs} ms.`;
@@ -16,9 +17,12 @@ export function limitTime(next: Execute, timeoutMs: number): Execute {
       : new StoreError('SERVICE_UNAVAILABLE', message);
   const withTimeout = (call: Call, execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
+      const { root, context } = call;
+      // A new document has waited for its turn.
+      const passedMs = root === undefined ? performance.now() - context.arrivedAt : 0;
       const timer = setTimeout(
         () => resolve({ errors: [toExecutionError(errorOf(call))] }),
-        timeoutMs,
+        Math.max(0, timeoutMs - passedMs),
       );
       execution.finally(() => clearTimeout(timer)).then(resolve, reject);
     });

@@ -55,10 +55,10 @@ export const readFromReplicas =
       return result;
     }
     const position = parsePosition(context.req.headers['store-position']);
-    const { req, res, requestLog, caller, changes, authenticate } = context;
+    const { req, res, requestLog, caller, arrivedAt, changes, authenticate } = context;
     try {
       return await reads.read(position, async (store) => {
-        const onServer = { req, res, requestLog, caller, changes, authenticate, store };
+        const onServer = { req, res, requestLog, caller, arrivedAt, changes, authenticate, store };
         return requireServer(await next({ schema, operation, variables, context: onServer }));
       });
     } catch (error) {

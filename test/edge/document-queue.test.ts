@@ -1,0 +1,217 @@
+import { parse } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { operationOf } from '../../src/graphql/analysis/operation.ts';
+import { createDocuments } from '../../src/graphql/documents.ts';
+import type { Call } from '../../src/graphql/execution/call.ts';
+import { limitTime } from '../../src/graphql/execution/limit-time.ts';
+import { schema } from '../../src/graphql/schema.ts';
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { createSocketClient, openEvents } from '../support/live.ts';
+import { hashOf } from '../support/manifest.ts';
+import { post } from '../support/post.ts';
+import { repeat } from '../support/repeat.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
+
+let gateway: Gateway;
+/** The same with AUTH_READ=open: reading needs no token. */
+let readable: Gateway;
+/** Responds within 100 ms, also if a document has to wait. */
+let hasty: Gateway;
+let ann: Record<string, string>;
+let bob: Record<string, string>;
+beforeAll(async () => {
+  gateway = await startGateway({ ...AUTH_BY_SECRET, DOCUMENTS: 'automatic' });
+  const that = openThatOf(gateway);
+  readable = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, that);
+  hasty = await startGateway({ ANSWER_TIMEOUT_MS: '100' }, that);
+  [ann = {}, bob = {}] = await Promise.all(
+    ['ann', 'bob'].map(async (sub) => bearing(await mint({ sub, scope: 'read' }))),
+  );
+});
+afterAll(async () => {
+  for (const each of [hasty, readable, gateway]) await each.close();
+});
+
+let last = 0;
+/** Returns a new document that has as many characters as a long one. */
+const renew = (query: string): string => `${query} #${(last += 1)}`.padEnd(1100);
+/** Returns a new document that takes some milliseconds until its cost is rejected. */
+const renewSlow = (): string =>
+  renew(
+    `{ pet(id: 1) { ...F0 } } ${repeat(24, (n) => `fragment F${n} on Pet { id name category { name } ${repeat(23 - n, (m) => `...F${n + 1 + m}`)} }`)}`,
+  );
+
+const MANY = 20;
+
+/**
+ * Sends many new documents that take long. Resolves when the first of them has a response with the number
+ * of the others that have, so far, and a promise of all of them.
+ */
+async function flood(to: Gateway, headers: Record<string, string> = {}) {
+  const state = { responses: 0 };
+  const sent = Array.from({ length: MANY }, async () => {
+    const response = await post(to, { query: renewSlow() }, { headers });
+    state.responses += 1;
+    return response;
+  });
+  await Promise.race(sent);
+  return { state, all: Promise.all(sent) };
+}
+
+/** Expects that a document has its response before all those of a flood that was sent earlier. */
+async function expectOvertaking(
+  query: string,
+  headers: Record<string, string>,
+  { state, all }: Awaited<ReturnType<typeof flood>>,
+): Promise<void> {
+  const response = await post(gateway, { query }, { headers });
+  expect(response.status).toBe(200);
+  expect(state.responses).toBeLessThan(MANY);
+  await all;
+}
+
+describe('a new document', () => {
+  it('of a caller with a token does not wait for those of callers without one', async () => {
+    const flooded = await flood(readable);
+    const response = await post(readable, { query: renew('{ __typename }') }, { headers: ann });
+    expect(response.status).toBe(200);
+    expect(flooded.state.responses).toBeLessThan(MANY);
+    await flooded.all;
+  });
+
+  it('waits for one of another token, not for all of them', async () => {
+    await expectOvertaking(renew('{ __typename }'), bob, await flood(gateway, ann));
+  });
+
+  it('that is short does not wait for long ones of the same caller', async () => {
+    await expectOvertaking(`{ short: __typename }`, ann, await flood(gateway, ann));
+  });
+
+  it('that many send at the same time is executed for each of them', async () => {
+    const query = renew('query ($id: ID!) { pet(id: $id) { name } }');
+    const statuses = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const variables = { id: index % 2 === 0 ? '1' : 'x' };
+        return (await post(gateway, { query, variables }, { headers: ann })).status;
+      }),
+    );
+    expect(statuses).toEqual(
+      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? 200 : 400)),
+    );
+  });
+
+  it('gets SERVICE_UNAVAILABLE with Retry-After when it has waited for too long', async () => {
+    const ending = new AbortController();
+    const flooding = Array.from({ length: MANY }, async () => {
+      while (!ending.signal.aborted) await (await post(hasty, { query: renewSlow() })).text();
+    });
+    const client = createSocketClient(hasty);
+    const bySocket = () =>
+      client
+        .iterate({ query: renewSlow() })
+        .next()
+        .then(
+          ({ value }) => value,
+          (errors: unknown) => ({ errors }),
+        );
+    const byEvents = async () => (await openEvents(hasty, renewSlow())).result();
+    const byPost = async () => {
+      const response = await post(hasty, { query: renewSlow() });
+      const body = (await response.json()) as object;
+      return { ...body, status: response.status, retry: response.headers.get('retry-after') };
+    };
+    const unavailable = { errors: [{ extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 } }] };
+    await expect.poll(byPost).toMatchObject({ ...unavailable, status: 503, retry: '1' });
+    await expect.poll(byEvents).toMatchObject(unavailable);
+    await expect.poll(bySocket).toMatchObject(unavailable);
+    ending.abort();
+    await Promise.all(flooding);
+    await client.dispose();
+  });
+});
+
+describe('a cached document', () => {
+  const ofAnn = { subject: 'ann', scopes: new Set<string>() };
+  const short = '{ short: __typename }';
+  const long = renew('{ __typename }');
+  const many = Array.from({ length: 1001 }, (_, index) => `{ a${index}: __typename }`);
+
+  it('has its response while new ones of its caller wait', async () => {
+    await post(gateway, { query: long }, { headers: ann });
+    await expectOvertaking(long, ann, await flood(gateway, ann));
+  });
+
+  it('is not evicted by any number of those that callers without a token execute', () => {
+    const { add, find } = createDocuments(undefined, 1000);
+    add(parse(short), ofAnn);
+    for (const text of many) add(parse(text), { ...ofAnn, subject: undefined });
+    expect(find(short, ofAnn)).toBeDefined();
+    expect(find(short, { ...ofAnn, subject: undefined })).toBeUndefined();
+  });
+
+  it('is evicted by long ones only if it is long', () => {
+    const { add, find } = createDocuments(undefined, 1000);
+    const texts = [short, long, ...many.map((text) => text.padEnd(1100))];
+    for (const text of texts) add(parse(text), ofAnn);
+    expect(find(short, ofAnn)).toBeDefined();
+    expect(find(long, ofAnn)).toBeUndefined();
+  });
+
+  it('by its hash is not that of a caller without a token', async () => {
+    const query = '{ byHash: __typename }';
+    const hash = { extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(query) } } };
+    const ask = async (params: object, headers = {}) =>
+      (await post(gateway, params, { headers })).status;
+    expect(await ask({ query, ...hash })).toBe(200);
+    expect(await ask(hash)).toBe(200);
+    expect(await ask(hash, ann)).toBe(404);
+    expect(await ask({ query, ...hash }, ann)).toBe(200);
+    expect(await ask(hash, ann)).toBe(200);
+  });
+
+  it('is none that its caller may not execute', async () => {
+    const query = '{ forbidden: pet(id: 1) { name } }';
+    const hash = { extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(query) } } };
+    expect((await post(gateway, { query, ...hash })).status).toBe(401);
+    expect((await post(gateway, hash)).status).toBe(404);
+  });
+});
+
+describe('the time of an operation', () => {
+  const document = parse('{ __typename }');
+  const operation = operationOf(document, undefined);
+  const MINUTE_MS = 60_000;
+  // What it is limited by, of all that a call has.
+  const context = { arrivedAt: performance.now() - MINUTE_MS } as Call['context'];
+
+  it('begins when its request arrives, not when its document has had its turn', async () => {
+    if (!operation) throw new Error('The document has no operation.');
+    const execute = limitTime(() => new Promise(() => {}), MINUTE_MS);
+    const { errors } = await execute({ schema, operation, variables: {}, context });
+    expect(errors).toMatchObject([{ originalError: { code: 'SERVICE_UNAVAILABLE' } }]);
+  });
+
+  it('begins with each change, if it is the result of a subscription', async () => {
+    if (!operation) throw new Error('The document has no operation.');
+    const result = { data: {} };
+    const later = new Promise<typeof result>((resolve) => void setTimeout(resolve, 20, result));
+    const execute = limitTime(() => later, MINUTE_MS);
+    expect(await execute({ schema, operation, variables: {}, context, root: {} })).toBe(result);
+  });
+});
+
+describe('a document that its caller may not execute', () => {
+  it('is rejected for that before it is validated', async () => {
+    const query = '{ pet(id: 1) { nothing } }';
+    const rejected = await post(gateway, { query });
+    expect(rejected.status).toBe(401);
+    expect(rejected.headers.get('www-authenticate')).toBe('Bearer realm="pet store"');
+    expect(
+      (await post(gateway, { query }, { headers: bearing(await mint({ scope: 'metrics' })) }))
+        .status,
+    ).toBe(403);
+    const introspection = await post(gateway, { query: '{ __schema { nothing } }' });
+    expect(await introspection.text()).toContain('GRAPHQL_VALIDATION_FAILED');
+  });
+});
