@@ -105,9 +105,7 @@ export const Variables = z.object({
     .describe('The maximum number of characters (UTF-16 code units) of a GraphQL document.'),
   MAX_TOKENS: whole(10, 1_000_000)
     .default(5000)
-    .describe(
-      'The maximum number of lexical tokens of a document. It can have twice as many selections, values and pairs of fields to merge.',
-    ),
+    .describe('The maximum number of lexical tokens of a document.'),
   MAX_DEPTH: whole(1, 100)
     .default(20)
     .describe('The maximum nesting of fields and inline fragments.'),
@@ -121,9 +119,7 @@ export const Variables = z.object({
     .describe('The maximum number of directives of a document.'),
   MAX_FRAGMENTS: whole(0, 10_000)
     .default(50)
-    .describe(
-      'The maximum number of named fragments of a document. It can spread fragments six times as often.',
-    ),
+    .describe('The maximum number of named fragments of a document.'),
   MAX_ROOT_FIELDS: whole(1, 10_000)
     .default(50)
     .describe('The maximum number of root fields of an operation.'),

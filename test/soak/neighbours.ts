@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { METHODS } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { WORST_DOCUMENTS } from '../support/hostile-documents.ts';
 import { always, type Fault, repeat, type World } from './fault.ts';
 import type { Random } from './random.ts';
 
@@ -10,7 +12,8 @@ const BREAKING_AT_ONCE = 8;
 const SLOW_CONNECTIONS = 30;
 const DRIP_MS = 200;
 const HEAVY_AT_ONCE = 8;
-const HEAVY_TIMEOUT_MS = 30_000;
+const NEW_AT_ONCE = 8;
+const TIMEOUT_MS = 30_000;
 
 const HOST = 'Host: localhost';
 const JSON_TYPE = 'Content-Type: application/json';
@@ -87,6 +90,7 @@ async function drip(socket: Socket, bytes: string): Promise<void> {
 const nest = (levels: number): string =>
   'category { pets(first: 3) { nodes { '.repeat(levels) + 'name' + ' } } }'.repeat(levels);
 
+// They cost as much as the limits allow.
 const HEAVY_QUERIES = [
   '{ pets(filter: { name: "nn" }, first: 100) { totalCount nodes { name } } }',
   '{ pets(filter: { name: "zq" }, orderBy: { field: NAME }) { totalCount } }',
@@ -97,14 +101,14 @@ const HEAVY_QUERIES = [
   '{ orders(last: 100, orderBy: { field: SHIP_DATE }) { nodes { pet { category { name } } } } }',
 ];
 
-/** Sends a query that costs as much as the limits allow, and ignores the response. */
-async function askHeavily({ gateway, random }: World): Promise<void> {
+/** Sends a query and ignores the response. */
+async function ask({ gateway }: World, query: string): Promise<void> {
   try {
     const response = await fetch(`${gateway.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query: random.pick(HEAVY_QUERIES) }),
-      signal: AbortSignal.timeout(HEAVY_TIMEOUT_MS),
+      body: JSON.stringify({ query }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     await response.text();
   } catch {
@@ -112,6 +116,10 @@ async function askHeavily({ gateway, random }: World): Promise<void> {
     await sleep(100);
   }
 }
+
+/** Sends a document that no cache has, and that takes long to validate. */
+const askAnew = (world: World): Promise<void> =>
+  ask(world, `${world.random.pick(WORST_DOCUMENTS)}#${randomUUID()}`);
 
 /** Bad neighbours: honest callers are answered beside them all the time. */
 export const NEIGHBOURS: readonly Fault[] = [
@@ -145,6 +153,13 @@ export const NEIGHBOURS: readonly Fault[] = [
     target: 'neighbour',
     disturbs: false,
     isPossible: always,
-    start: (world) => repeat(HEAVY_AT_ONCE, () => askHeavily(world)),
+    start: (world) => repeat(HEAVY_AT_ONCE, () => ask(world, world.random.pick(HEAVY_QUERIES))),
+  },
+  {
+    name: 'senders of new documents',
+    target: 'neighbour',
+    disturbs: false,
+    isPossible: always,
+    start: (world) => repeat(NEW_AT_ONCE, () => askAnew(world)),
   },
 ];
