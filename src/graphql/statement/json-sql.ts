@@ -9,10 +9,17 @@ import { timeAsText } from '../../database/text.ts';
 export const UNSENDABLE = '\u0001';
 const UNSENDABLE_SQL = `E'\\x01'`;
 
-/** A part of a text: constant, or an expression in SQL. */
+/** A part of a text: constant, or an expression in SQL, whose type is text unless a constant stands before it. */
 export type Part = string | { readonly sql: string };
 
 const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** Joins terms in pairs: from left to right, PostgreSQL would keep a copy of the text before each term. */
+const joinTerms = (terms: readonly string[]): string => {
+  if (terms.length <= 2) return terms.join(' || ');
+  const middle = Math.ceil(terms.length / 2);
+  return `(${joinTerms(terms.slice(0, middle))}) || (${joinTerms(terms.slice(middle))})`;
+};
 
 /** Returns SQL that joins parts; `||` is the fastest way in which PostgreSQL writes JSON. */
 export function concatenate(parts: readonly Part[]): string {
@@ -23,33 +30,31 @@ export function concatenate(parts: readonly Part[]): string {
       text += part;
       continue;
     }
-    // The first term is a literal, so that every || joins texts.
-    if (text !== '' || terms.length === 0) terms.push(toLiteral(text));
-    terms.push(part.sql);
+    terms.push(text === '' ? part.sql : `${toLiteral(text)} || ${part.sql}`);
     text = '';
   }
   if (text !== '' || terms.length === 0) terms.push(toLiteral(text));
-  return terms.join(' || ');
+  return joinTerms(terms);
 }
 
-const SCALARS: Readonly<Record<string, (column: string) => string>> = {
-  ID: (column) => `'"' || ${column} || '"'`,
-  Int: (column) => `${column}::text`,
-  Boolean: (column) => `${column}::text`,
-  String: (column) => `to_json(${column})::text`,
-  DateTime: (column) => `'"' || ${timeAsText(column)} || '"'`,
+const SCALARS: Readonly<Record<string, (column: string) => Part[]>> = {
+  ID: (column) => ['"', { sql: column }, '"'],
+  Int: (column) => [{ sql: `${column}::text` }],
+  Boolean: (column) => [{ sql: `${column}::text` }],
+  String: (column) => [{ sql: `to_json(${column})::text` }],
+  DateTime: (column) => ['"', { sql: timeAsText(column) }, '"'],
 };
 
-/** Returns SQL that writes a value of a GraphQL type as JSON; undefined if the type has no such form. */
-function writeValue(type: GraphQLNamedType, column: string): string | undefined {
-  if (!isEnumType(type)) return SCALARS[type.name]?.(column);
+/** Writes a value of a GraphQL type as JSON; `null` if the type has no such form. */
+function writeValue(type: GraphQLNamedType, column: string): Part[] {
+  if (!isEnumType(type)) return SCALARS[type.name]?.(column) ?? ['null'];
   const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
-  return `case ${column} ${cases.join(' ')} end`;
+  return [{ sql: `case ${column} ${cases.join(' ')} end` }];
 }
 
 /** Returns SQL of JSON that may be null: `null` if it may be in the answer. */
-export const orNull = (json: string, isNullable: boolean): string =>
-  `coalesce(${json}, ${isNullable ? `'null'` : UNSENDABLE_SQL})`;
+export const orNull = (parts: readonly Part[], isNullable: boolean): string =>
+  `coalesce(${concatenate(parts)}, ${isNullable ? `'null'` : UNSENDABLE_SQL})`;
 
 /** Whether PostgreSQL can write values of a type. */
 export const isWritable = (type: GraphQLNamedType): boolean =>
@@ -58,10 +63,10 @@ export const isWritable = (type: GraphQLNamedType): boolean =>
 // These always have a text.
 const ALWAYS = new Set(['ID', 'Int', 'Boolean', 'String']);
 
-/** Returns SQL that writes a column as JSON. */
-export function writeColumn(type: GraphQLNamedType, column: string, isNullable: boolean): string {
-  const json = writeValue(type, column) ?? 'null';
-  if (ALWAYS.has(type.name)) return isNullable ? orNull(json, true) : json;
-  if (!isNullable) return orNull(json, false);
-  return `case when ${column} is null then 'null' else ${orNull(json, false)} end`;
+/** Writes a column as JSON. */
+export function writeColumn(type: GraphQLNamedType, column: string, isNullable: boolean): Part[] {
+  const json = writeValue(type, column);
+  if (ALWAYS.has(type.name)) return isNullable ? [{ sql: orNull(json, true) }] : json;
+  if (!isNullable) return [{ sql: orNull(json, false) }];
+  return [{ sql: `case when ${column} is null then 'null' else ${orNull(json, false)} end` }];
 }

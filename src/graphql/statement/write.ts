@@ -44,28 +44,30 @@ const openScope = (writing: Writing, table: Table<never>): Scope => {
 
 function writeObject<Value extends { readonly kind: string }>(
   members: Members<Value>,
-  write: (value: Value) => string,
-): string {
+  write: (value: Value) => Part[],
+): Part[] {
   const isConstant = (value: Value | Constant): value is Constant => value.kind === 'constant';
   const parts = members.flatMap(([key, value], index): Part[] => [
     `${index === 0 ? '{' : ','}"${key}":`,
-    isConstant(value) ? value.json : { sql: write(value) },
+    ...(isConstant(value) ? [value.json] : write(value)),
   ]);
-  return concatenate(members.length === 0 ? ['{}'] : [...parts, '}']);
+  return members.length === 0 ? ['{}'] : [...parts, '}'];
 }
 
-const writeColumnOf = ({ alias }: Scope, { type, name, isNullable }: Column): string =>
+const writeColumnOf = ({ alias }: Scope, { type, name, isNullable }: Column): Part[] =>
   writeColumn(type, `${alias}.${name}`, isNullable);
 
-const writeRow = (writing: Writing, scope: Scope, members: Members<RowValue>): string =>
+const writeRow = (writing: Writing, scope: Scope, members: Members<RowValue>): Part[] =>
   writeObject(members, (value) => {
     if (value.kind === 'column') return writeColumnOf(scope, value);
     if (value.kind === 'nodeId') {
-      return `'"${value.typeName}_' || ${scope.alias}.${scope.table.id.column} || '"'`;
+      return [`"${value.typeName}_`, { sql: `${scope.alias}.${scope.table.id.column}` }, '"'];
     }
-    return value.kind === 'related'
-      ? writeRelated(writing, scope, value)
-      : writePage(writing, value, scope);
+    const sql =
+      value.kind === 'related'
+        ? writeRelated(writing, scope, value)
+        : writePage(writing, value, scope);
+    return [{ sql }];
   });
 
 /** Joins a related row and returns its JSON. A lateral join takes half of the time of a subquery. */
@@ -77,9 +79,9 @@ function writeRelated(writing: Writing, scope: Scope, related: Related): string 
   const from = `${table.name} ${alias}${joins.join('')}`;
   const match = `${alias}.${table.id.column} = ${scope.alias}.${by}`;
   scope.joins.push(
-    ` left join lateral (select ${json} as json from ${from} where ${match}) j${alias} on true`,
+    ` left join lateral (select ${concatenate(json)} as json from ${from} where ${match}) j${alias} on true`,
   );
-  return orNull(`j${alias}.json`, isNullable);
+  return orNull([{ sql: `j${alias}.json` }], isNullable);
 }
 
 const whereAll = (conditions: readonly string[]): string =>
@@ -98,13 +100,19 @@ function writeRows(
   return `(select *, row_number() over (order by ${order}) as number, count(*) over () as total from ${rows(size + 1)} as page)`;
 }
 
-function writePageInfo(members: Members<PageInfoPart>, window: Window): string {
-  const { size, backwards, hasAfter, hasBefore, cursor } = window;
+const writeCursor = ({ cursor }: Window): Part[] => [
+  '"',
+  { sql: orNull([{ sql: cursor }], false) },
+  '"',
+];
+
+function writePageInfo(members: Members<PageInfoPart>, window: Window): Part[] {
+  const { size, backwards, hasAfter, hasBefore } = window;
   // Always with an aggregate, so that the page is one row. Rows are read from one end only.
   const hasMore = (isRead: boolean, isExcluded: boolean): string =>
     `(${isExcluded} or (${isRead} and count(*) > ${size}))::text`;
   const cursorOf = (number: string): string =>
-    `coalesce(max('"' || ${orNull(cursor, false)} || '"') filter (where number = ${number} and number <= ${size}), 'null')`;
+    `coalesce(max(${concatenate(writeCursor(window))}) filter (where number = ${number} and number <= ${size}), 'null')`;
   const last = `least(total, ${size})`;
   const written: Record<PageInfoPart['kind'], string> = {
     hasNextPage: hasMore(!backwards, hasBefore),
@@ -112,7 +120,7 @@ function writePageInfo(members: Members<PageInfoPart>, window: Window): string {
     startCursor: cursorOf(backwards ? last : '1'),
     endCursor: cursorOf(backwards ? '1' : last),
   };
-  return writeObject(members, ({ kind }) => written[kind]);
+  return writeObject(members, ({ kind }) => [{ sql: written[kind] }]);
 }
 
 function slotOf({ slots }: Writing, index: number): SlotSql {
@@ -131,21 +139,26 @@ function writePage(writing: Writing, page: Page, parent?: Scope): string {
   const scope = openScope(writing, source.table);
   const isNumbered = members.some(([, { kind }]) => kind === 'pageInfo');
   const shown = isNumbered ? ` filter (where number <= ${window.size})` : '';
-  const writeList = (json: string): string =>
-    `'[' || coalesce(string_agg(${json}, ',' order by ${window.order.sql})${shown}, '') || ']'`;
-  const writeEdge = (part: EdgePart): string =>
-    part.kind === 'cursor'
-      ? `'"' || ${orNull(window.cursor, false)} || '"'`
-      : writeRow(writing, scope, part.members);
+  const writeList = (json: Part[]): Part[] => [
+    '[',
+    {
+      sql: `coalesce(string_agg(${concatenate(json)}, ',' order by ${window.order.sql})${shown}, '')`,
+    },
+    ']',
+  ];
+  const writeEdge = (part: EdgePart): Part[] =>
+    part.kind === 'cursor' ? writeCursor(window) : writeRow(writing, scope, part.members);
   const json = writeObject(members, (part) => {
     if (part.kind === 'nodes') return writeList(writeRow(writing, scope, part.members));
     if (part.kind === 'edges') return writeList(writeObject(part.members, writeEdge));
     if (part.kind === 'pageInfo') return writePageInfo(part.members, window);
-    return `(select count(*) from ${source.table.name}${whereAll([...ofParent, ...filters])})`;
+    const counted = whereAll([...ofParent, ...filters]);
+    return [{ sql: `(select count(*) from ${source.table.name}${counted})` }];
   });
-  if (!writing.selection.slots[page.slot]?.reads) return `(${json})`;
+  const sql = concatenate(json);
+  if (!writing.selection.slots[page.slot]?.reads) return `(${sql})`;
   const rows = writeRows(source.table, window, [...ofParent, ...conditions], isNumbered);
-  return `(select ${json} from ${rows} ${scope.alias}${scope.joins.join('')})`;
+  return `(select ${sql} from ${rows} ${scope.alias}${scope.joins.join('')})`;
 }
 
 function writeRootRow(writing: Writing, { table, slot, members }: Row): string {
@@ -153,16 +166,15 @@ function writeRootRow(writing: Writing, { table, slot, members }: Row): string {
   const { alias, joins } = scope;
   const json = writeRow(writing, scope, members);
   const match = `${alias}.${table.id.column} = ${slotOf(writing, slot).filters.join('')}`;
-  return orNull(
-    `(select ${json} from ${table.name} ${alias}${joins.join('')} where ${match})`,
-    true,
-  );
+  const from = `${table.name} ${alias}${joins.join('')}`;
+  return orNull([{ sql: `(select ${concatenate(json)} from ${from} where ${match})` }], true);
 }
 
 /** Returns SQL that writes the data of a query as JSON; `slots` has the arguments of its fields. */
 export function writeData(selection: Selection, slots: readonly SlotSql[]): string {
   const writing: Writing = { selection, slots, aliases: 0 };
-  return writeObject(selection.members, (value) =>
-    value.kind === 'row' ? writeRootRow(writing, value) : writePage(writing, value),
-  );
+  const data = writeObject(selection.members, (value) => [
+    { sql: value.kind === 'row' ? writeRootRow(writing, value) : writePage(writing, value) },
+  ]);
+  return concatenate(data);
 }
