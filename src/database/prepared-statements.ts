@@ -10,8 +10,10 @@ declare module 'pg' {
   }
 }
 
-// A prepared statement takes 50 to 100 KiB in the process of its connection.
+// In the process of its connection, a prepared statement takes 50 to 100 KiB, a long one up to 150 times its
+// length. No statement has as many characters as all together may have.
 const MAX_PREPARED = 100;
+const MAX_PREPARED_LENGTH = 100_000;
 
 const namesOf = new WeakMap<PoolClient, LRUCache<string, string>>();
 let named = 0;
@@ -19,6 +21,8 @@ let named = 0;
 const createNames = ({ connection }: PoolClient): LRUCache<string, string> =>
   new LRUCache({
     max: MAX_PREPARED,
+    maxSize: MAX_PREPARED_LENGTH,
+    sizeCalculation: (_name, text) => text.length,
     dispose: (name) => {
       delete connection.parsedStatements[name];
       // Needs no response of its own: PostgreSQL handles it together with the next statement.

@@ -51,6 +51,8 @@ const MAX_RELATIONS = 10;
 // Of a statement that is planned for each execution. Longer ones take more time to parse and plan than the
 // statements of the loaders: with 2,000 characters about a millisecond.
 const MAX_PLANNED_LENGTH = 2000;
+// Of any other statement: to plan it, a process of PostgreSQL needs up to a kilobyte for each character.
+const MAX_LENGTH = 10_000;
 // The caches of all operations: a selection is for one combination of @skip and @include, a text for one
 // combination of page sizes, orders and filters.
 const MAX_SELECTIONS = 300;
@@ -130,7 +132,7 @@ function createPrepare(selection: Selection, id: string, store: Store): Compiled
     const statement = known ?? writeStatement(selection, slots);
     if (!known) texts.set(key, statement);
     const { text, planning } = statement;
-    if (planning === 'each' && text.length > MAX_PLANNED_LENGTH) return undefined;
+    if (text.length > (planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH)) return undefined;
     return { statement, values: slots.flatMap(({ values }) => values) };
   };
 }
