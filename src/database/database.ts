@@ -29,6 +29,8 @@ export interface Database extends Session {
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
   /** Whether PostgreSQL keeps the plan of a statement that is planned once. */
   readonly keepsPlans: boolean;
+  /** How many bytes of JSON one statement may write for a request. */
+  readonly maxJsonBytes: number;
   /** Returns what is rare in the names of a table, so that PostgreSQL need not plan a search for it again. */
   readonly isRareIn: (table: string) => IsRare;
   /** Returns how the connection pool is used; the embedded database has no pool. */
@@ -52,6 +54,7 @@ export interface Driver {
   readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
   readonly description: string;
   readonly keepsPlans: boolean;
+  readonly maxJsonBytes: number;
   /** How many heavy statements may run at the same time, and how long one may wait. */
   readonly heavyLimits: HeavyLimits;
   readonly poolUse?: () => PoolUse;
@@ -90,7 +93,7 @@ function timeStatementsOf(adapter: Driver['adapter'], { timeStatement }: Databas
 
 /** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log): Database {
-  const { adapter, description, keepsPlans, heavyLimits, poolUse } = driver;
+  const { adapter, description, keepsPlans, maxJsonBytes, heavyLimits, poolUse } = driver;
   const { notifications, probe, disconnect } = driver;
   const ping = createPing(probe);
   const metrics = createDatabaseMetrics(ping);
@@ -131,6 +134,7 @@ export function createDatabase(driver: Driver, log: Log): Database {
     prisma,
     description,
     keepsPlans,
+    maxJsonBytes,
     ...(poolUse && { poolUse }),
     ...(notifications && { notifications }),
     transaction: (work) =>

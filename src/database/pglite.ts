@@ -14,6 +14,9 @@ import { yieldBetweenStatements } from './yield-between-statements.ts';
 // PGlite has one session, so a second heavy statement would only delay the light ones.
 const HEAVY_LIMITS = { concurrency: 1, maxWaitMs: 30_000 };
 
+// PostgreSQL needs ten times as much memory to write JSON. That of PGlite is the gateway's own, and never shrinks.
+const MAX_JSON_BYTES = 2 * 2 ** 20;
+
 // PostgreSQL clears its buffers when it starts: the default of 128 MB takes 0.2 s and that much memory.
 // Checkpoints keep files of the write-ahead log up to min_wal_size, by default 80 MB.
 const SETTINGS = ['shared_buffers=32MB', 'min_wal_size=32MB', 'max_wal_size=64MB'];
@@ -70,6 +73,7 @@ export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
       transaction: (work) => pglite.transaction((transaction) => work(runOn(transaction))),
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
       keepsPlans: false,
+      maxJsonBytes: MAX_JSON_BYTES,
       heavyLimits: HEAVY_LIMITS,
       probe: {
         read: async () => onlyRow((await pglite.query<Readiness>(READINESS_SQL)).rows),

@@ -68,14 +68,14 @@ describeOnBothDatabases(() => {
 
     it('is limited by what a query returns, not by what it could return', async () => {
       const { id } = await gateway.db.prisma.category.findFirstOrThrow();
-      const query = `{ category(id: ${id}) { ${repeat(75, (i) => `a${i}: description`)} } }`;
+      const query = `{ category(id: ${id}) { ${repeat(82, (i) => `a${i}: description`)} } }`;
       expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
       const { category } = await gateway.data(query);
-      expect(category.a74).toBe(LONG_DESCRIPTION);
+      expect(category.a81).toBe(LONG_DESCRIPTION);
     });
 
     it('is limited for a mutation before it is executed, so that nothing is written', async () => {
-      const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(60, (i) => `a${i}: description`)} } } } }`;
+      const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(82, (i) => `a${i}: description`)} } } } }`;
       const before = await gateway.data('{ inventoryItem(petId: 1) { quantity } }');
       const { errors } = await gateway.graphql(`mutation { ${order} }`);
       expect(errors).toMatchObject(TOO_LARGE);

@@ -17,6 +17,9 @@ import { createReplicas, type Replica } from './replicas.ts';
 import { createServer, type Server } from './server.ts';
 import { type StateRow, watchServer, type WatchedServer } from './watch.ts';
 
+// PostgreSQL copies JSON as it writes it: a process needs ten times its size, 40 MB.
+const MAX_JSON_BYTES = 4 * 2 ** 20;
+
 const NO_POOL: PoolUse = { max: 0, total: 0, idle: 0, waiting: 0 };
 
 const noReplicas = (): void => {};
@@ -39,6 +42,7 @@ const driverOf = (
     use(({ transaction }) => transaction(work)),
   // A pooler may give the next statement another connection.
   keepsPlans: !pgbouncer,
+  maxJsonBytes: MAX_JSON_BYTES,
   heavyLimits: { concurrency: Math.ceil(config.poolSize / 2), maxWaitMs: config.connectTimeoutMs },
 });
 

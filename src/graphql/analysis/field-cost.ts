@@ -32,8 +32,9 @@ export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   statements: Math.min(a.statements + b.statements, Number.MAX_SAFE_INTEGER),
 });
 
-// The longest text of weight 1 is the cursor of a name: 255 control characters, as JSON in base64.
-const TEXT_BYTES = 2200;
+// The longest text of weight 1 is a name: 255 control characters. Its cursor is that JSON in base64.
+const TEXT_BYTES = 1550;
+const CURSOR_BYTES = 2200;
 const OTHER_BYTES = 50;
 // The quotes, the colon, and the comma or brace of a key and its value.
 const PUNCTUATION_BYTES = 8;
@@ -60,7 +61,8 @@ export function fieldOf(
 export function bytesOf(field: GraphQLField<unknown, unknown>, { name, alias }: FieldNode): number {
   const key = (alias ?? name).value.length + PUNCTUATION_BYTES;
   const isText = getNamedType(field.type) === GraphQLString && !name.value.startsWith('__');
-  return key + (isText ? TEXT_BYTES * weightOf(field) : OTHER_BYTES);
+  if (!isText) return key + OTHER_BYTES;
+  return key + weightOf(field) * (/cursor$/i.test(name.value) ? CURSOR_BYTES : TEXT_BYTES);
 }
 
 export type Variables = Readonly<Record<string, unknown>>;

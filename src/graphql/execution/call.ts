@@ -11,6 +11,8 @@ export interface Call {
   readonly context: CallContext & Exchange;
   /** The value from which the root fields are resolved: the change, for the result of a subscription. */
   readonly root?: unknown;
+  /** The largest size that its data can have, as estimated by `limitCost`. */
+  readonly maxBytes?: number;
 }
 
 /** Executes an operation. It returns a promise only if it has to wait, or if it is traced. */

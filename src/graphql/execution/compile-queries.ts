@@ -50,8 +50,8 @@ function withFailingReads(call: Call, error: unknown): Call {
 
 /**
  * Executes queries by one statement, in which PostgreSQL writes the JSON of the whole data, from their
- * third execution. `next` executes everything else, and every query that has an error: so errors have
- * one implementation.
+ * third execution. `next` executes everything else: a query whose data could be too large for that, and
+ * every query that has an error, so that errors have one implementation.
  */
 export function compileQueries(next: Execute, store: Store): Execute {
   const states = new WeakMap<Operation, QueryState>();
@@ -86,7 +86,9 @@ export function compileQueries(next: Execute, store: Store): Execute {
   };
 
   return (call) => {
-    if (call.operation.node.operation !== OperationTypeNode.QUERY) return next(call);
+    const { operation, maxBytes = Infinity } = call;
+    const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
+    if (!isCompilable || maxBytes > store.db.maxJsonBytes) return next(call);
     const state = countExecution(call);
     const prepared = state.compiled && prepare(state.compiled, call);
     if (!prepared) return next(call);

@@ -35,6 +35,8 @@ const withCost = (result: ExecutionResult, cost: Cost): ExecutionResult => ({
 /** What is known of an operation before it is executed. */
 interface Assessment {
   readonly cost: Cost;
+  /** The largest size of its data as JSON. */
+  readonly bytes: number;
   readonly mayBeTooLarge: boolean;
   /** The result of an operation that may not be executed. */
   readonly rejection?: ExecutionResult;
@@ -50,12 +52,13 @@ function assess(
   const cost: Cost = { requested, allowed: maxCost };
   const mayBeTooLarge = bytes > maxAnswerBytes;
   if (requested > maxCost) {
-    return { cost, mayBeTooLarge, rejection: rejection(tooCostly(cost), cost) };
+    return { cost, bytes, mayBeTooLarge, rejection: rejection(tooCostly(cost), cost) };
   }
   if (mayBeTooLarge && operation.node.operation !== OperationTypeNode.QUERY) {
-    return { cost, mayBeTooLarge, rejection: rejection(responseTooLarge(maxAnswerBytes), cost) };
+    const rejected = rejection(responseTooLarge(maxAnswerBytes), cost);
+    return { cost, bytes, mayBeTooLarge, rejection: rejected };
   }
-  return { cost, mayBeTooLarge };
+  return { cost, bytes, mayBeTooLarge };
 }
 
 /** Rejects a subscription if one of its results could cost too much, or be too large. */
@@ -72,16 +75,17 @@ export const limitCostOfResults =
  */
 export function limitCost(next: Execute, limits: Limits): Execute {
   return (call) => {
-    const { cost, mayBeTooLarge, rejection: rejected } = assess(call, limits);
+    const { cost, bytes, mayBeTooLarge, rejection: rejected } = assess(call, limits);
     if (rejected) return rejected;
+    const result = next({ ...call, maxBytes: bytes });
     const { maxAnswerBytes } = limits;
     const isReported = call.context.req.headers['graphql-cost'] === 'report';
-    if (!mayBeTooLarge && !isReported) return next(call);
-    return mapResult(next(call), (result) => {
-      if (mayBeTooLarge && isLargerThan(result.data, maxAnswerBytes)) {
+    if (!mayBeTooLarge && !isReported) return result;
+    return mapResult(result, (value) => {
+      if (mayBeTooLarge && isLargerThan(value.data, maxAnswerBytes)) {
         return rejection(responseTooLarge(maxAnswerBytes), cost);
       }
-      return isReported ? withCost(result, cost) : result;
+      return isReported ? withCost(value, cost) : value;
     });
   };
 }
