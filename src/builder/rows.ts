@@ -25,6 +25,12 @@ export interface ListPage {
   readonly source: ListSource;
 }
 
+/** A field of the row that its resolver converts, and PostgreSQL where it writes a value of this type. */
+interface ConvertedField {
+  readonly kind: 'column';
+  readonly field: string;
+}
+
 /** The global id of the row (builder/nodes.ts). */
 export interface NodeId {
   readonly kind: 'nodeId';
@@ -35,7 +41,7 @@ export interface NodeId {
  * What a field is in SQL, so that a query can be compiled to one statement (graphql/statement/). A field
  * that Pothos exposes is the column of its table; any other field without this is left to its resolver.
  */
-export type FieldSql = RowByArgument | RelatedRow | ListPage | NodeId;
+export type FieldSql = RowByArgument | RelatedRow | ListPage | ConvertedField | NodeId;
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {

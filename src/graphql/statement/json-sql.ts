@@ -68,5 +68,7 @@ export function writeColumn(type: GraphQLNamedType, column: string, isNullable: 
   const json = writeValue(type, column);
   if (ALWAYS.has(type.name)) return isNullable ? [{ sql: orNull(json, true) }] : json;
   if (!isNullable) return [{ sql: orNull(json, false) }];
-  return [{ sql: `case when ${column} is null then 'null' else ${orNull(json, false)} end` }];
+  // An infinite time is null, as one that is not set.
+  const isSet = type.name === 'DateTime' ? `isfinite(${column})` : `${column} is not null`;
+  return [{ sql: `case when ${isSet} then ${orNull(json, false)} else 'null' end` }];
 }

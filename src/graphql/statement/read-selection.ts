@@ -108,6 +108,7 @@ function readRow(
     if (sql?.kind === 'related') return readRelated(reading, table, sql, [inner, innerNodes]);
     if (sql?.kind === 'page') return readPage(reading, sql, inner, innerNodes);
     if (sql?.kind === 'nodeId') return sql;
+    if (sql?.kind === 'column') return readColumn(reading, table, inner, sql.field);
     return sql ? unsupported(reading) : readColumn(reading, table, inner, pothosExposedField);
   });
 }

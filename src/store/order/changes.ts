@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isAmong, type RecordedRow, valueOf } from '../../changes/record.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Order } from '../../database/generated/prisma/client.ts';
+import { parseJsonTime } from '../../database/type-parsers.ts';
 import { DEFAULTS } from './orders.ts';
 
 const OrderChangeFilter = z.object({
@@ -21,7 +22,7 @@ export function toOrder(row: RecordedRow): Order {
     id: BigInt(valueOf(row, 'id')),
     petId: BigInt(valueOf(row, 'pet_id')),
     quantity: Number(valueOf(row, 'quantity')),
-    shipDate: shipDate == null ? null : new Date(shipDate),
+    shipDate: shipDate == null ? null : parseJsonTime(shipDate),
     complete: completeOf(row) === 'true',
   };
 }

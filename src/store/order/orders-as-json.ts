@@ -1,5 +1,8 @@
 import type { Database } from '../../database/database.ts';
 import { Prisma } from '../../database/generated/prisma/client.ts';
+import { timeAsText } from '../../database/text.ts';
+
+const SHIP_DATE = Prisma.raw(timeAsText('ship_date'));
 
 /** A page of orders as a JSON array. */
 export interface OrdersAsJson {
@@ -23,7 +26,7 @@ export async function ordersAsJson(
     select
       '[' || coalesce(string_agg(
         '{"id":' || id || ',"petId":' || pet_id || ',"quantity":' || quantity
-          || coalesce(',"shipDate":"' || to_char(ship_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"', '')
+          || coalesce(',"shipDate":"' || ${SHIP_DATE} || '"', '')
           || ',"complete":' || complete || '}', ','), '') || ']' as json,
       max(id) as last,
       (select id from orders where id > max(page.id) order by id limit 1) is not null as more

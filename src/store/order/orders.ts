@@ -118,11 +118,12 @@ export async function rescheduleOrder(
  */
 export async function completeOrder(db: Database, orderId: string): Promise<Order> {
   const id = parseId(orderId, 'id');
-  try {
-    return await db.prisma.order.update({ where: { id }, data: { complete: true } });
-  } catch (error) {
-    throw isRecordNotFound(error) ? new OrderNotFound(id) : error;
-  }
+  // Not by Prisma, which does not tell an infinite date from an invalid one.
+  const [order] = await db.write<Order>(
+    Prisma.sql`update orders set complete = true where id = ${id} returning ${COLUMNS}`,
+  );
+  if (!order) throw new OrderNotFound(id);
+  return order;
 }
 
 /**

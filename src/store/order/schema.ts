@@ -17,6 +17,7 @@ import {
   PetNotFound,
   StockLimitExceeded,
 } from '../../contract/errors.ts';
+import { isInfinite } from '../../database/type-parsers.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import { orderCondition, toOrder } from './changes.ts';
@@ -45,10 +46,12 @@ const Order = builder.prismaObject('Order', {
       ...relatedRow(petOf, 'petId', ({ pet }: OrderAndPet) => pet),
     }),
     quantity: t.exposeInt('quantity', { description: 'The number of units ordered, 1 or more.' }),
-    shipDate: t.expose('shipDate', {
+    shipDate: t.field({
       type: 'DateTime',
       nullable: true,
       description: 'The date and time of shipment, or null if it is not set.',
+      extensions: { sql: { kind: 'column', field: 'shipDate' } },
+      resolve: ({ shipDate }) => (shipDate && isInfinite(shipDate) ? null : shipDate),
     }),
     complete: t.exposeBoolean('complete', { description: 'Whether the order is complete.' }),
   }),

@@ -5,22 +5,26 @@ import { Prisma } from '../../database/generated/prisma/client.ts';
 import { timeAsText } from '../../database/text.ts';
 
 const LATEST = 'infinity';
+const EARLIEST = '-infinity';
 // As it is in the indexes.
 const DATE = Prisma.sql`coalesce(ship_date, 'infinity'::timestamptz)`;
 // Not by way of text, which PostgreSQL would convert again for each row.
 const CAST = Prisma.sql`::timestamptz`;
 
-/** Sorts orders by date of shipment. An order without a date counts as the latest. */
+/**
+ * Sorts orders by date of shipment. An order without a date counts as the latest. So does one with `infinity`,
+ * which only SQL can write; with `-infinity` it is the earliest.
+ */
 export const shipDateKey = {
   sql: DATE,
   of: ({ shipDate }: { shipDate: Date | null }): string => shipDate?.toISOString() ?? LATEST,
   asText: Prisma.raw(
-    `case when ship_date is null then '${LATEST}' else ${timeAsText('ship_date')} end`,
+    `case when isfinite(ship_date) then ${timeAsText('ship_date')} else coalesce(ship_date::text, '${LATEST}') end`,
   ),
   text: z.iso
     .datetime({ precision: 3 })
     .refine((text) => Time.safeParse(new Date(text)).success)
-    .or(z.literal(LATEST)),
+    .or(z.enum([LATEST, EARLIEST])),
   cast: CAST,
 };
 
@@ -36,7 +40,7 @@ const time = (date: Date): Prisma.Sql => Prisma.sql`${date.toISOString()}${CAST}
 
 /**
  * Returns the conditions for a date of shipment in a range; without bounds there are none. An order
- * without a date is in no other range.
+ * without a date, or with an infinite one, is in no other range.
  *
  * Each bound is compared twice: the index has DATE, and PostgreSQL multiplies the shares of rows that it
  * expects. So it reads a short range by that index also if orders are sorted by id. Otherwise it would
@@ -49,6 +53,9 @@ export function isShippedIn(range: TimeRange | null | undefined): Prisma.Sql[] {
     ...(from ? [Prisma.sql`${column} >= ${time(from)}`] : []),
     ...(before ? [Prisma.sql`${column} < ${time(before)}`] : []),
   ];
-  const hasDate = before ? [] : [Prisma.sql`${DATE} < 'infinity'`];
-  return [...isIn(DATE), ...hasDate, ...isIn(Prisma.sql`ship_date`)];
+  const isFinite = [
+    ...(from ? [] : [Prisma.sql`${DATE} > '-infinity'`]),
+    ...(before ? [] : [Prisma.sql`${DATE} < 'infinity'`]),
+  ];
+  return [...isIn(DATE), ...isFinite, ...isIn(Prisma.sql`ship_date`)];
 }
