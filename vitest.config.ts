@@ -42,7 +42,7 @@ function project(name: 'quick' | 'test' | 'long' | 'clients' | 'browser', option
 const ROUNDS = {
   edge: 'test/edge/{hostile-input,manifest,openapi}.test.ts',
   store: 'test/store/{connections,database-errors,executor,filters,races,session-settings}.test.ts',
-  embedded: 'test/operations/{full-disk,kill,open-files,start}.test.ts',
+  embedded: 'test/operations/{database-memory,full-disk,kill,open-files,start}.test.ts',
   storeOnPostgres: 'test/store/postgres/{carts,plans,released-statements}.test.ts',
   postgres:
     'test/operations/postgres/{broken-connections,broken-log,kill,outage,readiness,stop-signals}.test.ts',

@@ -218,9 +218,9 @@ describeOnBothDatabases(() => {
       await gateway.db.prisma.$executeRawUnsafe(
         `update orders set ship_date = '${date}' where id = ${id}`,
       );
-      const order = { id: String(id), shipDate: null };
+      const order = { id, shipDate: null };
       const query = `{ order(id: ${id}) { id shipDate pet { orders(orderBy: { field: SHIP_DATE }) { nodes { id shipDate } pageInfo { endCursor } } } } }`;
-      const endCursor = Buffer.from(JSON.stringify(['SHIP_DATE', String(id), date]));
+      const endCursor = Buffer.from(JSON.stringify(['SHIP_DATE', id, date]));
       const orders = {
         nodes: [order],
         pageInfo: { endCursor: endCursor.toString('base64url') },
