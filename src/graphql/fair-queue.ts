@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 
 import { StoreError } from '../contract/errors.ts';
@@ -6,11 +7,13 @@ import { StoreError } from '../contract/errors.ts';
 interface FairQueueOptions {
   /** How many pieces of work may run at the same time. */
   readonly concurrency: number;
-  /** How many may wait for each caller, and of all callers. */
-  readonly maxWaitingOfCaller: number;
-  readonly maxWaiting: number;
-  /** How long a piece of work may wait for its turn. */
-  readonly maxWaitMs: number;
+  /** How many may wait for each caller, and of all callers; any number by default. */
+  readonly maxWaitingOfCaller?: number;
+  readonly maxWaiting?: number;
+  /** How long a piece of work may wait for its turn; any time by default. */
+  readonly maxWaitMs?: number;
+  /** How many times as long as the event loop was busy the queue rests; 4 by default. */
+  readonly restFactor?: number;
 }
 
 /**
@@ -33,14 +36,25 @@ class TooMuchIsWaiting extends StoreError {
   }
 }
 
-// After work that took longer, the queue rests four times as long: then other requests have most of the
-// thread, however much work is waiting. A gateway that has just started is slower, so the rest has a maximum.
+// After work that took longer, the queue rests, by default four times as long: then other requests have most
+// of the thread, however much work is waiting. A gateway that has just started is slower, so the rest has a
+// maximum.
 const SHORT_MS = 2;
-const REST_FACTOR = 4;
 const MAX_REST_MS = 100;
 
-const rest = (ms: number): Promise<unknown> =>
-  ms > SHORT_MS ? sleep(Math.min(REST_FACTOR * ms, MAX_REST_MS)) : nextTick();
+const DEFAULTS = {
+  maxWaitingOfCaller: Infinity,
+  maxWaiting: Infinity,
+  // The longest delay of a timer: 24 days.
+  maxWaitMs: 2 ** 31 - 1,
+  restFactor: 4,
+};
+
+/** How long the event loop has been busy, not waiting: a wait for PostgreSQL needs no rest. */
+const busyMs = (): number => performance.eventLoopUtilization().active;
+
+const rest = (ms: number, factor: number): Promise<unknown> =>
+  ms > SHORT_MS && factor > 0 ? sleep(Math.min(factor * ms, MAX_REST_MS)) : nextTick();
 
 type Start = () => void;
 
@@ -53,7 +67,10 @@ interface Turns {
   readonly takeNext: () => Start | undefined;
 }
 
-function createTurns({ maxWaitingOfCaller, maxWaiting }: FairQueueOptions): Turns {
+function createTurns({
+  maxWaitingOfCaller,
+  maxWaiting,
+}: Pick<typeof DEFAULTS, 'maxWaitingOfCaller' | 'maxWaiting'>): Turns {
   // The first caller has the next turn, and goes to the end after it.
   const startsOf = new Map<string, Set<Start>>();
   let waiting = 0;
@@ -88,8 +105,8 @@ function createTurns({ maxWaitingOfCaller, maxWaiting }: FairQueueOptions): Turn
  * the work of another one, and the queue rests after each piece of work, so that requests outside it run.
  */
 export function createFairQueue(options: FairQueueOptions): Enqueue {
-  const { concurrency, maxWaitMs } = options;
-  const turns = createTurns(options);
+  const { concurrency, maxWaitMs, restFactor, ...limits } = { ...DEFAULTS, ...options };
+  const turns = createTurns(limits);
   let running = 0;
 
   const waitForTurn = (caller: string): Promise<void> =>
@@ -106,8 +123,8 @@ export function createFairQueue(options: FairQueueOptions): Enqueue {
       }, maxWaitMs);
     });
 
-  const leave = async (startedAt: number): Promise<void> => {
-    await rest(performance.now() - startedAt);
+  const leave = async (busyBefore: number): Promise<void> => {
+    await rest(busyMs() - busyBefore, restFactor);
     running -= 1;
     turns.takeNext()?.();
   };
@@ -115,11 +132,11 @@ export function createFairQueue(options: FairQueueOptions): Enqueue {
   return async (caller, work) => {
     if (running < concurrency) running += 1;
     else await waitForTurn(caller);
-    const startedAt = performance.now();
+    const busyBefore = busyMs();
     try {
       return await work();
     } finally {
-      void leave(startedAt);
+      void leave(busyBefore);
     }
   };
 }
