@@ -28,6 +28,11 @@ export interface CallContext extends Context {
   readonly caller: Caller;
   /** When its request had arrived, in the milliseconds of performance.now(). */
   readonly arrivedAt: number;
-  /** Ends the stream of a subscription. */
-  readonly signal?: AbortSignal;
+  /** The stream of a subscription. */
+  readonly stream?: {
+    /** Whose stream it is. */
+    readonly callerKey: string;
+    /** Ends it, with the error as its reason. */
+    readonly signal: AbortSignal;
+  };
 }

@@ -123,9 +123,9 @@ export function changesOf<Filter>(
     subscribe: (
       _root: object,
       { after, filter }: ChangesArguments<Filter>,
-      { changes, signal }: CallContext,
+      { changes, stream }: CallContext,
     ): Promise<AsyncIterable<RecordedChange>> => {
-      if (!signal) throw new Error('A subscription needs a stream.');
+      if (!stream) throw new Error('A subscription needs a stream.');
       const meets = filter == null ? undefined : conditionOf(filter);
       const matches = (change: RecordedChange): boolean => {
         if (change.type !== type) return false;
@@ -133,7 +133,7 @@ export function changesOf<Filter>(
         const { before, after: row } = change;
         return (row !== null && meets(row)) || (before !== null && meets(before));
       };
-      return changes.subscribe({ type, after, matches, signal });
+      return changes.subscribe({ type, after, matches, signal: stream.signal });
     },
     resolve: (change: RecordedChange) => change,
   };

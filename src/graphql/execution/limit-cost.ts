@@ -5,6 +5,7 @@ import { StoreError } from '../../contract/errors.ts';
 import { estimate } from '../analysis/cost.ts';
 import { isLargerThan } from '../analysis/size.ts';
 import { toExecutionError } from '../errors.ts';
+import { MAX_RESULT_COST } from '../stream-budget.ts';
 import { type Call, type Execute, mapResult, type Subscribe } from './call.ts';
 
 /** The content of `extensions.cost`. */
@@ -62,10 +63,10 @@ function assess(
 }
 
 /** Rejects a subscription if one of its results could cost too much, or be too large. */
-export const limitCostOfResults =
-  (next: Subscribe, limits: Limits): Subscribe =>
-  async (call) =>
-    assess(call, limits).rejection ?? next(call);
+export function limitCostOfResults(next: Subscribe, limits: Limits): Subscribe {
+  const maxCost = Math.min(MAX_RESULT_COST, limits.maxCost);
+  return async (call) => assess(call, { ...limits, maxCost }).rejection ?? next(call);
+}
 
 /**
  * Rejects an operation that costs too much before it is executed, and a response that is too large

@@ -1,14 +1,20 @@
 import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import pLimit from 'p-limit';
 
+import type { Estimate } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
+import { createFairQueue, type Enqueue } from '../fair-queue.ts';
+import type { Stream } from '../streams.ts';
 import type { Call, Execute } from './call.ts';
 
 // Streams that keep up ask for the same result within milliseconds.
-const MAX_SHARED = 50;
+const MAX_RECENT = 50;
 // How many results are made at the same time, so that requests are executed between them.
 const MAX_EXECUTIONS = 10;
+// A result that costs less, and reads no row, takes less time than a turn in a queue.
+const MAX_IMMEDIATE = 300;
+// A result that costs more is made alone, and then the queue rests. One that costs this takes about 1 ms.
+const MAX_CHEAP = 1000;
 
 /** What a result depends on. */
 interface ResultKey {
@@ -16,6 +22,18 @@ interface ResultKey {
   readonly operation: Operation;
   /** The variables as JSON. */
   readonly variables: string;
+}
+
+/** Who asks for a result, and what it may cost. */
+interface ResultRequest {
+  readonly stream: Stream;
+  readonly estimate: Estimate;
+}
+
+/** A result that is not yet made, and the streams that wait for it. */
+interface Pending {
+  readonly result: Promise<ExecutionResult>;
+  readonly streams: Set<Stream>;
 }
 
 /** Creates a function that numbers objects. */
@@ -33,18 +51,60 @@ function createNumbers(): (value: object) => number {
 
 /**
  * Executes an operation once for all streams that have it with the same variables, as the result of a
- * change is the same for every caller.
+ * change is the same for every caller. Callers take turns, and costly results wait for each other, not the
+ * others for them.
  */
 export function shareResults(
   execute: Execute,
-): (call: Call, key: ResultKey) => Promise<ExecutionResult> {
-  const limit = pLimit(MAX_EXECUTIONS);
-  const results = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_SHARED });
+): (call: Call, key: ResultKey, request: ResultRequest) => Promise<ExecutionResult> {
+  // A stream has at most one result in a queue, so they have no other limit.
+  const enqueueCheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
+  const enqueueCostly = createFairQueue({ concurrency: 1 });
+  const queueFor = ({ cost, statements }: Estimate): Enqueue => {
+    if (statements === 0 && cost <= MAX_IMMEDIATE) return async (_callerKey, work) => work();
+    return cost > MAX_CHEAP ? enqueueCostly : enqueueCheap;
+  };
+  const pending = new Map<string, Pending>();
+  const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
   const numberOf = createNumbers();
-  return (call, { root, operation, variables }) => {
+
+  const make = async (
+    key: string,
+    call: Call,
+    { stream, estimate }: ResultRequest,
+    streams: ReadonlySet<Stream>,
+  ): Promise<ExecutionResult> => {
+    const enqueue = queueFor(estimate);
+    // Not before it is pending.
+    await Promise.resolve();
+    try {
+      return await enqueue(stream.callerKey, () => {
+        if ([...streams].some(({ closed }) => !closed.aborted)) return execute(call);
+        // All of them have ended. A stream that asks from now on must not find this.
+        pending.delete(key);
+        return {};
+      });
+    } finally {
+      const own = pending.get(key);
+      if (own?.streams === streams) {
+        pending.delete(key);
+        recent.set(key, own.result);
+      }
+    }
+  };
+
+  return (call, { root, operation, variables }, request) => {
     const key = `${numberOf(root)} ${numberOf(operation)} ${variables}`;
-    const result = results.get(key) ?? limit(async () => execute(call));
-    results.set(key, result);
+    const made = recent.get(key);
+    if (made) return made;
+    const known = pending.get(key);
+    if (known) {
+      known.streams.add(request.stream);
+      return known.result;
+    }
+    const streams = new Set([request.stream]);
+    const result = make(key, call, request, streams);
+    pending.set(key, { result, streams });
     return result;
   };
 }

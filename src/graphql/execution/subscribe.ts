@@ -5,6 +5,8 @@ import { isAsyncIterable } from 'graphql-yoga';
 import type { Config } from '../../config/config.ts';
 import { StoreError, toError } from '../../contract/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { estimate } from '../analysis/cost.ts';
+import type { Estimate } from '../analysis/field-cost.ts';
 import { toExecutionError } from '../errors.ts';
 import type { Streams } from '../streams.ts';
 import type { Call, Subscribe } from './call.ts';
@@ -43,12 +45,13 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
 /** Opens a stream, in which `share` makes one result of each change. */
 async function openStream(
   call: Call,
+  estimated: Estimate,
   share: ReturnType<typeof shareResults>,
   streams: Streams,
 ): ReturnType<Subscribe> {
   const { operation, context } = call;
-  const stream = streams.open(context);
-  const inStream = { ...call, context: { ...context, signal: stream.signal } };
+  const stream = streams.open(context, estimated.cost);
+  const inStream = { ...call, context: { ...context, stream } };
   let source: Source = {};
   try {
     source = await findSource(inStream);
@@ -62,7 +65,11 @@ async function openStream(
     (change) => {
       // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
       const root = change as object;
-      return share({ ...inStream, root }, { root, operation, variables });
+      return share(
+        { ...inStream, root },
+        { root, operation, variables },
+        { stream, estimate: estimated },
+      );
     },
     (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
     stream.close,
@@ -78,7 +85,11 @@ export function createSubscribe(
   let execute = limitTime(createExecuteByGraphqlJs(), answerTimeoutMs);
   execute = reportDeprecations(traceOperations(execute));
   const share = shareResults(execute);
-  const open: Subscribe = (call) => openStream(call, share, streams);
+  const open: Subscribe = (call) => {
+    const { schema, operation, variables } = call;
+    const estimated = estimate(schema, operation, variables, limits.maxListSize);
+    return openStream(call, estimated, share, streams);
+  };
   const check = checkArguments(open, limits.maxListSize);
   const subscribe = limitCostOfResults(
     countCalls(async (call) => check(call), metrics),
