@@ -3,9 +3,9 @@ import {
   type ChangedType,
   changePages,
   cursorOf,
-  type RecordedRow,
   requireKept,
 } from '../changes/record.ts';
+import type { RowFilter } from '../changes/row-filter.ts';
 import type { CallContext } from '../context.ts';
 import { builder, SEARCH_COST } from './builder.ts';
 import { rootPage } from './connections.ts';
@@ -110,15 +110,8 @@ interface ChangesArguments<Filter> {
   readonly filter?: Filter | null | undefined;
 }
 
-/**
- * Subscribes a field to the changes of a type. `conditionOf` returns the condition of a filter: a change
- * matches if its row meets it before or after, so that subscribers also learn that a row meets it no
- * longer.
- */
-export function changesOf<Filter>(
-  type: ChangedType,
-  conditionOf: (filter: Filter) => (row: RecordedRow) => boolean,
-) {
+/** Subscribes a field to the changes of a type. `toFilter` converts the argument `filter`. */
+export function changesOf<Filter>(type: ChangedType, toFilter: (filter: Filter) => RowFilter) {
   return {
     subscribe: (
       _root: object,
@@ -126,14 +119,9 @@ export function changesOf<Filter>(
       { changes, stream }: CallContext,
     ): Promise<AsyncIterable<RecordedChange>> => {
       if (!stream) throw new Error('A subscription needs a stream.');
-      const meets = filter == null ? undefined : conditionOf(filter);
-      const matches = (change: RecordedChange): boolean => {
-        if (change.type !== type) return false;
-        if (!meets) return true;
-        const { before, after: row } = change;
-        return (row !== null && meets(row)) || (before !== null && meets(before));
-      };
-      return changes.subscribe({ type, after, matches, signal: stream.signal });
+      const { callerKey, signal } = stream;
+      const rows = filter == null ? undefined : toFilter(filter);
+      return changes.subscribe({ type, filter: rows, after, callerKey, signal });
     },
     resolve: (change: RecordedChange) => change,
   };

@@ -4,7 +4,8 @@ import { type Push, RepeaterOverflowError, type Stop } from '@repeaterjs/repeate
 
 import { StoreError } from '../contract/errors.ts';
 import type { Receiver } from './reader.ts';
-import { type Change, type ChangedType, cursorOf, isAfter, type Place } from './record.ts';
+import { type Change, type ChangedType, isAfter, type Place } from './record.ts';
+import { type RowFilter, toMatcher } from './row-filter.ts';
 
 // As many as a Repeater holds.
 const MAX_WAITING = 1024;
@@ -16,14 +17,17 @@ export interface Subscription {
   readonly type: ChangedType;
   /** Begins after this cursor; otherwise with the next change. */
   readonly after: string | null | undefined;
-  readonly matches: (change: Change) => boolean;
+  /** Which changes of the type match; all without it. */
+  readonly filter: RowFilter | undefined;
+  /** Whose subscription it is. */
+  readonly callerKey: string;
   /** Ends the subscription with its reason, an error. */
   readonly signal: AbortSignal;
 }
 
 /** Gives the changes of one subscription to its stream. */
 export class ChangeStream implements Receiver {
-  readonly #matches: Subscription['matches'];
+  readonly #matches: (change: Change) => boolean;
   readonly #push: Push<Change>;
   readonly #stop: Stop;
   /** What was received while older changes are still read. */
@@ -38,13 +42,14 @@ export class ChangeStream implements Receiver {
   isStopped = false;
 
   constructor(
-    { matches, signal }: Subscription,
+    { type, filter, signal }: Subscription,
     start: Place | undefined,
     push: Push<Change>,
     stop: Stop,
   ) {
     this.#last = start;
-    this.#matches = matches;
+    const matchesFilter = filter && toMatcher(filter);
+    this.#matches = (change) => change.type === type && (matchesFilter?.(change) ?? true);
     this.#push = push;
     this.#stop = stop;
     const abort = (): void => stop(signal.reason);
@@ -72,21 +77,21 @@ export class ChangeStream implements Receiver {
     this.#waiting = [];
   }
 
-  /** Gives changes that were read for this subscription alone, no faster than they are taken. */
+  /** Gives matching changes that were read for this subscription alone, no faster than they are taken. */
   async giveAll(changes: readonly Change[]): Promise<void> {
     for (const change of changes) {
       if (this.isStopped) return;
       this.#last = change;
-      if (this.#matches(change)) await this.#push(change);
+      await this.#push(change);
     }
   }
 
   /**
    * Gives what is received, until more waits to be taken than the stream holds. Then that is taken first,
-   * and the changes since then must be read: returns the cursor of the last one that was given, undefined
+   * and the changes since then must be read: returns the place of the last one that was given, undefined
    * if none was. Ends the stream with SLOW_SUBSCRIBER if that takes more than three seconds.
    */
-  async followUntilBehind(): Promise<string | undefined> {
+  async followUntilBehind(): Promise<Place | undefined> {
     const behind = new Promise<void>((resolve) => {
       this.#onBehind = resolve;
     });
@@ -95,7 +100,7 @@ export class ChangeStream implements Receiver {
     for (const change of waiting) this.#give(change);
     if (!this.#isBehind && !this.isStopped) await behind;
     await this.#drain();
-    return this.#lastReceived && cursorOf(this.#lastReceived);
+    return this.#lastReceived;
   }
 
   async #drain(): Promise<void> {

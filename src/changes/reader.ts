@@ -22,7 +22,7 @@ const FIRST_POLL_MS = 5;
 const MIN_INTERVAL_MS = 20;
 
 /** How many changes are read by one statement. */
-export const PAGE = 500;
+const PAGE = 500;
 
 /** Receives changes until it is removed. */
 export interface Receiver {

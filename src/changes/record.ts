@@ -56,7 +56,7 @@ const KINDS = Object.values(ChangeKind);
  * one that many changes meet, also without statistics: it then reads in the order of the log, in place of
  * sorting all of it.
  */
-const IS_KNOWN = raw(
+export const IS_KNOWN = raw(
   `coalesce(${isIn('type', ChangedType.options)} and ${isIn('kind', KINDS)}, false)`,
 );
 
@@ -104,20 +104,14 @@ const listing: Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER> = {
 
 const reader = createReader(listing);
 
+/** The columns of a change, for SELECT. */
+export const CHANGE_COLUMNS = reader.columns;
+
 /** The record as a list. */
 export const changePages = pagesOf(listing);
 
 /** Returns the place of a change in the record. */
 export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
-
-/** Returns a check that a recorded value is one of these; without `values` it is always true. */
-export function isAmong(
-  values: readonly (bigint | string | boolean)[] | null | undefined,
-): (recorded: string | null | undefined) => boolean {
-  if (values == null) return () => true;
-  const texts = new Set(values.map(String));
-  return (recorded) => recorded != null && texts.has(recorded);
-}
 
 /** Returns a recorded value that can't be null; `initial` if it was recorded before the column existed. */
 export function valueOf(row: RecordedRow, column: string, initial?: string): string {
@@ -132,17 +126,12 @@ export const isAfter = (change: Place, other: Place): boolean =>
     ? change.id > other.id
     : change.transaction > other.transaction;
 
-/**
- * Reads at most `size` changes after a cursor, or the first of the record: those of a type, or all, also
- * those that are not known.
- */
+/** Reads at most `size` changes after a cursor, or the first of the log; also those that are not known. */
 export const readChanges = (
   db: Database,
   after: string | null,
   size: number,
-  type?: ChangedType,
-): Promise<Page<Change>> =>
-  loadPage(db, reader, { after, first: size, filter: type && { types: [type] } });
+): Promise<Page<Change>> => loadPage(db, reader, { after, first: size });
 
 /** Reads the last change of the record; undefined if it is empty. */
 export async function readLastChange(db: Database): Promise<Change | undefined> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { isAmong, type RecordedRow, valueOf } from '../../changes/record.ts';
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import type { RowFilter } from '../../changes/row-filter.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Category } from '../../database/generated/prisma/client.ts';
 
@@ -13,13 +14,8 @@ export const toCategory = (row: RecordedRow): Category => ({
   description: row['description'] ?? null,
 });
 
-/**
- * Returns the condition of a filter for recorded categories.
- * @throws InvalidId
- */
-export function categoryCondition(
-  filter: Unchecked<typeof CategoryChangeFilter>,
-): (row: RecordedRow) => boolean {
-  const hasId = isAmong(parse(CategoryChangeFilter, filter, 'filter').ids);
-  return (row) => hasId(row['id']);
-}
+/** Returns what a filter requires of recorded categories. @throws InvalidId */
+export const toCategoryFilter = (filter: Unchecked<typeof CategoryChangeFilter>): RowFilter => ({
+  rowIds: parse(CategoryChangeFilter, filter, 'filter').ids,
+  conditions: [],
+});

@@ -19,7 +19,7 @@ import {
   deleteCategory,
   updateCategory,
 } from './categories.ts';
-import { categoryCondition, toCategory } from './changes.ts';
+import { toCategory, toCategoryFilter } from './changes.ts';
 
 export const Category = builder.prismaObject('Category', {
   description: 'A kind of pet.',
@@ -183,6 +183,6 @@ builder.subscriptionField('categoryChanged', (t) =>
       }),
       after: t.arg.string({ description: AFTER }),
     },
-    ...changesOf('Category', categoryCondition),
+    ...changesOf('Category', toCategoryFilter),
   }),
 );

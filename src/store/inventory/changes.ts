@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { isAmong, type RecordedRow, valueOf } from '../../changes/record.ts';
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import { isAtMost, type RowFilter } from '../../changes/row-filter.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { InventoryItem } from '../../database/generated/prisma/client.ts';
 
@@ -15,15 +16,8 @@ export const toInventoryItem = (row: RecordedRow): InventoryItem => ({
   quantity: Number(valueOf(row, 'quantity')),
 });
 
-/**
- * Returns the condition of a filter for recorded inventory entries.
- * @throws InvalidId, InvalidInput
- */
-export function inventoryCondition(
-  filter: Unchecked<typeof InventoryChangeFilter>,
-): (row: RecordedRow) => boolean {
+/** Returns what a filter requires of recorded inventory entries. @throws InvalidId, InvalidInput */
+export function toInventoryFilter(filter: Unchecked<typeof InventoryChangeFilter>): RowFilter {
   const { petIds, maxQuantity } = parse(InventoryChangeFilter, filter, 'filter');
-  const isOfPet = isAmong(petIds);
-  const max = maxQuantity ?? Infinity;
-  return (row) => isOfPet(row['pet_id']) && Number(row['quantity']) <= max;
+  return { rowIds: petIds, conditions: isAtMost('quantity', maxQuantity) };
 }

@@ -16,7 +16,7 @@ import {
 } from '../../contract/errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
-import { inventoryCondition, toInventoryItem } from './changes.ts';
+import { toInventoryFilter, toInventoryItem } from './changes.ts';
 import { adjustInventory, inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
@@ -213,6 +213,6 @@ builder.subscriptionField('inventoryChanged', (t) =>
       }),
       after: t.arg.string({ description: AFTER }),
     },
-    ...changesOf('InventoryItem', inventoryCondition),
+    ...changesOf('InventoryItem', toInventoryFilter),
   }),
 );

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { isAmong, type RecordedRow, valueOf } from '../../changes/record.ts';
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import { isEqual, type RowFilter } from '../../changes/row-filter.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Order } from '../../database/generated/prisma/client.ts';
 import { parseJsonTime } from '../../database/type-parsers.ts';
@@ -12,9 +13,6 @@ const OrderChangeFilter = z.object({
   complete: z.boolean().nullish(),
 });
 
-const completeOf = (row: RecordedRow): string =>
-  valueOf(row, 'complete', String(DEFAULTS.complete));
-
 /** Returns an order as it was recorded. */
 export function toOrder(row: RecordedRow): Order {
   const shipDate = row['ship_date'];
@@ -23,20 +21,15 @@ export function toOrder(row: RecordedRow): Order {
     petId: BigInt(valueOf(row, 'pet_id')),
     quantity: Number(valueOf(row, 'quantity')),
     shipDate: shipDate == null ? null : parseJsonTime(shipDate),
-    complete: completeOf(row) === 'true',
+    complete: valueOf(row, 'complete', String(DEFAULTS.complete)) === 'true',
   };
 }
 
-/**
- * Returns the condition of a filter for recorded orders.
- * @throws InvalidId
- */
-export function orderCondition(
-  filter: Unchecked<typeof OrderChangeFilter>,
-): (row: RecordedRow) => boolean {
+/** Returns what a filter requires of recorded orders. @throws InvalidId */
+export function toOrderFilter(filter: Unchecked<typeof OrderChangeFilter>): RowFilter {
   const { ids, petId, complete } = parse(OrderChangeFilter, filter, 'filter');
-  const hasId = isAmong(ids);
-  const isOfPet = isAmong(petId == null ? petId : [petId]);
-  const isComplete = isAmong(complete == null ? complete : [complete]);
-  return (row) => hasId(row['id']) && isOfPet(row['pet_id']) && isComplete(completeOf(row));
+  return {
+    rowIds: ids,
+    conditions: [...isEqual('pet_id', petId), ...isEqual('complete', complete, DEFAULTS.complete)],
+  };
 }

@@ -20,7 +20,7 @@ import {
 import { isInfinite } from '../../database/type-parsers.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
-import { orderCondition, toOrder } from './changes.ts';
+import { toOrder, toOrderFilter } from './changes.ts';
 import {
   cancelOrder,
   completeOrder,
@@ -299,6 +299,6 @@ builder.subscriptionField('orderChanged', (t) =>
       }),
       after: t.arg.string({ description: AFTER }),
     },
-    ...changesOf('Order', orderCondition),
+    ...changesOf('Order', toOrderFilter),
   }),
 );

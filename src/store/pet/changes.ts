@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-import { isAmong, type RecordedRow, valueOf } from '../../changes/record.ts';
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Pet } from '../../database/generated/prisma/client.ts';
 import { DEFAULTS, Status } from './pets.ts';
@@ -11,26 +12,22 @@ const PetChangeFilter = z.object({
   status: z.array(Status).nullish(),
 });
 
-const statusOf = (row: RecordedRow): string => valueOf(row, 'status', DEFAULTS.status);
-
 /** Returns a pet as it was recorded. */
 export const toPet = (row: RecordedRow): Pet => ({
   id: BigInt(valueOf(row, 'id')),
   name: valueOf(row, 'name'),
   categoryId: BigInt(valueOf(row, 'category_id')),
-  status: Status.parse(statusOf(row)),
+  status: Status.parse(valueOf(row, 'status', DEFAULTS.status)),
 });
 
-/**
- * Returns the condition of a filter for recorded pets.
- * @throws InvalidId, InvalidInput
- */
-export function petCondition(
-  filter: Unchecked<typeof PetChangeFilter>,
-): (row: RecordedRow) => boolean {
+/** Returns what a filter requires of recorded pets. @throws InvalidId, InvalidInput */
+export function toPetFilter(filter: Unchecked<typeof PetChangeFilter>): RowFilter {
   const { ids, categoryId, status } = parse(PetChangeFilter, filter, 'filter');
-  const hasId = isAmong(ids);
-  const isOfCategory = isAmong(categoryId == null ? categoryId : [categoryId]);
-  const hasStatus = isAmong(status);
-  return (row) => hasId(row['id']) && isOfCategory(row['category_id']) && hasStatus(statusOf(row));
+  return {
+    rowIds: ids,
+    conditions: [
+      ...isEqual('category_id', categoryId),
+      ...isAmong('status', status, DEFAULTS.status),
+    ],
+  };
 }

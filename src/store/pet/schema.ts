@@ -15,7 +15,7 @@ import {
 } from '../../contract/errors.ts';
 import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
-import { petCondition, toPet } from './changes.ts';
+import { toPet, toPetFilter } from './changes.ts';
 import {
   createPet,
   deletePet,
@@ -235,6 +235,6 @@ builder.subscriptionField('petChanged', (t) =>
       }),
       after: t.arg.string({ description: AFTER }),
     },
-    ...changesOf('Pet', petCondition),
+    ...changesOf('Pet', toPetFilter),
   }),
 );

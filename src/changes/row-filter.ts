@@ -1,0 +1,93 @@
+import { Prisma } from '../database/generated/prisma/client.ts';
+import type { Change, RecordedRow } from './record.ts';
+
+const { sql, raw, join } = Prisma;
+
+type Value = bigint | string | boolean;
+
+/** A condition for the value of a column: in JavaScript for live changes, in SQL for older ones. */
+interface RowCondition {
+  readonly column: string;
+  /** The value of a row that was recorded before the column existed. */
+  readonly initial?: Value | undefined;
+  readonly accepts: (recorded: string) => boolean;
+  readonly toSql: (recorded: Prisma.Sql) => Prisma.Sql;
+}
+
+/** Which changes of a type match: those of some rows, and with a row that meets all conditions. */
+export interface RowFilter {
+  /** All rows if it is null or undefined. */
+  readonly rowIds: readonly bigint[] | null | undefined;
+  /** The row meets them before or after, so that subscribers also learn that it meets them no longer. */
+  readonly conditions: readonly RowCondition[];
+}
+
+/**
+ * Requires that a column has one of these values; null and undefined require nothing. A row that was recorded
+ * before the column existed has the value `initial`.
+ */
+export function isAmong(
+  column: string,
+  values: readonly Value[] | null | undefined,
+  initial?: Value,
+): readonly RowCondition[] {
+  if (values == null) return [];
+  const texts = new Set(values.map(String));
+  const list = [...texts];
+  return [
+    {
+      column,
+      initial,
+      accepts: (recorded) => texts.has(recorded),
+      toSql: (recorded) => sql`${recorded} = any(${list}::text[])`,
+    },
+  ];
+}
+
+/** The same as `isAmong` for one value. */
+export const isEqual = (
+  column: string,
+  value: Value | null | undefined,
+  initial?: Value,
+): readonly RowCondition[] => isAmong(column, value == null ? value : [value], initial);
+
+/** Requires that a number is at most `max`; null and undefined require nothing. */
+export function isAtMost(column: string, max: number | null | undefined): readonly RowCondition[] {
+  if (max == null) return [];
+  return [
+    {
+      column,
+      accepts: (recorded) => Number(recorded) <= max,
+      toSql: (recorded) => sql`${recorded}::bigint <= ${max}::bigint`,
+    },
+  ];
+}
+
+/** Returns the function that finds out whether a change matches. */
+export function toMatcher({ rowIds, conditions }: RowFilter): (change: Change) => boolean {
+  const ids = rowIds && new Set(rowIds);
+  const isMet = (row: RecordedRow | null): boolean =>
+    row !== null &&
+    conditions.every(({ column, initial, accepts }) => {
+      const recorded = row[column] ?? initial;
+      return recorded != null && accepts(String(recorded));
+    });
+  return ({ rowId, before, after }) =>
+    (!ids || ids.has(rowId)) && (conditions.length === 0 || isMet(after) || isMet(before));
+}
+
+/** Returns the same as conditions for the table of changes. */
+export function toConditions({ rowIds, conditions }: RowFilter): Prisma.Sql[] {
+  const all = rowIds ? [sql`row_id = any(${[...new Set(rowIds)]}::bigint[])`] : [];
+  if (conditions.length === 0) return all;
+  const isMet = (row: 'before' | 'after'): Prisma.Sql => {
+    const met = conditions.map(({ column, initial, toSql }) => {
+      const recorded = raw(`"${row}"->>'${column}'`);
+      return toSql(
+        initial === undefined ? sql`(${recorded})` : sql`coalesce(${recorded}, ${String(initial)})`,
+      );
+    });
+    return join([raw(`"${row}" is not null`), ...met], ' and ');
+  };
+  return [...all, sql`((${isMet('after')}) or (${isMet('before')}))`];
+}
