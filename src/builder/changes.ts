@@ -100,9 +100,12 @@ builder.queryField('changes', (t) =>
   ),
 );
 
-/** The description of every argument `after` of a subscription. */
-export const AFTER =
-  'Begins after this cursor, with the changes since then; otherwise with the next change.';
+/** The options of every argument `after` of a subscription. It costs as much as a page of old changes. */
+export const AFTER = {
+  description:
+    'Begins after this cursor, with the changes since then; otherwise with the next change.',
+  extensions: { directives: { cost: { weight: '200' } } },
+};
 
 /** The arguments of a subscription. */
 interface ChangesArguments<Filter> {

@@ -19,9 +19,13 @@ export const cost = new GraphQLDirective({
     'the list may have, and each row costs 1. A field that reads rows costs 100 more, but only once ' +
     'for all rows of a list, as one SQL statement reads them. An input field with a cost adds it to ' +
     'the field that has the argument: 5 times as much for a text without three letters or digits in ' +
-    'a row, which no index can find. In a list of Query, input fields and totalCount cost 10 times ' +
+    'a row, which no index can find. An argument with a cost adds it too. In a list of Query, input fields and totalCount cost 10 times ' +
     'as much, because they search the whole store.',
-  locations: [DirectiveLocation.FIELD_DEFINITION, DirectiveLocation.INPUT_FIELD_DEFINITION],
+  locations: [
+    DirectiveLocation.FIELD_DEFINITION,
+    DirectiveLocation.ARGUMENT_DEFINITION,
+    DirectiveLocation.INPUT_FIELD_DEFINITION,
+  ],
   args: { weight: { type: new GraphQLNonNull(GraphQLString), description: 'The cost, a number.' } },
 });
 
@@ -64,6 +68,10 @@ declare module 'graphql' {
     };
     /** Whether it reads every row of its list. */
     readonly readsEveryRow?: boolean;
+  }
+
+  interface GraphQLArgumentExtensions {
+    readonly directives?: { readonly cost?: Cost };
   }
 
   interface GraphQLInputFieldExtensions {

@@ -45,8 +45,9 @@ const isInResponses = (schema: GraphQLSchema, enumName: string): boolean =>
     .some(({ type }) => getNamedType(type).name === enumName);
 
 /**
- * Nobody receives a new value of an enum that only inputs have. Every error must be expected: `... on Error` and an unknown code are the contract's own words.
- * Directives may be removed or changed, but a stable member must not become experimental.
+ * Nobody receives a new value of an enum that only inputs have. Every error must be expected: `... on Error`
+ * and an unknown code are the contract's own words. Directives may be removed or changed, but a stable member
+ * must not become experimental.
  */
 function isAdditive(change: Change, before: GraphQLSchema, after: GraphQLSchema): boolean {
   switch (change.type) {
@@ -54,6 +55,7 @@ function isAdditive(change: Change, before: GraphQLSchema, after: GraphQLSchema)
       return isError(after, change.meta.addedUnionMemberTypeName);
     case ChangeType.EnumValueAdded:
       return change.meta.enumName === 'ErrorCode' || !isInResponses(before, change.meta.enumName);
+    case ChangeType.DirectiveUsageArgumentDefinitionAdded:
     case ChangeType.DirectiveUsageFieldDefinitionAdded:
     case ChangeType.DirectiveUsageInputFieldDefinitionAdded:
       return change.meta.addedDirectiveName !== 'requiresOptIn';

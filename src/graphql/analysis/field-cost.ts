@@ -1,6 +1,7 @@
 import {
   type FieldNode,
   getNamedType,
+  type GraphQLArgument,
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLInputType,
@@ -89,17 +90,19 @@ function costOfValue(type: GraphQLInputType, value: unknown): number {
   return cost;
 }
 
-/** Whether values of a type can have a cost. */
-function canCost(type: GraphQLInputType): boolean {
+/** Whether an argument can have a cost. */
+function canCost({ type, extensions }: GraphQLArgument): boolean {
   const named = getNamedType(type);
-  return (
-    isInputObjectType(named) &&
-    Object.values(named.getFields()).some(({ extensions }) => extensions.directives?.cost)
-  );
+  const fields = isInputObjectType(named) ? Object.values(named.getFields()) : [];
+  return [{ extensions }, ...fields].some((one) => one.extensions.directives?.cost);
 }
 
 /** The cost of the arguments of a field, by the variables of a request. */
 type ArgumentCost = (variables: Variables) => number;
+
+/** Returns the cost of an argument: its own, and that of the input fields in its value. */
+const costOfArgument = ({ type, extensions }: GraphQLArgument, value: unknown): number =>
+  (value == null ? 0 : Number(extensions.directives?.cost?.weight ?? 0)) + costOfValue(type, value);
 
 /** Returns the cost of the arguments of a field; undefined if it is always 0. */
 export function argumentCostOf(
@@ -107,9 +110,9 @@ export function argumentCostOf(
   { args }: GraphQLField<unknown, unknown>,
 ): ArgumentCost | undefined {
   const costs = nodes.flatMap(({ name, value }): ArgumentCost[] => {
-    const type = args.find((argument) => argument.name === name.value)?.type;
-    if (!type || !canCost(type)) return [];
-    return [(variables) => costOfValue(type, valueFromASTUntyped(value, variables))];
+    const argument = args.find((one) => one.name === name.value);
+    if (!argument || !canCost(argument)) return [];
+    return [(variables) => costOfArgument(argument, valueFromASTUntyped(value, variables))];
   });
   if (costs.length === 0) return undefined;
   return (variables) => costs.reduce((total, costOf) => total + costOf(variables), 0);

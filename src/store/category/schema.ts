@@ -181,7 +181,7 @@ builder.subscriptionField('categoryChanged', (t) =>
         type: CategoryChangeFilter,
         description: 'Conditions for the categories; all by default.',
       }),
-      after: t.arg.string({ description: AFTER }),
+      after: t.arg.string(AFTER),
     },
     ...changesOf('Category', toCategoryFilter),
   }),

@@ -211,7 +211,7 @@ builder.subscriptionField('inventoryChanged', (t) =>
         type: InventoryItemChangeFilter,
         description: 'Conditions for the entries; all by default.',
       }),
-      after: t.arg.string({ description: AFTER }),
+      after: t.arg.string(AFTER),
     },
     ...changesOf('InventoryItem', toInventoryFilter),
   }),

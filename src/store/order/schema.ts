@@ -297,7 +297,7 @@ builder.subscriptionField('orderChanged', (t) =>
         type: OrderChangeFilter,
         description: 'Conditions for the orders; all by default.',
       }),
-      after: t.arg.string({ description: AFTER }),
+      after: t.arg.string(AFTER),
     },
     ...changesOf('Order', toOrderFilter),
   }),

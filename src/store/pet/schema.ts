@@ -233,7 +233,7 @@ builder.subscriptionField('petChanged', (t) =>
         type: PetChangeFilter,
         description: 'Conditions for the pets; all by default.',
       }),
-      after: t.arg.string({ description: AFTER }),
+      after: t.arg.string(AFTER),
     },
     ...changesOf('Pet', toPetFilter),
   }),
