@@ -11,6 +11,8 @@ let gateway: Gateway;
 /** While it is true, the record of changes can't be read. */
 let fails = false;
 let failures = 0;
+/** What subscriptions that resume have read: changes, and most statements at the same time. */
+const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {
   const db = await openCopy(config, log);
@@ -21,7 +23,16 @@ const open: typeof openCopy = async (config, log) => {
         failures += 1;
         throw new StoreError('SERVICE_UNAVAILABLE');
       }
-      return db.query(statement, ...how);
+      // Only these statements are about one type.
+      if (!/from settled_changes\s+where type = /.test(statement.text)) {
+        return db.query(statement, ...how);
+      }
+      catchUp.running += 1;
+      catchUp.mostRunning = Math.max(catchUp.mostRunning, catchUp.running);
+      const rows = await db.query<never>(statement, ...how);
+      catchUp.running -= 1;
+      if (statement.text.includes('changed_at')) catchUp.changes += rows.length;
+      return rows;
     },
   };
 };
@@ -74,6 +85,15 @@ const cursorOf = (name: string): Promise<string> =>
     if (!found) throw new Error(`${name} is not in the record.`);
     return found.cursor;
   }, WAIT);
+
+/** Returns the cursor of the last change, or of the last of a type. */
+const lastCursor = async (type?: string): Promise<string> => {
+  const filter = type === undefined ? '' : `, filter: { types: [${type}] }`;
+  const { changes } = await gateway.data(
+    `{ changes(last: 1${filter}) { pageInfo { endCursor } } }`,
+  );
+  return changes.pageInfo.endCursor;
+};
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
@@ -291,6 +311,118 @@ describeOnBothDatabases(() => {
         .filter((name) => name.startsWith('write'));
       expect(names).toHaveLength(WRITES);
       expect(seen).toEqual(names);
+    });
+  });
+
+  describe('a subscription with a filter that resumes', () => {
+    it('reads no change that does not match', async () => {
+      const after = await lastCursor();
+      await run(`insert into categories (name) select 'read' from generate_series(1, 1200)`);
+      const id = await makeCategory(gateway, 'wanted');
+      catchUp.changes = 0;
+      const stream = await subscribe(
+        `categoryChanged(after: $after, filter: { ids: ["${id}"] }) { categoryId }`,
+        { after },
+      );
+      expect(await changed(stream)).toEqual({ categoryId: id });
+      expect(catchUp.changes).toBe(1);
+    });
+
+    it('has each matching change once and in order, however many do not match', async () => {
+      const after = await lastCursor();
+      const categoryId = await makeCategory(gateway);
+      // More than a statement compares with the filter; among the first of them, more match than it returns.
+      await run(
+        `insert into pets (name, category_id, status)
+        select n::text, ${categoryId}, (case when n < 700 or n in (4999, 5000, 5001, 5400) then 'sold' else 'pending' end)::pet_status
+        from generate_series(1, 5500) as n`,
+      );
+      const stream = await subscribe(
+        `petChanged(after: $after, filter: { categoryId: "${categoryId}", status: [SOLD] }) { after { name } }`,
+        { after },
+      );
+      const expected = [...Array.from({ length: 699 }, (_, n) => n + 1), 4999, 5000, 5001, 5400];
+      for (const number of expected) {
+        expect(await changed(stream)).toEqual({ after: { name: String(number) } });
+      }
+      await makePet(gateway, { categoryId, name: 'live', status: 'SOLD' });
+      expect(await changed(stream)).toEqual({ after: { name: 'live' } });
+    });
+
+    it('gets the same changes as one that was there', async () => {
+      const categoryId = await makeCategory(gateway);
+      const first = await makePet(gateway, { categoryId, stock: 9 });
+      const other = await makePet(gateway, { stock: 9 });
+      const FILTERS = {
+        PET: [
+          `ids: ["${first}"]`,
+          `ids: ["${first}", "${other}"], status: [PENDING, SOLD]`,
+          `categoryId: "${categoryId}"`,
+          `categoryId: "${categoryId}", status: [SOLD]`,
+        ],
+        INVENTORY: [
+          `petIds: ["${first}"]`,
+          'maxQuantity: 5',
+          `petIds: ["${first}"], maxQuantity: 5`,
+        ],
+        ORDER: [`petId: "${first}"`, 'complete: true', `petId: "${first}", complete: true`],
+        CATEGORY: [`ids: ["${categoryId}"]`],
+      };
+      const after = await lastCursor();
+      const subscriptions = Object.entries(FILTERS).flatMap(([name, filters]) =>
+        filters.map((filter) => ({
+          type: name === 'INVENTORY' ? 'INVENTORY_ITEM' : name,
+          query: `${name.toLowerCase()}Changed(after: $after, filter: { ${filter} }) { cursor }`,
+        })),
+      );
+      const followed = await Promise.all(
+        subscriptions.map(async (each) => ({
+          ...each,
+          stream: await subscribe(each.query, { after }),
+          cursors: [] as string[],
+        })),
+      );
+      // The second time all of them are live.
+      for (let round = 1; round <= 2; round += 1) {
+        // The last change of each type matches all filters.
+        for (const petId of [other, first]) {
+          for (const quantity of [5, 7, 8, 4]) {
+            await run(`update inventory_items set quantity = ${quantity} where pet_id = ${petId}`);
+          }
+          await run(`update pets set status = 'pending' where id = ${petId}`);
+          await run(`update pets set status = 'sold' where id = ${petId}`);
+          await run(`insert into orders (pet_id, quantity) values (${petId}, 1)`);
+          await run(`update orders set complete = true where pet_id = ${petId} and not complete`);
+          await run(`update categories set name = name || '.' where id = ${categoryId}`);
+        }
+        for (const { type, stream, cursors } of followed) {
+          const last = await lastCursor(type);
+          while (cursors.at(-1) !== last) cursors.push((await changed(stream)).cursor);
+        }
+      }
+      for (const { query, cursors } of followed) {
+        expect(cursors.length).toBeGreaterThan(1);
+        const resumed = await subscribe(query, { after });
+        for (const cursor of cursors) expect(await changed(resumed)).toEqual({ cursor });
+        resumed.disconnect();
+      }
+    });
+
+    it('waits for others of its caller, and all of them succeed', async () => {
+      const after = await lastCursor();
+      await run(
+        `insert into categories (name) select 'turn ' || n from generate_series(1, 600) as n`,
+      );
+      catchUp.mostRunning = 0;
+      const resumed = await Promise.all([1, 2, 3, 4].map(() => namesAfter(after)));
+      await Promise.all(
+        resumed.map(async (stream) => {
+          for (let number = 1; number <= 600; number += 1) {
+            expect((await changed(stream)).after.name).toBe(`turn ${number}`);
+          }
+        }),
+      );
+      expect(catchUp.mostRunning).toBe(1);
     });
   });
 

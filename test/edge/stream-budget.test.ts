@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { countStreams, type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
+import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
+
+let gateway: Gateway;
+/** A gateway whose callers, and one whose process, may have streams that cost 10,000. */
+let byCaller: Gateway;
+let byProcess: Gateway;
+let petId: string;
+beforeAll(async () => {
+  gateway = await startGateway();
+  const that = openThatOf(gateway);
+  byCaller = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '20' }, that);
+  byProcess = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open', MAX_STREAMS: '20' }, that);
+  petId = await makePet(gateway, { stock: 1000 });
+});
+afterAll(async () => {
+  for (const each of [byProcess, byCaller, gateway]) await each.close();
+});
+
+const WAIT = { timeout: 10_000, interval: 10 };
+const COSTLY_FIELDS = Array.from({ length: 43 }, (_, index) => `a${index}: id`).join(' ');
+const CHEAP = 'subscription { orderChanged { orderId order { pet { name } } } }';
+
+/** A subscription of which each result costs about 4,900. Those with other names have results of their own. */
+const costly = (name: string, after?: string): string =>
+  `subscription { orderChanged${after ? `(after: "${after}")` : ''} { orderId cursor ${name}: kind
+    order { pet { orders(first: 100) { nodes { ${COSTLY_FIELDS} } } } } } }`;
+
+const opened: EventStream[] = [];
+const open: typeof openEvents = async (...args) => {
+  const stream = await openEvents(...args);
+  opened.push(stream);
+  return stream;
+};
+afterEach(async () => {
+  for (const stream of opened.splice(0)) stream.disconnect();
+  await untilNoStreams(gateway, byCaller, byProcess);
+});
+
+/** The headers of a caller that may read. */
+const caller = async (sub: string): Promise<{ headers: Record<string, string> }> => ({
+  headers: bearing(await mint({ sub, scope: 'read' })),
+});
+
+const withCode = (code: string, message: RegExp): object => ({
+  errors: [{ message: expect.stringMatching(message), extensions: { code } }],
+});
+
+describe('a subscription', () => {
+  it('is rejected if one of its results could cost more than 5,000, whatever MAX_COST is', async () => {
+    const stream = await open(gateway, costly('k').replace('a0: id', 'a0: id b0: id c0: id'));
+    expect(await stream.rest()).toMatchObject([
+      {
+        ...withCode('QUERY_TOO_COSTLY', /at most 5000 is allowed/),
+        extensions: { cost: { allowed: 5000 } },
+      },
+    ]);
+  });
+
+  it('that begins after a cursor costs more by what a page of old changes takes', async () => {
+    const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
+    const stream = await open(gateway, costly('k', changes.pageInfo.endCursor));
+    expect(await stream.rest()).toMatchObject([withCode('QUERY_TOO_COSTLY', /at most 5000/)]);
+  });
+
+  it('is rejected beyond the budget of its caller, and later resumes after its cursor', async () => {
+    const ann = await caller('ann');
+    const first = await open(byCaller, costly('a'), ann);
+    const second = await open(byCaller, costly('b'), ann);
+    const rejected = await open(byCaller, costly('c'), ann);
+    expect(await rejected.rest()).toMatchObject([
+      withCode('TOO_MANY_STREAMS', /cost 14\d{3} in all; at most 10000 is allowed/),
+    ]);
+    // Neither cheap streams of the same caller, nor others, are rejected.
+    await open(byCaller, 'subscription { orderChanged { kind } }', ann);
+    await open(byCaller, costly('a'), await caller('bob'));
+    const seen = await makeOrder(gateway, petId);
+    const { orderChanged } = await first.data();
+    expect(orderChanged.orderId).toBe(seen);
+    const missed = await makeOrder(gateway, petId);
+    second.disconnect();
+    await expect.poll(() => countStreams(byCaller), WAIT).toBe(3);
+    const resumed = await open(
+      byCaller,
+      `subscription { orderChanged(after: "${orderChanged.cursor}") { orderId order { pet { orders { nodes { id } } } } } }`,
+      ann,
+    );
+    expect((await resumed.data()).orderChanged.orderId).toBe(missed);
+  });
+
+  it('is rejected beyond the budget of the process', async () => {
+    for (const sub of ['ann', 'bob']) await open(byProcess, costly(sub), await caller(sub));
+    const third = await open(byProcess, costly('c'), await caller('carl'));
+    expect(await third.rest()).toMatchObject([withCode('SERVICE_UNAVAILABLE', /too many/)]);
+    expect(byProcess.loggedErrors).toEqual([]);
+  });
+
+  it('without a token is rejected if its address has half of the budget of the process', async () => {
+    await open(byProcess, costly('a'));
+    const second = await open(byProcess, costly('b'));
+    expect(await second.rest()).toMatchObject([
+      withCode('TOO_MANY_STREAMS', /at most 5000 is allowed/),
+    ]);
+    const search = new URLSearchParams({ query: costly('c') });
+    const other = request(`${byProcess.url}/graphql?${search}`, {
+      localAddress: '127.0.0.2',
+      headers: { accept: 'text/event-stream' },
+    }).end();
+    const [response] = (await once(other, 'response')) as [IncomingMessage];
+    const [text] = (await once(response.setEncoding('utf8'), 'data')) as [string];
+    expect(text).not.toContain('error');
+    expect(await countStreams(byProcess)).toBe(2);
+    other.destroy();
+  });
+});
+
+describe('the results of a caller with many costly subscriptions', () => {
+  it('delay neither cheap nor costly ones of another caller', async () => {
+    const COUNT = 8;
+    const guarded = await startGateway(AUTH_BY_SECRET, openThatOf(gateway));
+    const [ann, bob] = [await caller('ann'), await caller('bob')];
+    const streams = new Map<string, EventStream>();
+    for (let index = 0; index < COUNT; index += 1) {
+      streams.set(`ann ${index}`, await open(guarded, costly(`c${index}`), ann));
+    }
+    streams.set('bob, costly', await open(guarded, costly('bob'), bob));
+    streams.set('bob, cheap', await open(guarded, CHEAP, bob));
+    const order: string[] = [];
+    const results = [...streams].map(async ([name, stream]) => {
+      await stream.data();
+      order.push(name);
+    });
+    await makeOrder(gateway, petId);
+    await Promise.all(results);
+    for (const name of ['bob, cheap', 'bob, costly']) {
+      expect(order.indexOf(name)).toBeLessThan(COUNT / 2);
+    }
+    for (const stream of streams.values()) stream.disconnect();
+    await untilNoStreams(guarded);
+    await guarded.close();
+  });
+
+  it('are all made, one for each change', async () => {
+    const NAMES = ['a', 'b', 'c', 'd', 'e'];
+    const streams = await Promise.all(NAMES.map((name) => open(gateway, costly(name))));
+    await makeCategory(gateway);
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) ids.push(await makeOrder(gateway, petId));
+    for (const stream of streams) {
+      const received: string[] = [];
+      while (received.length < ids.length) {
+        received.push((await stream.data()).orderChanged.orderId);
+      }
+      expect(received).toEqual(ids);
+    }
+  });
+});
