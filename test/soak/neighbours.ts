@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WORST_DOCUMENTS } from '../support/hostile-documents.ts';
 import { always, type Fault, repeat, type World } from './fault.ts';
 import type { Random } from './random.ts';
+import { SUBSCRIBERS } from './subscribers.ts';
 
 const MAX_CONNECTION_MS = 2000;
 const BREAKING_AT_ONCE = 8;
@@ -162,4 +163,5 @@ export const NEIGHBOURS: readonly Fault[] = [
     isPossible: always,
     start: (world) => repeat(NEW_AT_ONCE, () => askAnew(world)),
   },
+  ...SUBSCRIBERS,
 ];
