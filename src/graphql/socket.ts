@@ -1,6 +1,9 @@
 import type { WebSocket } from 'ws';
 
 import { StoreError } from '../contract/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type RequestLog, writeRequestLog } from '../telemetry/request-log.ts';
 
 // Common proxies close a connection without data after a minute.
 const PING_MS = 12_000;
@@ -56,4 +59,19 @@ export function watchSocket(socket: WebSocket): void {
   };
   socket.on('message', holdBack).on('ping', holdBack);
   keepAlive(socket);
+}
+
+/** Counts an operation of a WebSocket and writes its log line when it has ended. */
+export function watchOperation(
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  requestLog: RequestLog,
+): () => void {
+  const start = performance.now();
+  metrics.beginRequest();
+  return () => {
+    const ms = performance.now() - start;
+    const labels = { method: 'WebSocket', route: '/graphql', status: 200 } as const;
+    metrics.observeRequest(labels, ms, requestLog);
+    writeRequestLog(log, requestLog, { level: 'info', ...labels, ms });
+  };
 }

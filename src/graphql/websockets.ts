@@ -12,12 +12,12 @@ import type { Context, Exchange } from '../context.ts';
 import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type RequestLog, requestIdOf, writeRequestLog } from '../telemetry/request-log.ts';
+import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
 import { toClientBody, toExecutionError } from './errors.ts';
 import { toDocumentParams } from './params.ts';
 import { isStream, type Results, runOperation } from './run-operation.ts';
 import { schema } from './schema.ts';
-import { closeSocket, rejectHandshake, send, watchSocket } from './socket.ts';
+import { closeSocket, rejectHandshake, send, watchOperation, watchSocket } from './socket.ts';
 import type { Executor } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
@@ -67,18 +67,6 @@ function authorizationOf(
 ): string | undefined {
   const { authorization, Authorization } = params ?? {};
   return [authorization, Authorization].find((value) => typeof value === 'string');
-}
-
-/** Counts an operation and writes its log line when it has ended. */
-function watchOperation({ log, metrics }: WebSocketOptions, requestLog: RequestLog): () => void {
-  const start = performance.now();
-  metrics.beginRequest();
-  return () => {
-    const ms = performance.now() - start;
-    const labels = { method: 'WebSocket', route: '/graphql', status: 200 } as const;
-    metrics.observeRequest(labels, ms, requestLog);
-    writeRequestLog(log, requestLog, { level: 'info', ...labels, ms });
-  };
 }
 
 /** Runs an operation; its results are what the caller may see. */
