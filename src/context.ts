@@ -4,14 +4,17 @@ import type { Caller } from './auth/scopes.ts';
 import type { Authenticate } from './auth/tokens.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Store } from './database/loaders.ts';
+import type { Recipient } from './database/recipient.ts';
 import type { Reads } from './database/servers/reads.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
-/** A request, its response and its log. */
+/** A request, its response, its log and the recipient of its result. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestLog: RequestLog;
+  /** Who receives the result of its operation: the response, or a client of a WebSocket. */
+  readonly recipient: Recipient;
 }
 
 /** What a route can use. */
@@ -24,7 +27,7 @@ export interface Context {
 }
 
 /** What a resolver can use. */
-export interface CallContext extends Context {
+export interface CallContext extends Context, Pick<Exchange, 'recipient'> {
   readonly caller: Caller;
   /** When its request had arrived, in the milliseconds of performance.now(). */
   readonly arrivedAt: number;

@@ -1,8 +1,8 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
-import type { ListSource, Pages, PagesByParent } from '../database/loaders.ts';
+import type { ListRequest, ListSource, Pages, PagesByParent } from '../database/loaders.ts';
 import type { Page } from '../database/pages.ts';
 import { DEFAULT_PAGE } from '../database/window.ts';
 import { builder } from './builder.ts';
@@ -56,13 +56,14 @@ type ListConnection<Row> = Promise<Page<Row> & { totalCount: () => Promise<numbe
 // for other requests.
 const MAX_STATEMENTS = 4;
 
-const limits = new WeakMap<CallContext, LimitFunction>();
+const requests = new WeakMap<CallContext, ListRequest>();
 
-/** Returns the limit that all lists of a request share. */
-function limitOf(context: CallContext): LimitFunction {
-  const limit = limits.get(context) ?? pLimit(MAX_STATEMENTS);
-  limits.set(context, limit);
-  return limit;
+/** Returns the request that all lists of a call share. */
+function requestOf(context: CallContext): ListRequest {
+  const { recipient } = context;
+  const request = requests.get(context) ?? { limit: pLimit(MAX_STATEMENTS), recipient };
+  requests.set(context, request);
+  return request;
 }
 
 const PAGE_SIZE: ListSize = {
@@ -91,9 +92,9 @@ export function rootPage<Row, Filter, Field extends string>({
       args: ListArguments<Filter, Field>,
       context: CallContext,
     ): ListConnection<Row> => {
-      const limit = limitOf(context);
-      const page = await pages.load(context.store, args, limit);
-      return { ...page, totalCount: () => counts.load(context.store, args.filter, limit) };
+      const request = requestOf(context);
+      const page = await pages.load(context.store, args, request);
+      return { ...page, totalCount: () => counts.load(context.store, args.filter, request) };
     },
   };
 }
@@ -111,11 +112,11 @@ export function nestedPage<Row, Filter, Field extends string>({
       args: ListArguments<Filter, Field>,
       context: CallContext,
     ): ListConnection<Row> => {
-      const limit = limitOf(context);
-      const page = await pages.load(context.store, { parent, args }, limit);
+      const request = requestOf(context);
+      const page = await pages.load(context.store, { parent, args }, request);
       return {
         ...page,
-        totalCount: () => counts.load(context.store, { parent, args: args.filter }, limit),
+        totalCount: () => counts.load(context.store, { parent, args: args.filter }, request),
       };
     },
   };

@@ -9,6 +9,7 @@ import { createHeavyQueue, type HeavyLimits } from './heavy-queue.ts';
 import type { Notifications } from './notifications.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
 import { createRareTexts, type IsRare, neverRare } from './rare-texts.ts';
+import { type Recipient, RecipientGone } from './recipient.ts';
 import { retryConflicts } from './retry.ts';
 import type { Replicas } from './servers/replicas.ts';
 import type { Load, Planning, Run, Session, Statement } from './session.ts';
@@ -116,10 +117,15 @@ export function createDatabase(driver: Driver, log: Log): Database {
         { text, values }: Statement,
         planning: Planning = 'once',
         load: Load = 'light',
+        recipient?: Recipient,
       ) => {
-        const timed = (): Promise<Row[]> =>
-          metrics.timeStatement(load, () => run<Row>(text, values, { planning, writes: false }));
-        return load === 'heavy' ? runHeavy(timed) : timed();
+        const start = (): Promise<Row[]> =>
+          recipient?.destroyed
+            ? Promise.reject(new RecipientGone())
+            : metrics.timeStatement(load, () =>
+                run<Row>(text, values, { planning, writes: false, recipient }),
+              );
+        return load === 'heavy' ? runHeavy(start) : start();
       },
       write: ({ text, values }) =>
         metrics.timeStatement('light', () => run(text, values, { planning: 'once', writes: true })),

@@ -15,6 +15,8 @@ import {
   type Reader,
 } from './pages.ts';
 import type { IsRare } from './rare-texts.ts';
+import type { Recipient } from './recipient.ts';
+import { shareInTurn } from './share-in-turn.ts';
 import { rowsByIds, type Table } from './table.ts';
 import { requirePageSize, type Window } from './window.ts';
 
@@ -44,22 +46,6 @@ export const MAX_SHARED = 8;
 export interface RowLoader<Value> {
   readonly table: Table<never>;
   readonly load: (store: Store, id: bigint) => Promise<Value>;
-}
-
-/**
- * Creates a function that returns the batches of this turn of the event loop, by their signatures. Each
- * turn has its own Map: one that is always changing would keep deleted batches in memory.
- */
-function createTurns<Batch>(): () => Map<string, Batch> {
-  let batches: Map<string, Batch> | undefined;
-  return () => {
-    if (batches) return batches;
-    setImmediate(() => {
-      batches = undefined;
-    });
-    batches = new Map();
-    return batches;
-  };
 }
 
 /** Returns a function that creates a value once for each store. */
@@ -105,10 +91,26 @@ export const required = <Row>(
   },
 });
 
+/** A request that loads lists and counts. */
+export interface ListRequest {
+  /** How many of its statements run at a time. */
+  readonly limit: LimitFunction;
+  readonly recipient: Recipient;
+}
+
 /** Loads a list or a count. A shared statement runs within the limit of the first request that loads it. */
 interface ListLoader<Key, Value> {
-  readonly load: (store: Store, key: Key, limit: LimitFunction) => Promise<Value>;
+  readonly load: (store: Store, key: Key, request: ListRequest) => Promise<Value>;
 }
+
+/** Returns a store whose statements are for a recipient. */
+const storeFor = (store: Store, recipient: Recipient): Store => ({
+  ...store,
+  db: {
+    ...store.db,
+    query: (statement, planning, load) => store.db.query(statement, planning, load, recipient),
+  },
+});
 
 /** The id of a parent and the arguments of its field. */
 interface OfParent<Args> {
@@ -121,27 +123,20 @@ function byParent<Args, Value>(
   name: string,
   read: (store: Store, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<OfParent<Args>, Value> {
-  const turnsOf = perStore(() => createTurns<DataLoader<bigint, Value>>());
-  const startBatch = (
-    store: Store,
-    signature: string,
-    args: Args,
-    limit: LimitFunction,
-  ): DataLoader<bigint, Value> => {
-    const batch = new DataLoader<bigint, Value>(async (ids) => {
+  const sharedOf = perStore(() => shareInTurn<DataLoader<bigint, Value>>());
+  const createBatch = (store: Store, args: Args, limit: LimitFunction): DataLoader<bigint, Value> =>
+    new DataLoader<bigint, Value>(async (ids) => {
       store.observeBatch(name, ids.length);
       const valueOf = await limit(read, store, [...new Set(ids)], args);
       return ids.map(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
     }, SHARED);
-    turnsOf(store)().set(signature, batch);
-    return batch;
-  };
   return {
-    load: (store, { parent, args }, limit) => {
-      const signature = JSON.stringify([args]);
-      const batch = turnsOf(store)().get(signature) ?? startBatch(store, signature, args, limit);
+    load: (store, { parent, args }, { limit, recipient }) => {
+      const batch = sharedOf(store)(JSON.stringify([args]), recipient, (recipients) =>
+        createBatch(storeFor(store, recipients), args, limit),
+      );
       return batch.load(parent);
     },
   };
@@ -151,19 +146,13 @@ function byParent<Args, Value>(
 function byArguments<Args, Value>(
   read: (store: Store, args: Args) => Promise<Value>,
 ): ListLoader<Args, Value> {
-  const turnsOf = perStore(() => createTurns<Promise<Value>>());
+  const sharedOf = perStore(() => shareInTurn<Promise<Value>>());
   return {
-    load: (store, args, limit) => {
-      const pending = turnsOf(store)();
-      const signature = JSON.stringify([args]);
-      const readNextTurn = async (): Promise<Value> => {
+    load: (store, args, { limit, recipient }) =>
+      sharedOf(store)(JSON.stringify([args]), recipient, async (recipients) => {
         await nextTurn();
-        return limit(read, store, args);
-      };
-      const value = pending.get(signature) ?? readNextTurn();
-      pending.set(signature, value);
-      return value;
-    },
+        return limit(read, storeFor(store, recipients), args);
+      }),
   };
 }
 

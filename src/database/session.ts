@@ -1,4 +1,5 @@
 import type { Prisma } from './generated/prisma/client.ts';
+import type { Recipient } from './recipient.ts';
 
 /**
  * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which
@@ -16,9 +17,16 @@ export type Statement = Pick<Prisma.Sql, 'text' | 'values'>;
 export interface Session {
   /**
    * Runs one statement that only reads; its parameters are bound, never put into the text. Outside a
-   * transaction it may run again if its connection is lost.
+   * transaction it may run again if its connection is lost. It does not start, and on PostgreSQL it is cancelled,
+   * once the recipient is destroyed.
+   * @throws RecipientGone
    */
-  readonly query: <Row>(statement: Statement, planning?: Planning, load?: Load) => Promise<Row[]>;
+  readonly query: <Row>(
+    statement: Statement,
+    planning?: Planning,
+    load?: Load,
+    recipient?: Recipient,
+  ) => Promise<Row[]>;
   /**
    * Runs one statement that writes or locks rows, on the primary.
    * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
@@ -31,6 +39,8 @@ interface RunOptions {
   readonly planning: Planning;
   /** Whether it writes or locks rows: it must never run twice. */
   readonly writes: boolean;
+  /** Who receives what it reads: nobody needs it once the recipient is destroyed. */
+  readonly recipient?: Recipient | undefined;
 }
 
 /** Runs one statement; TYPE_PARSERS parse its values. */

@@ -33,14 +33,14 @@ export const toIterator = (results: Results): AsyncIterator<ExecutionResult> =>
 /** Runs the operation of a request; any failure becomes an error of the result. */
 export async function runOperation(
   executor: Executor,
-  { req, res, requestLog }: Exchange,
+  { req, res, requestLog, recipient }: Exchange,
   method: 'GET' | 'POST',
   readParams: () => DocumentParams | Promise<DocumentParams>,
 ): Promise<Results> {
   try {
     const params = await readParams();
     // A new object, as Yoga adds to it; V8 is slower with one created by spread.
-    const context = { req, res, requestLog, arrivedAt: performance.now() };
+    const context = { req, res, requestLog, recipient, arrivedAt: performance.now() };
     const results = await executor.getResultForParams(
       { params, request: REQUESTS[method] },
       context,

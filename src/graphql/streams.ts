@@ -4,6 +4,7 @@ import { callerKeyOf } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import { Unauthenticated } from '../contract/errors.ts';
+import type { Recipient } from '../database/recipient.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { createStreamBudget, StreamUnavailable } from './stream-budget.ts';
 
@@ -12,14 +13,12 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 const STOPS =
   'This gateway stops. Subscribe again after the last cursor: another one will respond.';
 
-/** The results of one subscription. */
-export interface Stream {
+/** The results of one subscription. It is destroyed when it has ended. */
+export interface Stream extends Recipient {
   /** Whose stream it is. */
   readonly callerKey: string;
   /** Ends it, with the error as its reason. */
   readonly signal: AbortSignal;
-  /** Aborted when it has ended. */
-  readonly closed: AbortSignal;
   /** To be called once, when it has ended. */
   readonly close: () => void;
 }
@@ -71,7 +70,9 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
       return {
         callerKey,
         signal: controller.signal,
-        closed: closing.signal,
+        get destroyed() {
+          return closing.signal.aborted;
+        },
         close: () => {
           if (!controllers.delete(controller)) return;
           takeBack();

@@ -10,6 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Config } from '../config/config.ts';
 import type { Context, Exchange } from '../context.ts';
 import { StoreError, Unauthenticated } from '../contract/errors.ts';
+import type { Recipient } from '../database/recipient.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
@@ -74,10 +75,12 @@ async function run(
   options: WebSocketOptions,
   { request, socket, streams }: Extra,
   payload: object,
+  recipient: Recipient,
 ): Promise<Results> {
   const { executor, config, log } = options;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
-  const exchange: Exchange = { req: request, res: new ServerResponse(request), requestLog };
+  const res = new ServerResponse(request);
+  const exchange: Exchange = { req: request, res, requestLog, recipient };
   const end = watchOperation(options, requestLog);
   const { introspection } = config;
   const toBody = (result: ExecutionResult): ExecutionResult =>
@@ -168,7 +171,8 @@ function createProtocol(options: WebSocketOptions): Server<Extra> {
       if (authorization !== undefined) extra.request.headers.authorization = authorization;
       return admit(options, extra);
     },
-    onSubscribe: async ({ extra }, id, payload) => {
+    onSubscribe: async (connection, id, payload) => {
+      const { extra } = connection;
       const { request, open, socket } = extra;
       begin(extra, id, maxStreamsPerCaller);
       if (open.size > maxStreamsPerCaller || socket.readyState !== socket.OPEN) {
@@ -176,7 +180,12 @@ function createProtocol(options: WebSocketOptions): Server<Extra> {
         const { introspection } = config;
         return toClientBody(tooMany, { introspection, log, requestLog }).errors ?? [];
       }
-      const results = await run(options, extra, payload);
+      const results = await run(options, extra, payload, {
+        // Also after `complete` from the client, and when the connection is closed.
+        get destroyed() {
+          return !(id in connection.subscriptions);
+        },
+      });
       // Nothing was executed: the protocol has a message of its own for that.
       if (!isStream(results) && results.errors && !('data' in results)) return results.errors;
       const args = { schema, document: ANY_DOCUMENT };

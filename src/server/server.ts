@@ -146,7 +146,7 @@ export function createGateway(
     clientErrors.watch(request, response);
     const requestLog: RequestLog = { id: requestIdOf(request.headers) };
     response.setHeader('X-Request-Id', requestLog.id);
-    const exchange = { req: request, res: response, requestLog };
+    const exchange = { req: request, res: response, requestLog, recipient: response };
     responses.add(response);
     dispatch(exchange).then(
       () => unsent.check(response),

@@ -21,12 +21,12 @@ const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {
 });
 
 function openStream(): { stream: Stream; end: () => void } {
-  const controller = new AbortController();
   const { signal } = new AbortController();
-  return {
-    stream: { callerKey: 'any', signal, closed: controller.signal, close: () => {} },
-    end: () => controller.abort(),
+  const stream = { callerKey: 'any', signal, destroyed: false, close: () => {} };
+  const end = (): void => {
+    stream.destroyed = true;
   };
+  return { stream, end };
 }
 
 describe('the results of a change', () => {

@@ -68,6 +68,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
     context: async () => ({
       store: { db, maxPage: MAX_PAGE, observeBatch: createMetrics().observeBatch },
       caller: await createAuthenticate(undefined)({}),
+      recipient: { destroyed: false },
     }),
     plugins: [
       useExecute(reportDeprecations(checkArguments(createExecuteByGraphqlJs(), MAX_PAGE)), () =>

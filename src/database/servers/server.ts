@@ -19,8 +19,10 @@ import type { PoolUse } from '../../telemetry/metrics.ts';
 import { isConnectionLost, keepsConnection, NothingWritten, OutcomeUnknown } from '../errors.ts';
 import { openPool } from '../pool.ts';
 import { nameStatement, statementName } from '../prepared-statements.ts';
+import { type Recipient, RecipientGone } from '../recipient.ts';
 import type { Run } from '../session.ts';
 import { TYPE_PARSERS } from '../type-parsers.ts';
+import { cancelWhenGone } from './cancel.ts';
 import { withOutcome } from './outcome.ts';
 
 /** What Prisma sends its statements with. */
@@ -61,12 +63,22 @@ defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
 
-/** Runs `work` on a connection of the pool; closes it after an error that leaves it unusable. */
+/**
+ * Runs `work` on a connection of the pool; closes it after an error that leaves it unusable. Once the
+ * recipient is destroyed, `work` does not begin, or its statement is cancelled.
+ */
 async function withClient<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
+  log: Log,
+  recipient?: Recipient,
 ): Promise<Result> {
   const client = await pool.connect();
+  if (recipient?.destroyed) {
+    client.release();
+    throw new RecipientGone();
+  }
+  const cancellation = recipient && cancelWhenGone(client, recipient, log);
   // The connection may fail before the statement is sent: then the statement rejects.
   client.on('error', ignore);
   let isUsable = true;
@@ -74,10 +86,12 @@ async function withClient<Result>(
     return await work(client);
   } catch (error) {
     isUsable = error instanceof Error && keepsConnection(error);
-    throw error;
+    throw cancellation?.wasRequested() ? new RecipientGone() : error;
   } finally {
+    cancellation?.stop();
     client.off('error', ignore);
-    client.release(!isUsable);
+    // Also closed after a cancellation, which may arrive late: it must not end the next statement.
+    client.release(!isUsable || cancellation?.wasRequested());
   }
 }
 
@@ -200,8 +214,12 @@ export function createServer(url: string, config: Config, log: Log, isWatched: b
     identities,
     run: (text, values, options) => {
       statements += 1;
-      return withClient(pool, (client) =>
-        withOutcome(options.writes, () => runOn(client)(text, values, options)),
+      const { writes, recipient } = options;
+      return withClient(
+        pool,
+        (client) => withOutcome(writes, () => runOn(client)(text, values, options)),
+        log,
+        recipient,
       );
     },
     transaction: (work) => {

@@ -2,6 +2,7 @@ import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'grap
 
 import { isServerFault } from '../../database/errors.ts';
 import { perStore, type Store } from '../../database/loaders.ts';
+import { RecipientGone } from '../../database/recipient.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
 import {
@@ -73,9 +74,10 @@ export function compileQueries(next: Execute, store: Store): Execute {
   ): Promise<ExecutionResult> => {
     let json: string;
     try {
-      json = await runOf(call.context.store)(prepared);
+      json = await runOf(call.context.store)(prepared, call.context.recipient);
     } catch (error) {
-      if (isServerFault(error)) return next(withFailingReads(call, error));
+      if (isServerFault(error) || error instanceof RecipientGone)
+        return next(withFailingReads(call, error));
       // The statement is not run again: graphql-js reports its error for each root field.
       state.compiled = undefined;
       state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;

@@ -6,8 +6,8 @@ import type { Call, Execute } from './call.ts';
 
 /**
  * Returns an error for an operation that takes longer after its request has arrived, or for a result of a
- * subscription that takes longer, but does not stop its execution: OUTCOME_UNKNOWN for a mutation, else
- * SERVICE_UNAVAILABLE.
+ * subscription that takes longer: OUTCOME_UNKNOWN for a mutation, else SERVICE_UNAVAILABLE. Its reads stop as
+ * soon as the caller has the error (database/recipient.ts); its writes go on.
  */
 export function limitTime(next: Execute, timeoutMs: number): Execute {
   const message = `The operation took longer than ${timeoutMs} ms.`;

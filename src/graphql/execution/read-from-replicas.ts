@@ -55,10 +55,11 @@ export const readFromReplicas =
       return result;
     }
     const position = parsePosition(context.req.headers['store-position']);
-    const { req, res, requestLog, caller, arrivedAt, changes, authenticate } = context;
+    const { req, res, requestLog, recipient, caller, arrivedAt, changes, authenticate } = context;
+    const shared = { req, res, requestLog, recipient, caller, arrivedAt, changes, authenticate };
     try {
       return await reads.read(position, async (store) => {
-        const onServer = { req, res, requestLog, caller, arrivedAt, changes, authenticate, store };
+        const onServer = { ...shared, store };
         return requireServer(await next({ schema, operation, variables, context: onServer }));
       });
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
+import { type Recipient, Recipients } from '../../database/recipient.ts';
 import type { Estimate } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { createFairQueue, type Enqueue } from '../fair-queue.ts';
@@ -30,10 +31,11 @@ interface ResultRequest {
   readonly estimate: Estimate;
 }
 
-/** A result that is not yet made, and the streams that wait for it. */
+/** A result that is not yet made. */
 interface Pending {
   readonly result: Promise<ExecutionResult>;
-  readonly streams: Set<Stream>;
+  /** The streams that wait for it. */
+  readonly streams: Recipients;
 }
 
 /** Creates a function that numbers objects. */
@@ -52,7 +54,7 @@ function createNumbers(): (value: object) => number {
 /**
  * Executes an operation once for all streams that have it with the same variables, as the result of a
  * change is the same for every caller. Callers take turns, and costly results wait for each other, not the
- * others for them.
+ * others for them. An execution stops when all streams that wait for it have ended.
  */
 export function shareResults(
   execute: Execute,
@@ -72,23 +74,28 @@ export function shareResults(
     key: string,
     call: Call,
     { stream, estimate }: ResultRequest,
-    streams: ReadonlySet<Stream>,
+    streams: Recipients,
   ): Promise<ExecutionResult> => {
     const enqueue = queueFor(estimate);
+    let isMade = false;
+    const recipient: Recipient = {
+      // Also after its timeout.
+      get destroyed() {
+        return isMade || streams.destroyed;
+      },
+    };
     // Not before it is pending.
     await Promise.resolve();
     try {
-      return await enqueue(stream.callerKey, () => {
-        if ([...streams].some(({ closed }) => !closed.aborted)) return execute(call);
-        // All of them have ended. A stream that asks from now on must not find this.
-        pending.delete(key);
-        return {};
-      });
+      return await enqueue(stream.callerKey, () =>
+        streams.destroyed ? {} : execute({ ...call, context: { ...call.context, recipient } }),
+      );
     } finally {
+      isMade = true;
       const own = pending.get(key);
       if (own?.streams === streams) {
         pending.delete(key);
-        recent.set(key, own.result);
+        if (!streams.destroyed) recent.set(key, own.result);
       }
     }
   };
@@ -98,11 +105,13 @@ export function shareResults(
     const made = recent.get(key);
     if (made) return made;
     const known = pending.get(key);
-    if (known) {
+    // One that all streams have left has no result.
+    if (known && !known.streams.destroyed) {
       known.streams.add(request.stream);
       return known.result;
     }
-    const streams = new Set([request.stream]);
+    const streams = new Recipients();
+    streams.add(request.stream);
     const result = make(key, call, request, streams);
     pending.set(key, { result, streams });
     return result;

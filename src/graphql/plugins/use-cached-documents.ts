@@ -27,15 +27,27 @@ export function useCachedDocuments(
       const document = text && documents.find(text, context.caller);
       const operation = document && operationOf(document, operationName);
       if (!operation || !isAllowed(operation, request.method)) return;
-      setParamsHandler(({ params, context: { req, res, requestLog, caller, arrivedAt } }) => {
-        addOperation(requestLog, operation);
-        return execute({
-          schema,
-          operation,
-          variables: params.variables ?? {},
-          context: { req, res, requestLog, caller, arrivedAt, store, changes, authenticate },
-        });
-      });
+      setParamsHandler(
+        ({ params, context: { req, res, requestLog, recipient, caller, arrivedAt } }) => {
+          addOperation(requestLog, operation);
+          return execute({
+            schema,
+            operation,
+            variables: params.variables ?? {},
+            context: {
+              req,
+              res,
+              requestLog,
+              recipient,
+              caller,
+              arrivedAt,
+              store,
+              changes,
+              authenticate,
+            },
+          });
+        },
+      );
     },
     onParse: ({ params: { source }, context: { caller }, setParsedDocument }) => {
       const document = documents.find(String(source), caller);

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 
 import { MAX_SHARED, SHARED, type Store } from '../../database/loaders.ts';
+import { type Recipient, Recipients } from '../../database/recipient.ts';
 import type { PreparedStatement, StatementText } from './compile.ts';
 
 /** A row of a statement. */
@@ -18,7 +19,14 @@ const MAX_SHARED_MS = 20;
 const REMEMBERED = 0.95;
 
 /** Runs a statement for one request; returns the data as JSON. */
-export type RunStatement = (prepared: PreparedStatement) => Promise<string>;
+export type RunStatement = (prepared: PreparedStatement, recipient: Recipient) => Promise<string>;
+
+/** The requests of a turn of the event loop that have the same statement. */
+interface Batch {
+  readonly loader: DataLoader<Values, string, string>;
+  /** Of all its requests, also if they are more than can share a statement. */
+  readonly recipients: Recipients;
+}
 
 const keyOf = (values: Values): string => JSON.stringify(values.map(String));
 
@@ -35,7 +43,7 @@ function jsonOf(row: Row | undefined): string {
  */
 export function createRunStatement({ db, observeBatch }: Store): RunStatement {
   // Not a Map, which would keep deleted batches in memory (see http/unsent-limit.ts).
-  const batches = new WeakMap<StatementText, DataLoader<Values, string, string> | undefined>();
+  const batches = new WeakMap<StatementText, Batch | undefined>();
   // How long a statement takes for each of its requests: the longest time, falling slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
@@ -50,27 +58,29 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
   const runFor = async (
     statement: StatementText,
     requests: readonly Values[],
+    recipients: Recipients,
   ): Promise<string[]> => {
     const { text, planning, load, isShared } = statement;
     const [first = []] = requests;
     if (!isShared) {
-      const [row] = await db.query<Row>({ text, values: [...first] }, planning, load);
+      const [row] = await db.query<Row>({ text, values: [...first] }, planning, load, recipients);
       return [jsonOf(row)];
     }
     observeBatch('statement', requests.length);
     const values = first.map((_value, index) => requests.map((request) => request[index]));
-    const rows = await db.query<Row>({ text, values }, planning, load);
+    const rows = await db.query<Row>({ text, values }, planning, load, recipients);
     const ms = Math.max(...rows.map((row) => row.ms ?? 0)) / requests.length;
     msPerRequest.set(statement, Math.max(ms, REMEMBERED * (msPerRequest.get(statement) ?? 0)));
     const rowOf = new Map(rows.map((row) => [row.number, row]));
     return requests.map((_request, index) => jsonOf(rowOf.get(index + 1)));
   };
 
-  const startBatch = (statement: StatementText): DataLoader<Values, string, string> => {
-    const batch = new DataLoader<Values, string, string>(
+  const startBatch = (statement: StatementText): Batch => {
+    const recipients = new Recipients();
+    const loader = new DataLoader<Values, string, string>(
       (requests) => {
         batches.set(statement, undefined);
-        return runFor(statement, requests);
+        return runFor(statement, requests, recipients);
       },
       {
         cacheKeyFn: keyOf,
@@ -78,9 +88,14 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
         batchScheduleFn: SHARED.batchScheduleFn,
       },
     );
+    const batch = { loader, recipients };
     batches.set(statement, batch);
     return batch;
   };
 
-  return ({ statement, values }) => (batches.get(statement) ?? startBatch(statement)).load(values);
+  return ({ statement, values }, recipient) => {
+    const { loader, recipients } = batches.get(statement) ?? startBatch(statement);
+    recipients.add(recipient);
+    return loader.load(values);
+  };
 }

@@ -17,6 +17,7 @@ import {
   createDatabaseOn,
   dropDatabaseOn,
   freePort,
+  holdLock,
   runSql,
 } from '../../support/postgres.ts';
 
@@ -279,6 +280,17 @@ describe.skipIf(!hasPgbouncer)(
       );
       expect(await gateway.data('{ __typename pets { totalCount } }')).toHaveProperty('pets');
       await gateway.close();
+    });
+
+    it('ends the statement of a caller that has gone', async () => {
+      const release = await holdLock(database.url, 'lock table pets');
+      const controller = new AbortController();
+      const { signal } = controller;
+      fetch(`${first.url}/graphql?query={pets{nodes{id}}}`, { signal }).catch(() => {});
+      await expect.poll(() => countLockWaits(database.url)).toBe(1);
+      controller.abort();
+      await expect.poll(() => countLockWaits(database.url)).toBe(0);
+      await release();
     });
 
     it('writes nothing later if a timeout of the database ends a statement', async () => {

@@ -1,0 +1,50 @@
+import { EventEmitter, once } from 'node:events';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { openInitialized } from '../support/live.ts';
+import { repeat } from '../support/repeat.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+/** Keeps the only session of the embedded database until the returned function is called. */
+async function holdSession(): Promise<() => Promise<void>> {
+  const door = new EventEmitter();
+  let ended = Promise.resolve<unknown>(undefined);
+  await new Promise<void>((resolve) => {
+    ended = gateway.db.transaction(async () => {
+      resolve();
+      await once(door, 'open');
+    });
+  });
+  return async () => {
+    door.emit('open');
+    await ended;
+  };
+}
+
+const search = (name: string): string => `pets(filter: { name: "${name}" }) { nodes { id } }`;
+
+describe('a caller that leaves while the embedded database is busy', () => {
+  it('starts none of its statements that wait for others', async () => {
+    const release = await holdSession();
+    const opened = await openInitialized(gateway);
+    const searches = repeat(9, (index) => `s${index}: ${search(`gone${index}`)}`);
+    opened.send({ type: 'subscribe', id: 'left', payload: { query: `{ ${searches} }` } });
+    opened.send({ type: 'subscribe', id: 'open', payload: { query: `{ ${search('open')} }` } });
+    opened.send({ type: 'complete', id: 'left' });
+    opened.send({ type: 'ping' });
+    expect(await opened.message()).toEqual({ type: 'pong' });
+    await release();
+    expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
+    opened.socket.terminate();
+    // That of the other operation, and the one that may have started.
+    const ran = gateway.statements.filter((text) => text.includes('from pets'));
+    expect(ran.length).toBeLessThanOrEqual(2);
+  });
+});

@@ -1,0 +1,269 @@
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { WebSocket } from 'ws';
+
+import { openCopyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { openEvents, openInitialized, type RawSocket, untilNoStreams } from '../../support/live.ts';
+import { makePet } from '../../support/make.ts';
+import { post, TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+import { countLockWaits, holdLock } from '../../support/postgres.ts';
+import { repeat } from '../../support/repeat.ts';
+
+const POOL_SIZE = 4;
+const MAX_HEAVY = POOL_SIZE / 2;
+
+let gateway: Gateway;
+let hasty: Gateway;
+let url = '';
+beforeAll(async () => {
+  // Longer than a test, so that no statement ends because it timed out.
+  const patient = { STATEMENT_TIMEOUT_MS: '600000', CONNECT_TIMEOUT_MS: '600000' };
+  const environment = { ...patient, POOL_SIZE: String(POOL_SIZE) };
+  gateway = await startGateway(environment, async (config, log) => {
+    const db = await openCopyOnPostgres(config, log);
+    url = db.url ?? '';
+    return db;
+  });
+  hasty = await startGateway({ ANSWER_TIMEOUT_MS: '100' }, openThatOf(gateway));
+  await makePet(gateway, { stock: 100 });
+});
+afterAll(async () => {
+  hasty.loggedErrors.length = 0;
+  await hasty.close();
+  await gateway.close();
+});
+
+let unlock = async (): Promise<void> => {};
+const sockets = new Set<WebSocket>();
+afterEach(async () => {
+  for (const socket of sockets) socket.terminate();
+  sockets.clear();
+  await unlock();
+  await untilNoStreams(gateway);
+});
+
+/** Lets all statements about a table wait. */
+async function lock(table: string): Promise<void> {
+  const release = await holdLock(url, `lock table ${table}`);
+  unlock = async () => {
+    unlock = async () => {};
+    await release();
+  };
+}
+
+async function expectWaiting(statements: number): Promise<void> {
+  await expect.poll(() => countLockWaits(url), { interval: 10 }).toBe(statements);
+}
+
+/** Leaves a gateway before it responds. */
+type Leave = () => void;
+
+function askByHttp(query: string): Leave {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const body = JSON.stringify({ query });
+  const headers = { 'content-type': 'application/json' };
+  fetch(`${gateway.url}/graphql`, { method: 'POST', headers, body, signal }).catch(() => {});
+  return () => controller.abort();
+}
+
+async function askByWebSocket(query: string): Promise<{ complete: Leave; close: Leave }> {
+  const opened = await openInitialized(gateway);
+  sockets.add(opened.socket);
+  opened.send({ type: 'subscribe', id: '1', payload: { query } });
+  return {
+    complete: () => opened.send({ type: 'complete', id: '1' }),
+    close: () => opened.socket.terminate(),
+  };
+}
+
+/** The ways in which callers stop waiting; each returns how it leaves. */
+const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
+  'closes its connection': askByHttp,
+  'completes its operation on a WebSocket': async (query) => (await askByWebSocket(query)).complete,
+  'closes its WebSocket': async (query) => (await askByWebSocket(query)).close,
+  'has its error after ANSWER_TIMEOUT_MS': (query) => {
+    void post(hasty, { query });
+    return () => {};
+  },
+};
+
+/** Sends a query on two WebSockets at once; returns both. */
+async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
+  const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
+  for (const { socket } of both) sockets.add(socket);
+  // In one turn of the event loop, of this process and so of the gateway.
+  for (const one of both) one.send({ type: 'subscribe', id: '1', payload: { query } });
+  return [...both];
+}
+
+/** Makes a change, and lets the statements wait that read pets. */
+async function changeWithLock(): Promise<void> {
+  // Begun before the lock: a change is held back by all transactions before it.
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(`begin; insert into categories (name) values ('Cats')`);
+  await lock('pets');
+  await client.query('commit');
+  await client.end();
+}
+
+/** Executes a query until it is compiled. */
+async function compile(query: string): Promise<void> {
+  for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+    await gateway.data(query);
+    await hasty.graphql(query);
+  }
+}
+
+/** Requires that each connection of the pool can be used. */
+async function expectFullPool(): Promise<void> {
+  await lock('pets');
+  const all = Array.from({ length: POOL_SIZE }, (_, index) =>
+    gateway.data(`{ pets(first: ${index + 1}) { nodes { id } } }`),
+  );
+  await expectWaiting(POOL_SIZE);
+  await unlock();
+  expect(await Promise.all(all)).toHaveLength(POOL_SIZE);
+}
+
+describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
+  const ask = WAYS[way] ?? askByHttp;
+
+  it.each([
+    ['by graphql-js', 'nodes { name }', false],
+    ['compiled', 'nodes { id }', true],
+  ])('ends the statement of its query on PostgreSQL: %s', async (_how, fields, isCompiled) => {
+    const query = `{ pets { ${fields} } }`;
+    if (isCompiled) await compile(query);
+    await lock('pets');
+    const leave = await ask(query);
+    await expectWaiting(1);
+    leave();
+    await expectWaiting(0);
+    await unlock();
+    await expectFullPool();
+  });
+
+  it('starts none of its statements that wait for others', async () => {
+    await lock('pets');
+    const leave = await ask(
+      `{ ${repeat(10, (n) => `n${n}: pets(filter: { name: "gone${n}" }) { nodes { id } }`)} }`,
+    );
+    await expectWaiting(MAX_HEAVY);
+    gateway.statements.length = 0;
+    leave();
+    await expectWaiting(0);
+    await unlock();
+    // Heavy as well, so it runs after all that waits.
+    await gateway.data('{ pets(filter: { name: "last" }) { nodes { id } } }');
+    const searches = gateway.statements.filter((statement) => statement.includes('from pets'));
+    expect(searches).toHaveLength(MAX_HEAVY + 1);
+  });
+});
+
+it('a compiled query stays compiled when its caller leaves', async () => {
+  const query = '{ pets { nodes { id status } } }';
+  await compile(query);
+  await lock('pets');
+  const leave = askByHttp(query);
+  await expectWaiting(1);
+  leave();
+  await expectWaiting(0);
+  await unlock();
+  gateway.statements.length = 0;
+  await gateway.data(query);
+  expect(gateway.statements).toEqual([expect.stringContaining('json')]);
+});
+
+describe('a statement that callers share', () => {
+  const LIST = '{ pets { nodes { id name } } }';
+
+  it.each([
+    ['by graphql-js', false],
+    ['compiled', true],
+  ])('has its result for those that stay: %s', async (_how, isCompiled) => {
+    const query = isCompiled ? LIST : LIST.replace('name', 'status');
+    if (isCompiled) await compile(query);
+    await lock('pets');
+    gateway.statements.length = 0;
+    const [leaving, staying] = await askTwice(query);
+    await expectWaiting(1);
+    const leave = askByHttp('{ categories { nodes { pets { nodes { id } } } } }');
+    await expectWaiting(2);
+    leaving.send({ type: 'complete', id: '1' });
+    leave();
+    // It is sent after the other one, so the gateway knows of both.
+    await expectWaiting(1);
+    await unlock();
+    expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
+    expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
+  });
+
+  it('ends when the last of them has gone', async () => {
+    await lock('pets');
+    const both = await askTwice(LIST.replace('name', 'categoryId'));
+    await expectWaiting(1);
+    for (const { socket } of both) socket.terminate();
+    await expectWaiting(0);
+  });
+});
+
+describe('a write of a caller that has gone', () => {
+  it.each([
+    ['of one row', 'createCategory(input: { name: "of one row" })', 'categories'],
+    [
+      'in a transaction',
+      'createCategory(input: { name: "in a transaction" }, idempotencyKey: "gone")',
+      'categories',
+    ],
+    ['by a statement', 'placeOrder(input: { petId: "1", quantity: 7 })', 'orders'],
+  ])('is completed: %s', async (kind, mutation, table) => {
+    await lock(table);
+    const leaveWrite = askByHttp(`mutation { ${mutation} { __typename } }`);
+    await expectWaiting(1);
+    const leaveRead = askByHttp(`{ ${table} { nodes { id } } }`);
+    await expectWaiting(2);
+    leaveWrite();
+    leaveRead();
+    // The read was cancelled, so the write would have been too.
+    await expectWaiting(1);
+    await unlock();
+    const rows = (): Promise<unknown> =>
+      table === 'orders'
+        ? gateway.data('{ orders(filter: { petId: 1 }) { nodes { quantity } } }')
+        : gateway.data('{ categories { nodes { name } } }');
+    const written = table === 'orders' ? { quantity: 7 } : { name: kind };
+    await expect
+      .poll(rows)
+      .toMatchObject({ [table]: { nodes: expect.arrayContaining([written]) as unknown } });
+  });
+});
+
+describe('a result of a subscription', () => {
+  const QUERY = 'subscription { categoryChanged { after { pets { nodes { id } } } } }';
+
+  it('is not made any more when all its streams have ended', async () => {
+    const streams = [await openEvents(gateway, QUERY), await openEvents(gateway, QUERY)];
+    await changeWithLock();
+    await expectWaiting(1);
+    for (const stream of streams) stream.disconnect();
+    await expectWaiting(0);
+  });
+
+  it('is made for the streams that stay', async () => {
+    const leaving = await openEvents(gateway, QUERY);
+    const staying = await openEvents(gateway, QUERY);
+    await changeWithLock();
+    await expectWaiting(1);
+    const leave = askByHttp('{ pets { nodes { categoryId } } }');
+    await expectWaiting(2);
+    leaving.disconnect();
+    leave();
+    await expectWaiting(1);
+    await unlock();
+    expect(await staying.data()).toEqual({ categoryChanged: { after: { pets: { nodes: [] } } } });
+    staying.disconnect();
+  });
+});
