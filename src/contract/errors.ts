@@ -40,6 +40,17 @@ export class StoreError extends Error {
   }
 }
 
+/** The gateway can't serve a request now. It is no fault of the gateway, so it is not logged. */
+export class Unavailable extends StoreError {
+  constructor(message: string) {
+    super('SERVICE_UNAVAILABLE', message);
+  }
+
+  override get isLogged(): boolean {
+    return false;
+  }
+}
+
 /** An error about values in the request. The message is about the first ten, however many there are. */
 export class InputError extends StoreError {
   readonly issues: readonly Issue[];

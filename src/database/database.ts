@@ -92,6 +92,20 @@ function timeStatementsOf(adapter: Driver['adapter'], { timeStatement }: Databas
   };
 }
 
+/** Creates Prisma's client, for its model API. */
+function createPrisma(adapter: Driver['adapter'], log: Log): PrismaClient {
+  const prisma = new PrismaClient({
+    adapter,
+    log: [{ emit: 'event', level: 'query' }],
+    // Other formats put the values of a call into the error message.
+    errorFormat: 'minimal',
+  });
+  if (log.isLevelEnabled('debug')) {
+    prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
+  }
+  return prisma;
+}
+
 /** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log): Database {
   const { adapter, description, keepsPlans, maxJsonBytes, heavyLimits, poolUse } = driver;
@@ -100,18 +114,9 @@ export function createDatabase(driver: Driver, log: Log): Database {
   const metrics = createDatabaseMetrics(ping);
   driver.reportServers?.(metrics.registry);
   timeStatementsOf(adapter, metrics);
-  const prisma = new PrismaClient({
-    adapter,
-    log: [{ emit: 'event', level: 'query' }],
-    // Other formats put the values of a call into the error message.
-    errorFormat: 'minimal',
-  });
-  const isDebugging = log.isLevelEnabled('debug');
-  if (isDebugging) {
-    prisma.$on('query', ({ query, duration }) => log.debug({ sql: query, ms: duration }, 'SQL'));
-  }
+  const prisma = createPrisma(adapter, log);
   const toSession = (driverRun: Run, runHeavy = createHeavyQueue(heavyLimits)): Session => {
-    const run = isDebugging ? withLog(driverRun, log) : driverRun;
+    const run = log.isLevelEnabled('debug') ? withLog(driverRun, log) : driverRun;
     return {
       query: <Row>(
         { text, values }: Statement,

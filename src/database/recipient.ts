@@ -1,4 +1,4 @@
-import { StoreError } from '../contract/errors.ts';
+import { Unavailable } from '../contract/errors.ts';
 
 /** Who receives what a statement reads, such as a response to a caller. */
 export interface Recipient {
@@ -21,12 +21,8 @@ export class Recipients implements Recipient {
 }
 
 /** The error of a statement that was not run, or cancelled, because nobody needs its result any more. */
-export class RecipientGone extends StoreError {
+export class RecipientGone extends Unavailable {
   constructor() {
-    super('SERVICE_UNAVAILABLE', 'The caller has gone.');
-  }
-
-  override get isLogged(): boolean {
-    return false;
+    super('The caller has gone.');
   }
 }

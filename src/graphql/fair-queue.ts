@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 
-import { StoreError } from '../contract/errors.ts';
+import { Unavailable } from '../contract/errors.ts';
 
 /** The bounds of a queue. */
 interface FairQueueOptions {
@@ -18,23 +18,15 @@ interface FairQueueOptions {
 
 /**
  * Runs work in the turn of its caller, and resolves with its result.
- * @throws StoreError with SERVICE_UNAVAILABLE if too much work is waiting, or has waited for too long
+ * @throws Unavailable if too much work is waiting, or has waited for too long
  */
 export type Enqueue = <Result>(
   caller: string,
   work: () => Result | Promise<Result>,
 ) => Promise<Result>;
 
-/** The error of work that the gateway has no time for. It is no fault, so it is not logged. */
-class TooMuchIsWaiting extends StoreError {
-  constructor() {
-    super('SERVICE_UNAVAILABLE', 'Too much is waiting. Try again later.');
-  }
-
-  override get isLogged(): boolean {
-    return false;
-  }
-}
+const tooMuchIsWaiting = (): Unavailable =>
+  new Unavailable('Too much is waiting. Try again later.');
 
 // After work that took longer, the queue rests, by default four times as long: then other requests have most
 // of the thread, however much work is waiting. A gateway that has just started is slower, so the rest has a
@@ -60,7 +52,7 @@ type Start = () => void;
 
 /** What waits for its turn. */
 interface Turns {
-  /** @throws TooMuchIsWaiting */
+  /** @throws Unavailable */
   readonly add: (caller: string, start: Start) => void;
   readonly remove: (caller: string, start: Start) => void;
   /** Removes what has the next turn, and returns it. */
@@ -83,7 +75,7 @@ function createTurns({
   return {
     add: (caller, start) => {
       const starts = startsOf.get(caller) ?? new Set();
-      if (waiting >= maxWaiting || starts.size >= maxWaitingOfCaller) throw new TooMuchIsWaiting();
+      if (waiting >= maxWaiting || starts.size >= maxWaitingOfCaller) throw tooMuchIsWaiting();
       startsOf.set(caller, starts.add(start));
       waiting += 1;
     },
@@ -119,7 +111,7 @@ export function createFairQueue(options: FairQueueOptions): Enqueue {
       turns.add(caller, start);
       const timer = setTimeout(() => {
         turns.remove(caller, start);
-        reject(new TooMuchIsWaiting());
+        reject(tooMuchIsWaiting());
       }, maxWaitMs);
     });
 

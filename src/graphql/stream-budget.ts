@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/scopes.ts';
 import type { Limits } from '../config/config.ts';
-import { StoreError } from '../contract/errors.ts';
+import { StoreError, Unavailable } from '../contract/errors.ts';
 
 /** What one result of a subscription may cost at most: those of most apps cost up to 300. */
 export const MAX_RESULT_COST = 5000;
@@ -24,17 +24,6 @@ const tooCostly = (cost: number, budget: number): StoreError =>
     `With this subscription, one result of each of the caller's would cost ${cost} in all; at most ${budget} ` +
       'is allowed. End others first, or select less.',
   );
-
-/** The error of streams that the gateway can't serve. It is no fault, so it is not logged. */
-export class StreamUnavailable extends StoreError {
-  constructor(message: string) {
-    super('SERVICE_UNAVAILABLE', message);
-  }
-
-  override get isLogged(): boolean {
-    return false;
-  }
-}
 
 /**
  * Charges a stream to its caller and to the process, and returns the function that takes that back.
@@ -60,7 +49,7 @@ export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits):
   };
   return ({ subject }, callerKey, cost) => {
     if (total.streams >= maxStreams || total.cost + cost > budget) {
-      throw new StreamUnavailable('The gateway has too many subscriptions.');
+      throw new Unavailable('The gateway has too many subscriptions.');
     }
     const own = useOf.get(callerKey) ?? NOTHING;
     if (subject !== undefined && own.streams >= maxStreamsPerCaller) {

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { callerKeyOf } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
-import { Unauthenticated } from '../contract/errors.ts';
+import { Unauthenticated, Unavailable } from '../contract/errors.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
-import { createStreamBudget, StreamUnavailable } from './stream-budget.ts';
+import { createStreamBudget } from './stream-budget.ts';
 
 // The longest delay of a timer.
 const MAX_DELAY_MS = 2 ** 31 - 1;
@@ -57,7 +57,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
   let hasEnded = false;
   return {
     open: ({ caller, req, requestLog }, cost) => {
-      if (hasEnded) throw new StreamUnavailable(STOPS);
+      if (hasEnded) throw new Unavailable(STOPS);
       const callerKey = callerKeyOf(caller, req);
       const takeBack = charge(caller, callerKey, cost);
       const controller = new AbortController();
@@ -83,7 +83,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
     },
     endAll: () => {
       hasEnded = true;
-      for (const controller of controllers) controller.abort(new StreamUnavailable(STOPS));
+      for (const controller of controllers) controller.abort(new Unavailable(STOPS));
     },
   };
 }

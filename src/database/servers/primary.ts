@@ -1,19 +1,12 @@
-import { StoreError } from '../../contract/errors.ts';
+import { Unavailable } from '../../contract/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../errors.ts';
 import type { Server } from './server.ts';
 import type { WatchedServer } from './watch.ts';
 
-/** No server accepts writes. Each request gets it at once; the log has one line when the primary is lost. */
-class NoPrimary extends StoreError {
-  constructor() {
-    super('SERVICE_UNAVAILABLE', 'The store does not accept writes at the moment.');
-  }
-
-  override get isLogged(): boolean {
-    return false;
-  }
-}
+/** Each request gets it immediately; the log has one line when the primary is lost. */
+const noPrimary = (): Unavailable =>
+  new Unavailable('The store does not accept writes at the moment.');
 
 /** The server that accepts writes, also after a failover. */
 export interface Primary {
@@ -91,7 +84,7 @@ export function createPrimary(candidates: readonly WatchedServer[], log: Log): P
     (other: () => WatchedServer | undefined): Primary['use'] =>
     async (work) => {
       const { server } = elected.current ?? other() ?? {};
-      if (!server) throw new NoPrimary();
+      if (!server) throw noPrimary();
       try {
         return await work(server);
       } catch (error) {
@@ -100,7 +93,7 @@ export function createPrimary(candidates: readonly WatchedServer[], log: Log): P
         const checks = Promise.all(candidates.map(({ check }) => check()));
         if (!canRepeat) throw error;
         await checks;
-        if (!elected.current) throw new NoPrimary();
+        if (!elected.current) throw noPrimary();
         return work(elected.current.server);
       }
     };

@@ -51,6 +51,19 @@ function createNumbers(): (value: object) => number {
   };
 }
 
+const immediate: Enqueue = async (_callerKey, work) => work();
+
+/** Creates the queues of results, and returns the one in which a result waits. */
+function createQueues(): (estimate: Estimate) => Enqueue {
+  // A stream has at most one result in a queue, so they have no other limit.
+  const cheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
+  const costly = createFairQueue({ concurrency: 1 });
+  return ({ cost, statements }) => {
+    if (statements === 0 && cost <= MAX_IMMEDIATE) return immediate;
+    return cost > MAX_CHEAP ? costly : cheap;
+  };
+}
+
 /**
  * Executes an operation once for all streams that have it with the same variables, as the result of a
  * change is the same for every caller. Callers take turns, and costly results wait for each other, not the
@@ -59,13 +72,7 @@ function createNumbers(): (value: object) => number {
 export function shareResults(
   execute: Execute,
 ): (call: Call, key: ResultKey, request: ResultRequest) => Promise<ExecutionResult> {
-  // A stream has at most one result in a queue, so they have no other limit.
-  const enqueueCheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
-  const enqueueCostly = createFairQueue({ concurrency: 1 });
-  const queueFor = ({ cost, statements }: Estimate): Enqueue => {
-    if (statements === 0 && cost <= MAX_IMMEDIATE) return async (_callerKey, work) => work();
-    return cost > MAX_CHEAP ? enqueueCostly : enqueueCheap;
-  };
+  const queueFor = createQueues();
   const pending = new Map<string, Pending>();
   const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
   const numberOf = createNumbers();
