@@ -102,7 +102,8 @@ function createCountCalls(registers: Registry[]): Metrics['countCalls'] {
     operationsOf.delete(caller);
   });
   return (operations, headers, isAnonymous) => {
-    const isKept = [...operations].some((operation) => DEPRECATED.has(operation));
+    let isKept = false;
+    for (const operation of operations) isKept ||= DEPRECATED.has(operation);
     const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isKept);
     const called = operationsOf.get(caller) ?? new Set();
     operationsOf.set(caller, called);

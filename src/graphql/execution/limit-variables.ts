@@ -5,6 +5,8 @@ import type { Call } from './call.ts';
 // No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;
 
+const NONE: Call['variables'] = {};
+
 const tooLarge = (message: string): Issue => ({ path: [], message });
 
 /** Finds a value in a variable that is too large; one variable can be used by many fields. */
@@ -36,6 +38,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
  */
 function takeDeclared({ operation, variables }: Call, limits: Limits): Call['variables'] {
   const { variableDefinitions = [] } = operation.node;
+  if (variableDefinitions.length === 0) return NONE;
   const names = variableDefinitions
     .map(({ variable }) => variable.name.value)
     .filter((name) => Object.hasOwn(variables, name));

@@ -16,11 +16,10 @@ export function useDocumentQueue(documents: Documents): Plugin<object, CallConte
     onParams: ({
       params: { query: text },
       context: { caller, req },
+      paramsHandler: run,
       setParamsHandler,
-      ...hook
     }) => {
       if (!text || documents.find(text, caller)) return;
-      const { paramsHandler: run } = hook;
       const key = callerKeyOf(caller, req);
       const id = `${key} ${text}`;
       setParamsHandler(async (request) => {
