@@ -17,8 +17,8 @@ export class Journal {
   readonly violations: string[] = [];
   answered = 0;
   retried = 0;
-  /** The longest wait of an honest request while no fault was active, and beside a bad neighbour. */
-  readonly maxLatencyMs = { calm: 0, besideNeighbours: 0 };
+  /** How long honest requests took while no fault was active, and beside bad neighbours, in milliseconds. */
+  readonly latencies = { calm: [] as number[], besideNeighbours: [] as number[] };
   maxRecoveryMs = 0;
   /** Returns the last lines of the gateway's log. */
   readTail: () => string = () => '';
@@ -56,8 +56,7 @@ export class Journal {
     this.answered += 1;
     if (!this.isQuietSince(from)) return;
     const isCalm = this.#active.size === 0 && from - this.#lastFault > GRACE_MS;
-    const kind = isCalm ? 'calm' : 'besideNeighbours';
-    this.maxLatencyMs[kind] = Math.max(this.maxLatencyMs[kind], performance.now() - from);
+    this.latencies[isCalm ? 'calm' : 'besideNeighbours'].push(performance.now() - from);
   }
 
   /** Records an honest request without a response, which is a violation unless a fault was active. */

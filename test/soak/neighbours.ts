@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { WORST_DOCUMENTS } from '../support/hostile-documents.ts';
+import { post } from '../support/post.ts';
 import { always, type Fault, repeat, type World } from './fault.ts';
 import type { Random } from './random.ts';
 import { SUBSCRIBERS } from './subscribers.ts';
@@ -14,6 +15,7 @@ const SLOW_CONNECTIONS = 30;
 const DRIP_MS = 200;
 const HEAVY_AT_ONCE = 8;
 const NEW_AT_ONCE = 8;
+const LONG_AT_ONCE = 4;
 const TIMEOUT_MS = 30_000;
 
 const HOST = 'Host: localhost';
@@ -122,6 +124,36 @@ async function ask({ gateway }: World, query: string): Promise<void> {
 const askAnew = (world: World): Promise<void> =>
   ask(world, `${world.random.pick(WORST_DOCUMENTS)}#${randomUUID()}`);
 
+const CONTROL_CHARACTERS = '\u0001'.repeat(2000);
+const LONG_TEXTS = Array.from({ length: 95 }, (_, index) => `d${index}: description`).join(' ');
+
+/** Stores a category with a long description, and a page of pets in it; returns its id. */
+async function storeLongText({ gateway }: World): Promise<string> {
+  const write = async (query: string, variables: object): Promise<Record<string, { id: string }>> =>
+    ((await (await post(gateway, { query, variables })).json()) as { data: never }).data;
+  const category =
+    'mutation ($text: String) { category: createCategory(input: { name: "Long", description: $text }) { ... on Category { id } } }';
+  const { id = '' } = (await write(category, { text: CONTROL_CHARACTERS }))['category'] ?? {};
+  const pets = Array.from(
+    { length: 50 },
+    (_, index) => `p${index}: createPet(input: { name: "Long", categoryId: $id }) { __typename }`,
+  );
+  for (const half of [1, 2])
+    await write(`mutation Half${half}($id: ID!) { ${pets.join(' ')} }`, { id });
+  return id;
+}
+
+/** Asks for a text of a category once for each of its pets and aliases. */
+function askForLongTexts(): (world: World) => Promise<void> {
+  let id: string | undefined;
+  return async (world) => {
+    // Undefined while another fault is active.
+    id ??= await storeLongText(world).catch(() => undefined);
+    const page = `pets(first: 100, filter: { categoryId: "${id ?? 0}" })`;
+    await ask(world, `{ ${page} { nodes { category { ${LONG_TEXTS} } } } }`);
+  };
+}
+
 /** Bad neighbours: honest callers are answered beside them all the time. */
 export const NEIGHBOURS: readonly Fault[] = [
   {
@@ -162,6 +194,16 @@ export const NEIGHBOURS: readonly Fault[] = [
     disturbs: false,
     isPossible: always,
     start: (world) => repeat(NEW_AT_ONCE, () => askAnew(world)),
+  },
+  {
+    name: 'readers of many long texts',
+    target: 'neighbour',
+    disturbs: false,
+    isPossible: always,
+    start: (world) => {
+      const askAgain = askForLongTexts();
+      return repeat(LONG_AT_ONCE, () => askAgain(world));
+    },
   },
   ...SUBSCRIBERS,
 ];
