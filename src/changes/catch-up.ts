@@ -5,7 +5,7 @@ import pLimit from 'p-limit';
 import type { Database } from '../database/database.ts';
 import { Prisma } from '../database/generated/prisma/client.ts';
 import { type Change, CHANGE_COLUMNS, type ChangedType, IS_KNOWN, type Place } from './record.ts';
-import { type RowFilter, toConditions } from './row-filter.ts';
+import { type RowFilter, toCondition } from './row-filter.ts';
 
 // How many changes one statement returns.
 const PAGE = 500;
@@ -49,7 +49,7 @@ async function readPage(
       sql`select transaction, id ${ofType} ${inOrder} offset ${raw(`${MAX_COMPARED - 1}`)} limit 1`,
     );
     if (horizon) conditions.push(compare('<=', horizon));
-    conditions.push(...toConditions(filter));
+    conditions.push(toCondition(filter));
   }
   const changes = await db.query<Change>(
     sql`select ${CHANGE_COLUMNS} from settled_changes where ${join(conditions, ' and ')}

@@ -75,6 +75,8 @@ export class ChangeStream implements Receiver {
   wait(): void {
     this.#isBehind = false;
     this.#waiting = [];
+    // What was read since then is after it.
+    this.#lastReceived = undefined;
   }
 
   /** Gives matching changes that were read for this subscription alone, no faster than they are taken. */

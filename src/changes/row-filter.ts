@@ -14,13 +14,11 @@ interface RowCondition {
   readonly toSql: (recorded: Prisma.Sql) => Prisma.Sql;
 }
 
-/** Which changes of a type match: those of some rows, and with a row that meets all conditions. */
-export interface RowFilter {
-  /** All rows if it is null or undefined. */
-  readonly rowIds: readonly bigint[] | null | undefined;
-  /** The row meets them before or after, so that subscribers also learn that it meets them no longer. */
-  readonly conditions: readonly RowCondition[];
-}
+/**
+ * Which changes of a type match: those whose row meets all conditions before or after, so that subscribers also
+ * learn that it meets them no longer.
+ */
+export type RowFilter = readonly RowCondition[];
 
 /**
  * Requires that a column has one of these values; null and undefined require nothing. A row that was recorded
@@ -30,7 +28,7 @@ export function isAmong(
   column: string,
   values: readonly Value[] | null | undefined,
   initial?: Value,
-): readonly RowCondition[] {
+): RowFilter {
   if (values == null) return [];
   const texts = new Set(values.map(String));
   const list = [...texts];
@@ -49,10 +47,10 @@ export const isEqual = (
   column: string,
   value: Value | null | undefined,
   initial?: Value,
-): readonly RowCondition[] => isAmong(column, value == null ? value : [value], initial);
+): RowFilter => isAmong(column, value == null ? value : [value], initial);
 
 /** Requires that a number is at most `max`; null and undefined require nothing. */
-export function isAtMost(column: string, max: number | null | undefined): readonly RowCondition[] {
+export function isAtMost(column: string, max: number | null | undefined): RowFilter {
   if (max == null) return [];
   return [
     {
@@ -64,24 +62,20 @@ export function isAtMost(column: string, max: number | null | undefined): readon
 }
 
 /** Returns the function that finds out whether a change matches. */
-export function toMatcher({ rowIds, conditions }: RowFilter): (change: Change) => boolean {
-  const ids = rowIds && new Set(rowIds);
+export function toMatcher(filter: RowFilter): (change: Change) => boolean {
   const isMet = (row: RecordedRow | null): boolean =>
     row !== null &&
-    conditions.every(({ column, initial, accepts }) => {
+    filter.every(({ column, initial, accepts }) => {
       const recorded = row[column] ?? initial;
       return recorded != null && accepts(String(recorded));
     });
-  return ({ rowId, before, after }) =>
-    (!ids || ids.has(rowId)) && (conditions.length === 0 || isMet(after) || isMet(before));
+  return ({ before, after }) => isMet(after) || isMet(before);
 }
 
-/** Returns the same as conditions for the table of changes. */
-export function toConditions({ rowIds, conditions }: RowFilter): Prisma.Sql[] {
-  const all = rowIds ? [sql`row_id = any(${[...new Set(rowIds)]}::bigint[])`] : [];
-  if (conditions.length === 0) return all;
+/** Returns the same as a condition for the table of changes. */
+export function toCondition(filter: RowFilter): Prisma.Sql {
   const isMet = (row: 'before' | 'after'): Prisma.Sql => {
-    const met = conditions.map(({ column, initial, toSql }) => {
+    const met = filter.map(({ column, initial, toSql }) => {
       const recorded = raw(`"${row}"->>'${column}'`);
       return toSql(
         initial === undefined ? sql`(${recorded})` : sql`coalesce(${recorded}, ${String(initial)})`,
@@ -89,5 +83,5 @@ export function toConditions({ rowIds, conditions }: RowFilter): Prisma.Sql[] {
     });
     return join([raw(`"${row}" is not null`), ...met], ' and ');
   };
-  return [...all, sql`((${isMet('after')}) or (${isMet('before')}))`];
+  return sql`((${isMet('after')}) or (${isMet('before')}))`;
 }

@@ -408,6 +408,18 @@ describeOnBothDatabases(() => {
       }
     });
 
+    it('gets the change of a row whose id is changed by SQL, live and after a cursor', async () => {
+      const petId = await makePet(gateway, { stock: 9 });
+      const other = await makePet(gateway);
+      const after = await lastCursor();
+      const field = `inventoryChanged(after: $after, filter: { petIds: ["${petId}"] }) { before { petId } after { petId } }`;
+      const live = await subscribe(field, { after });
+      await run(`update inventory_items set pet_id = ${other} where pet_id = ${petId}`);
+      const moved = { before: { petId }, after: { petId: other } };
+      expect(await changed(live)).toEqual(moved);
+      expect(await changed(await subscribe(field, { after }))).toEqual(moved);
+    });
+
     it('waits for others of its caller, and all of them succeed', async () => {
       const after = await lastCursor();
       await run(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
-import type { RowFilter } from '../../changes/row-filter.ts';
+import { isAmong, type RowFilter } from '../../changes/row-filter.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Category } from '../../database/generated/prisma/client.ts';
 
@@ -15,7 +15,5 @@ export const toCategory = (row: RecordedRow): Category => ({
 });
 
 /** Returns what a filter requires of recorded categories. @throws InvalidId */
-export const toCategoryFilter = (filter: Unchecked<typeof CategoryChangeFilter>): RowFilter => ({
-  rowIds: parse(CategoryChangeFilter, filter, 'filter').ids,
-  conditions: [],
-});
+export const toCategoryFilter = (filter: Unchecked<typeof CategoryChangeFilter>): RowFilter =>
+  isAmong('id', parse(CategoryChangeFilter, filter, 'filter').ids);

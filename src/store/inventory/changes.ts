@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
-import { isAtMost, type RowFilter } from '../../changes/row-filter.ts';
+import { isAmong, isAtMost, type RowFilter } from '../../changes/row-filter.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { InventoryItem } from '../../database/generated/prisma/client.ts';
 
@@ -19,5 +19,5 @@ export const toInventoryItem = (row: RecordedRow): InventoryItem => ({
 /** Returns what a filter requires of recorded inventory entries. @throws InvalidId, InvalidInput */
 export function toInventoryFilter(filter: Unchecked<typeof InventoryChangeFilter>): RowFilter {
   const { petIds, maxQuantity } = parse(InventoryChangeFilter, filter, 'filter');
-  return { rowIds: petIds, conditions: isAtMost('quantity', maxQuantity) };
+  return [...isAmong('pet_id', petIds), ...isAtMost('quantity', maxQuantity)];
 }

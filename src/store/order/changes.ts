@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
-import { isEqual, type RowFilter } from '../../changes/row-filter.ts';
+import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
 import { Id, parse, type Unchecked } from '../../contract/values.ts';
 import type { Order } from '../../database/generated/prisma/client.ts';
 import { parseJsonTime } from '../../database/type-parsers.ts';
@@ -28,8 +28,9 @@ export function toOrder(row: RecordedRow): Order {
 /** Returns what a filter requires of recorded orders. @throws InvalidId */
 export function toOrderFilter(filter: Unchecked<typeof OrderChangeFilter>): RowFilter {
   const { ids, petId, complete } = parse(OrderChangeFilter, filter, 'filter');
-  return {
-    rowIds: ids,
-    conditions: [...isEqual('pet_id', petId), ...isEqual('complete', complete, DEFAULTS.complete)],
-  };
+  return [
+    ...isAmong('id', ids),
+    ...isEqual('pet_id', petId),
+    ...isEqual('complete', complete, DEFAULTS.complete),
+  ];
 }

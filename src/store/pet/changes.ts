@@ -23,11 +23,9 @@ export const toPet = (row: RecordedRow): Pet => ({
 /** Returns what a filter requires of recorded pets. @throws InvalidId, InvalidInput */
 export function toPetFilter(filter: Unchecked<typeof PetChangeFilter>): RowFilter {
   const { ids, categoryId, status } = parse(PetChangeFilter, filter, 'filter');
-  return {
-    rowIds: ids,
-    conditions: [
-      ...isEqual('category_id', categoryId),
-      ...isAmong('status', status, DEFAULTS.status),
-    ],
-  };
+  return [
+    ...isAmong('id', ids),
+    ...isEqual('category_id', categoryId),
+    ...isAmong('status', status, DEFAULTS.status),
+  ];
 }
