@@ -17,7 +17,7 @@ const MAX_CACHED_BYTES = 50_000_000;
 // A caller gives up that gets no response for longer.
 const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 500;
-const MAX_WAITING_OF_CALLER = 100;
+const MAX_WAITING_OF_CALLER = 250;
 
 /** Documents that share a cache and a queue. */
 interface Section {

@@ -17,12 +17,14 @@ interface FairQueueOptions {
 }
 
 /**
- * Runs work in the turn of its caller, and resolves with its result.
+ * Runs work in the turn of its caller, and resolves with its result. It waits since `since`, in the milliseconds
+ * of performance.now(); by default since now.
  * @throws Unavailable if too much work is waiting, or has waited for too long
  */
 export type Enqueue = <Result>(
   caller: string,
   work: () => Result | Promise<Result>,
+  since?: number,
 ) => Promise<Result>;
 
 const tooMuchIsWaiting = (): Unavailable =>
@@ -101,7 +103,7 @@ export function createFairQueue(options: FairQueueOptions): Enqueue {
   const turns = createTurns(limits);
   let running = 0;
 
-  const waitForTurn = (caller: string): Promise<void> =>
+  const waitForTurn = (caller: string, since: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const start = (): void => {
         clearTimeout(timer);
@@ -109,10 +111,13 @@ export function createFairQueue(options: FairQueueOptions): Enqueue {
         resolve();
       };
       turns.add(caller, start);
-      const timer = setTimeout(() => {
-        turns.remove(caller, start);
-        reject(tooMuchIsWaiting());
-      }, maxWaitMs);
+      const timer = setTimeout(
+        () => {
+          turns.remove(caller, start);
+          reject(tooMuchIsWaiting());
+        },
+        maxWaitMs - (performance.now() - since),
+      );
     });
 
   const leave = async (busyBefore: number): Promise<void> => {
@@ -121,9 +126,9 @@ export function createFairQueue(options: FairQueueOptions): Enqueue {
     turns.takeNext()?.();
   };
 
-  return async (caller, work) => {
+  return async (caller, work, since = performance.now()) => {
     if (running < concurrency) running += 1;
-    else await waitForTurn(caller);
+    else await waitForTurn(caller, since);
     const busyBefore = busyMs();
     try {
       return await work();

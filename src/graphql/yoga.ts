@@ -5,7 +5,7 @@ import type { CallContext, Context, Exchange } from '../context.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
-import { cacheDocument, cacheDocumentOfStream } from './execution/cache-documents.ts';
+import { cacheDocument } from './execution/cache-documents.ts';
 import { createExecute } from './execution/execute.ts';
 import { createSubscribe } from './execution/subscribe.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
@@ -48,7 +48,7 @@ export function createExecutor(
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
   const documents = createDocuments(manifest, config.answerTimeoutMs);
   const execute = createExecute(context, config, metrics, log);
-  const subscribe = createSubscribe(config, metrics, streams);
+  const subscribe = createSubscribe(config, metrics, { streams, documents });
   return createYoga<ServerContext, Context>({
     schema,
     context,
@@ -61,7 +61,7 @@ export function createExecutor(
       useDocumentQueue(documents),
       useRequestLog(),
       useLimits(config),
-      useExecute(cacheDocument(execute, documents), cacheDocumentOfStream(subscribe, documents)),
+      useExecute(cacheDocument(execute, documents), subscribe),
     ],
     logging: false,
     // toClientResult masks all errors, also those of parsing and validation.

@@ -101,6 +101,21 @@ describe('a new document', () => {
     );
   });
 
+  it('that is invalid and that many send at the same time has its error for each of them', async () => {
+    // More than may wait for one caller.
+    const count = 300;
+    const before = Promise.all(
+      Array.from({ length: 3 }, () => post(readable, { query: renewSlow() }, { headers: ann })),
+    );
+    const query = renew('{ petz }');
+    const responses = await Promise.all(
+      Array.from({ length: count }, () => post(readable, { query }, { headers: ann })),
+    );
+    const texts = await Promise.all(responses.map((response) => response.text()));
+    for (const text of texts) expect(text).toContain('GRAPHQL_VALIDATION_FAILED');
+    await before;
+  });
+
   it('gets SERVICE_UNAVAILABLE with Retry-After when it has waited for too long', async () => {
     const ending = new AbortController();
     const flooding = Array.from({ length: MANY }, async () => {

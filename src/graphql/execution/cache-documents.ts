@@ -1,7 +1,5 @@
-import { isAsyncIterable } from 'graphql-yoga';
-
 import type { Documents } from '../documents.ts';
-import type { Execute, Subscribe } from './call.ts';
+import type { Execute } from './call.ts';
 
 /** Caches the document of an operation that is not rejected. */
 export const cacheDocument =
@@ -12,13 +10,4 @@ export const cacheDocument =
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;
-  };
-
-/** Caches the document of a subscription that has begun. */
-export const cacheDocumentOfStream =
-  (next: Subscribe, documents: Documents): Subscribe =>
-  async (call) => {
-    const results = await next(call);
-    if (isAsyncIterable(results)) documents.add(call.operation.document, call.context.caller);
-    return results;
   };

@@ -7,6 +7,7 @@ import { StoreError, toError } from '../../contract/errors.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { estimate } from '../analysis/cost.ts';
 import type { Estimate } from '../analysis/field-cost.ts';
+import type { Documents } from '../documents.ts';
 import { toExecutionError } from '../errors.ts';
 import type { Streams } from '../streams.ts';
 import type { Call, Subscribe } from './call.ts';
@@ -42,15 +43,23 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
   }
 }
 
+/** What streams are opened with. */
+interface StreamOptions {
+  readonly streams: Streams;
+  readonly documents: Documents;
+}
+
 /** Opens a stream, in which `share` makes one result of each change. */
 async function openStream(
   call: Call,
   estimated: Estimate,
   share: ReturnType<typeof shareResults>,
-  streams: Streams,
+  { streams, documents }: StreamOptions,
 ): ReturnType<Subscribe> {
   const { operation, context } = call;
   const stream = streams.open(context, estimated.cost);
+  // Nothing rejects it any more but its cursor. Other requests wait for the document, but not for the store.
+  documents.add(operation.document, context.caller);
   const inStream = { ...call, context: { ...context, stream } };
   let source: Source = {};
   try {
@@ -80,7 +89,7 @@ async function openStream(
 export function createSubscribe(
   { limits, answerTimeoutMs }: Config,
   metrics: Metrics,
-  streams: Streams,
+  options: StreamOptions,
 ): Subscribe {
   let execute = limitTime(createExecuteByGraphqlJs(), answerTimeoutMs);
   execute = reportDeprecations(traceOperations(execute));
@@ -88,7 +97,7 @@ export function createSubscribe(
   const open: Subscribe = (call) => {
     const { schema, operation, variables } = call;
     const estimated = estimate(schema, operation, variables, limits.maxListSize);
-    return openStream(call, estimated, share, streams);
+    return openStream(call, estimated, share, options);
   };
   const check = checkArguments(open, limits.maxListSize);
   const subscribe = limitCostOfResults(
