@@ -6,6 +6,7 @@ import { describeOnBothDatabases, openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+import { untilSettled } from '../support/settled.ts';
 
 let gateway: Gateway;
 /** While it is true, the record of changes can't be read. */
@@ -88,6 +89,7 @@ const cursorOf = (name: string): Promise<string> =>
 
 /** Returns the cursor of the last change, or of the last of a type. */
 const lastCursor = async (type?: string): Promise<string> => {
+  await untilSettled(gateway.db);
   const filter = type === undefined ? '' : `, filter: { types: [${type}] }`;
   const { changes } = await gateway.data(
     `{ changes(last: 1${filter}) { pageInfo { endCursor } } }`,

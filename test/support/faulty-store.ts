@@ -1,11 +1,10 @@
 import { inspect } from 'node:util';
 
-import { vi } from 'vitest';
-
 import { StoreError } from '../../src/contract/errors.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { Session } from '../../src/database/session.ts';
 import { openCopy } from './databases.ts';
+import { untilSettled } from './settled.ts';
 
 const SECRET = 'secret: password of the store';
 
@@ -94,21 +93,9 @@ export async function fillStore(db: Database): Promise<FilledStore> {
     declare found json := json_build_array(${found.join(', ')});
     begin ${[...empty, ...fill, ...number].join('; ')}; return found; end $$`);
   const putBack = (): Promise<unknown> => db.prisma.$queryRawUnsafe('select put_back()');
-  // A query of changes must return the same each time, but transactions of other tests on the server
-  // hold back changes.
-  const settle = (): Promise<void> =>
-    vi.waitFor(
-      async () => {
-        const [row] = await db.prisma.$queryRaw<{ count: number }[]>`
-          select (select count(*) from changes)::integer
-            - (select count(*) from settled_changes)::integer as count`;
-        if (row?.count !== 0) throw new Error(`${row?.count} changes are not in the record.`);
-      },
-      { timeout: 30_000, interval: 10 },
-    );
   const reset = async (): Promise<void> => {
     await putBack();
-    await settle();
+    await untilSettled(db);
   };
   await reset();
   return {
