@@ -4,11 +4,10 @@ import type { Plugin } from 'graphql-yoga';
 import type { CallContext, Exchange } from '../../context.ts';
 import { operationOf } from '../analysis/operation.ts';
 import type { Call, Execute, Subscribe } from '../execution/call.ts';
-import { schema } from '../schema.ts';
 
 /** Returns the call for the arguments with which Yoga executes. */
 function toCall(
-  { document, operationName, variableValues }: ExecutionArgs,
+  { schema, document, operationName, variableValues }: ExecutionArgs,
   context: CallContext & Exchange,
 ): Call {
   const operation = operationOf(document, operationName);
