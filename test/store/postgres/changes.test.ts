@@ -9,6 +9,7 @@ import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
 import { makeCategory } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
+import { untilSettled } from '../../support/settled.ts';
 
 const WAIT = { timeout: 30_000, interval: 10 };
 const NAMES = 'subscription { categoryChanged { after { name } } }';
@@ -53,9 +54,15 @@ async function begin(name: string): Promise<Client> {
   return client;
 }
 
+/** Follows the names of categories, without what an earlier test has written. */
+async function follow(gateway: Gateway): Promise<EventStream> {
+  await untilSettled(gateway.db);
+  return openEvents(gateway, NAMES);
+}
+
 describe('a transaction that is open', () => {
   it.each(['commit', 'rollback'])('holds back all later changes until its %s', async (end) => {
-    const stream = await openEvents(first, NAMES);
+    const stream = await follow(first);
     const client = await begin(`early, ${end}`);
     await makeCategory(second, `late, ${end}`);
     expect(await recorded()).not.toContain(`late, ${end}`);
@@ -149,7 +156,7 @@ const LISTENING = `from pg_stat_activity
 
 describe('two gateways on one database', () => {
   it('notify each other, so that a write at one is seen at the other before it polls', async () => {
-    const stream = await openEvents(second, NAMES);
+    const stream = await follow(second);
     // The clock stands nearly still, so that after the one that waits now there is no poll.
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const seen: string[] = [];
@@ -177,7 +184,7 @@ describe('two gateways on one database', () => {
   it('see changes also without notifications, with PGBOUNCER=true', async () => {
     const count = async (): Promise<number> => (await runSql(url, `select ${LISTENING}`)).length;
     const before = await count();
-    const stream = await openEvents(polling, NAMES);
+    const stream = await follow(polling);
     await makeCategory(polling, 'own');
     expect(await nameOf(stream)).toBe('own');
     await runSql(url, `insert into categories (name) values ('polled')`);
@@ -187,7 +194,7 @@ describe('two gateways on one database', () => {
   });
 
   it('go on without loss after PostgreSQL has ended all their connections', async () => {
-    const stream = await openEvents(second, NAMES);
+    const stream = await follow(second);
     await makeCategory(first, 'now');
     expect(await nameOf(stream)).toBe('now');
     await runSql(
