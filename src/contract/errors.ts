@@ -40,7 +40,7 @@ export class StoreError extends Error {
   }
 }
 
-/** The gateway can't serve a request now. It is no fault of the gateway, so it is not logged. */
+/** The gateway can't serve a request now. That is expected under load or in a failover, so it is not logged. */
 export class Unavailable extends StoreError {
   constructor(message: string) {
     super('SERVICE_UNAVAILABLE', message);

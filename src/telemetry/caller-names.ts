@@ -1,4 +1,4 @@
-/** The label of what a caller without a token names, where tokens are used. */
+/** The label of all callers without a token, where tokens are used. */
 export const ANONYMOUS = 'anonymous';
 const OTHER = 'other';
 const RESERVED = new Set([ANONYMOUS, OTHER, 'unknown', 'unnamed']);

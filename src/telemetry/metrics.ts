@@ -86,7 +86,7 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * Creates a function that counts the calls of operations. A caller of what is deprecated keeps its name, as
+ * Creates a function that counts the calls of operations. A caller of a deprecated operation keeps its name:
  * one that calls it once a month still has to move before the sunset.
  */
 function createCountCalls(registers: Registry[]): Metrics['countCalls'] {

@@ -8,7 +8,7 @@ import { always, type Fault, repeat, type World } from './fault.ts';
 const COSTLY_AT_ONCE = 300;
 const CATCHING_UP_AT_ONCE = 20;
 const MAX_CATCHING_UP_MS = 1000;
-// Another caller than the honest ones: without tokens, callers are told apart by their addresses.
+// Not the address of the honest callers: without tokens, an address identifies a caller.
 const ADDRESS = '127.0.0.2';
 
 const FIELDS = Array.from({ length: 43 }, (_, index) => `a${index}: id`).join(' ');

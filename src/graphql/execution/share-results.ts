@@ -25,7 +25,7 @@ interface ResultKey {
   readonly variables: string;
 }
 
-/** Who asks for a result, and what it may cost. */
+/** The stream that needs a result, and the largest cost of the result. */
 interface ResultRequest {
   readonly stream: Stream;
   readonly estimate: Estimate;
