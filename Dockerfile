@@ -4,13 +4,16 @@ COPY package.json package-lock.json ./
 # What the packages' own install scripts create is not needed here.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npx prisma generate && npm run build && npm prune --omit=dev --ignore-scripts
+RUN npx prisma generate && npm run build
 
-# /image becomes the root folder: the gateway, without what no import of it reads …
-RUN mkdir -p /image/app /image/etc /image/usr/local/bin \
+# /image becomes the root folder: the gateway, the packages that are not in its bundle, without what no import
+# reads …
+RUN npm query ':root > [name="@electric-sql/pglite"], :is(#fs-native-extensions, #pg), :is(#fs-native-extensions, #pg) *' \
+      | node -p 'JSON.parse(fs.readFileSync(0)).map(({ location }) => location).join(" ")' > /packages \
+ && mkdir -p /image/app /image/etc /image/usr/local/bin \
  && install --directory --owner=10001 --group=10001 /data \
  && cp -r --parents package.json dist prisma/migrations src/pages/browser src/pages/examples \
-      node_modules /image/app \
+      $(cat /packages) /image/app \
  && cd /image/app/node_modules \
  && find . \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.cjs' -o -name '*.md' -o -name '*.bare' \) -delete \
  && find @electric-sql/pglite/dist -name '*.tar.gz' ! -name pg_trgm.tar.gz -delete \

@@ -18,6 +18,8 @@ const DIGEST_FILE = join(DIST, 'made-of');
 const INSTALLED = 'node_modules/.package-lock.json';
 // Served as they are.
 const SWAGGER_UI = ['swagger-ui-bundle.js', 'swagger-ui.css'];
+const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
+const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /** Returns a digest of all inputs of the build. A time stamp would miss older files that git or cp restore. */
 function digest() {
@@ -59,30 +61,46 @@ const tracedPg = {
   },
 };
 
+/** Returns the licenses of the packages in the bundle, which may only be passed on with them. */
+function printLicenses({ inputs }) {
+  const folders = Object.keys(inputs).flatMap(
+    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
+  );
+  const all = new Set([...folders, 'node_modules/swagger-ui-dist']);
+  const sections = [...all].toSorted().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json')));
+    const texts = readdirSync(folder)
+      .filter((file) => LEGAL_FILE.test(file))
+      .map((file) => readFileSync(join(folder, file), 'utf8').trim());
+    return [`${name} ${version}`, `License: ${license}`, ...texts].join('\n\n');
+  });
+  return `${sections.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
+
 /** Bundles each program, because Node.js takes longer to find a thousand modules than to run them. */
 async function bundle() {
   const { build } = await import('esbuild');
-  const { outputFiles } = await build({
+  return build({
     entryPoints: ['src/main.ts', 'src/migrate.ts'],
     outdir: DIST,
     bundle: true,
     splitting: true,
     write: false,
+    metafile: true,
     format: 'esm',
     platform: 'node',
     // ES modules, if a package has them, so that unused code is removed: saves a sixth of the start.
     mainFields: ['module', 'main'],
     target: 'node20',
     plugins: [oneGraphql, tracedPg],
-    // Packages that read their own files: they are the `dependencies` of package.json, with pg. All others
-    // are in the bundle; what is only imported when needed is a file of its own.
+    // Packages that read their own files; the Dockerfile copies these and pg. All others are in the bundle;
+    // what is only imported when needed is a file of its own.
     external: ['@electric-sql/pglite', 'fs-native-extensions', 'pg-native'],
     // For the dependencies that are CommonJS.
     banner: {
       js: `import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);`,
     },
   });
-  return outputFiles;
 }
 
 process.chdir(import.meta.dirname);
@@ -91,13 +109,14 @@ const builtDigest = existsSync(DIGEST_FILE) ? readFileSync(DIGEST_FILE, 'utf8') 
 // Without the development dependencies (`npm ci --omit=dev`) the programs that were built before are used.
 const canBuild = existsSync('node_modules/esbuild');
 if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
-  const files = await bundle();
+  const { outputFiles, metafile } = await bundle();
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST);
-  for (const { path, contents } of files) writeFileSync(join(DIST, basename(path)), contents);
+  for (const { path, contents } of outputFiles) writeFileSync(join(DIST, basename(path)), contents);
   for (const name of SWAGGER_UI) {
     copyFileSync(join('node_modules/swagger-ui-dist', name), join(DIST, name));
   }
+  writeFileSync(LICENSES_FILE, printLicenses(metafile));
   // Written last, so that an interrupted build is repeated.
   writeFileSync(DIGEST_FILE, currentDigest);
 }

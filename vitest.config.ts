@@ -40,12 +40,10 @@ function project(name: 'quick' | 'test' | 'long' | 'clients' | 'browser', option
 
 // They do more rounds in `npm run test:long`, or take more combinations.
 const ROUNDS = {
-  edge: 'test/edge/{hostile-input,manifest,openapi}.test.ts',
-  store: 'test/store/{connections,database-errors,executor,filters,races,session-settings}.test.ts',
-  embedded: 'test/operations/{database-memory,full-disk,kill,open-files,start}.test.ts',
-  storeOnPostgres: 'test/store/postgres/{carts,plans,released-statements}.test.ts',
-  postgres:
-    'test/operations/postgres/{broken-connections,broken-log,kill,outage,readiness,stop-signals}.test.ts',
+  store: 'test/store/{executor,filters,shared-orders}.test.ts',
+  embedded: 'test/operations/{database-memory,kill}.test.ts',
+  storeOnPostgres: 'test/store/postgres/carts.test.ts',
+  postgres: 'test/operations/postgres/{broken-connections,outage}.test.ts',
 };
 
 export default defineConfig({
@@ -58,7 +56,7 @@ export default defineConfig({
     projects: [
       project('quick', {
         include: ['test/{store,edge}/*.test.ts'],
-        exclude: ['test/edge/hostile-input.test.ts', 'test/store/executor.test.ts'],
+        exclude: ['test/store/executor.test.ts'],
         databases: ['PGlite'],
       }),
       project('test', { include: ['test/{store,edge,operations}/**/*.test.ts'] }),

@@ -1,5 +1,6 @@
-import { FLOOR } from './contenders.ts';
-import type { Results } from './rounds.ts';
+import { BEFORE, type Contender, FLOOR } from './contenders.ts';
+import { type Sample, totalCpu } from './measure.ts';
+import { medians, type Results } from './rounds.ts';
 import type { Workload } from './workloads.ts';
 
 const WIDTH = 860;
@@ -23,18 +24,20 @@ interface Group {
   readonly bars: readonly Bar[];
 }
 
+const cpuOf = (samples: readonly Sample[]): number => totalCpu(medians(samples));
+
+const isDrawn = (contender: Contender): boolean => contender !== FLOOR && contender.name !== BEFORE;
+
 /** Returns the CPU time of each contender for each workload as a multiple of the floor's. */
 function groupsOf(results: Results, workloads: readonly Workload[]): Group[] {
   const floor = [...results].find(([{ contender }]) => contender === FLOOR)?.[1];
-  const others = [...results].filter(([{ contender }]) => contender !== FLOOR);
+  const others = [...results].filter(([{ contender }]) => isDrawn(contender));
   return workloads.flatMap((workload) => {
     const base = floor?.get(workload);
     if (!base) return [];
     const bars = others.flatMap(([, samples], contender) => {
-      const sample = samples.get(workload);
-      if (!sample) return [];
-      const both = sample.cpuMs + sample.databaseCpuMs;
-      return [{ contender, times: both / (base.cpuMs + base.databaseCpuMs) }];
+      const taken = samples.get(workload);
+      return taken ? [{ contender, times: cpuOf(taken) / cpuOf(base) }] : [];
     });
     return [{ title: workload.title, bars }];
   });
@@ -68,7 +71,7 @@ function drawLegend(names: readonly string[]): string {
 
 /** Draws the CPU time of a request, server and PostgreSQL together, as a chart (SVG). */
 export function drawChart(results: Results, workloads: readonly Workload[], where: string): string {
-  const names = [...results.keys()].filter(({ contender }) => contender !== FLOOR);
+  const names = [...results.keys()].filter(({ contender }) => isDrawn(contender));
   const parts: string[] = [];
   let y = TOP;
   for (const { title, bars } of groupsOf(results, workloads)) {

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import npm from '../package.json' with { type: 'json' };
@@ -26,12 +27,20 @@ export interface Running {
 
 const START_TIMEOUT_MS = 30_000;
 
+/** The name of another version of the gateway. */
+export const BEFORE = 'before';
 export const GATEWAY: Contender = {
   name: 'gateway',
   dialect: gatewayDialect,
   // The same command as `npm start`.
   program: npm.scripts.start.split(' ').slice(1),
 };
+/** Returns another version of the gateway: a clone with its own `dist/`. */
+export const versionIn = (folder: string): Contender => ({
+  ...GATEWAY,
+  name: BEFORE,
+  program: GATEWAY.program.map((part) => (part.startsWith('dist/') ? resolve(folder, part) : part)),
+});
 /** The baseline that the others are compared with. */
 export const FLOOR: Contender = {
   name: 'floor',

@@ -8,15 +8,22 @@ import {
   createDatabaseOn,
   runSql,
   startPostgres,
-  type TestServer,
+  type PostgresServer,
 } from '../test/support/postgres.ts';
 import { drawChart } from './chart.ts';
-import { CONTENDERS, GATEWAY, obstacleTo, start } from './contenders.ts';
+import { CONTENDERS, GATEWAY, obstacleTo, start, versionIn } from './contenders.ts';
 import { searchCosts } from './cost-search.ts';
 import { type Entry, type Plan, runRounds } from './rounds.ts';
 import { COSTS } from './statements.ts';
 import { Store } from './store.ts';
-import { compareTables, costSearchList, costTable, growthTables, memoryTable } from './tables.ts';
+import {
+  besideTable,
+  compareTables,
+  costSearchList,
+  costTable,
+  growthTables,
+  memoryTable,
+} from './tables.ts';
 import { WORKLOADS } from './workloads.ts';
 
 const SETTINGS = [
@@ -44,6 +51,8 @@ const { values, positionals } = parseArgs({
     only: { type: 'string', default: '' },
     /** The Node.js program that runs the contenders. */
     node: { type: 'string', default: process.execPath },
+    /** The folder of an earlier version to measure too: a clone that was built; none by default. */
+    beside: { type: 'string', default: '' },
     /** The file for a chart (SVG) of the results; none by default. */
     chart: { type: 'string', default: '' },
     /** How long to search for queries that cost more than they declare. */
@@ -52,8 +61,9 @@ const { values, positionals } = parseArgs({
 });
 const print = (text: string): void => void process.stdout.write(text);
 
+const all = values.beside ? [...CONTENDERS, versionIn(values.beside)] : CONTENDERS;
 const only = values.only.split(',').filter(Boolean);
-const known = new Set([...CONTENDERS, ...WORKLOADS].map(({ name }) => name));
+const known = new Set([...all, ...WORKLOADS].map(({ name }) => name));
 const unknown = only.filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`Not one of ${[...known].join(', ')}: ${unknown.join()}`);
 
@@ -78,14 +88,14 @@ const plan: Plan = {
 if (!(plan.rounds >= 1 && plan.seconds > 0)) {
   throw new Error('--rounds and --seconds must be numbers above 0.');
 }
-const contenders = (mode === 'compare' ? choose(CONTENDERS) : [GATEWAY]).filter((contender) => {
+const contenders = (mode === 'compare' ? choose(all) : [GATEWAY]).filter((contender) => {
   const obstacle = obstacleTo(contender, node);
   if (obstacle) print(`${obstacle}\n`);
   return !obstacle;
 });
 
 /** Creates a database with the gateway's tables, fills it, and returns an entry for each contender. */
-async function prepare(server: TestServer, pets: number): Promise<Entry[]> {
+async function prepare(server: PostgresServer, pets: number): Promise<Entry[]> {
   const databaseUrl = await createDatabaseOn(server.url);
   const env = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' };
   execFileSync(process.execPath, ['dist/migrate.js'], { env, stdio: 'inherit' });
@@ -98,18 +108,19 @@ async function prepare(server: TestServer, pets: number): Promise<Entry[]> {
 }
 
 /** Measures the contenders side by side, or the gateway with stores of several sizes. */
-async function measureRounds(server: TestServer, where: string): Promise<string> {
+async function measureRounds(server: PostgresServer, where: string): Promise<string> {
   const entries: Entry[] = [];
   for (const pets of grows ? GROWTH : [PETS]) entries.push(...(await prepare(server, pets)));
   const results = await runRounds(entries, plan);
   const head = `\n${where}; medians of ${plan.rounds} × ${plan.seconds} s\n`;
   if (grows) return head + growthTables(results, plan.workloads);
   if (values.chart) writeFileSync(values.chart, drawChart(results, plan.workloads, where));
-  return head + compareTables(results, plan.workloads) + memoryTable(results) + costTable(COSTS);
+  const tables = [compareTables(results, plan.workloads), besideTable(results, plan.workloads)];
+  return head + tables.join('') + memoryTable(results) + costTable(COSTS);
 }
 
 /** Searches for queries that cost the gateway more than they declare. */
-async function searchQueries(server: TestServer): Promise<string> {
+async function searchQueries(server: PostgresServer): Promise<string> {
   const [entry] = await prepare(server, PETS);
   if (!entry) throw new Error('No gateway.');
   const running = await start(entry.contender, node, entry.databaseUrl);
@@ -121,7 +132,7 @@ async function searchQueries(server: TestServer): Promise<string> {
   }
 }
 
-async function run(server: TestServer): Promise<string> {
+async function run(server: PostgresServer): Promise<string> {
   if (mode === 'cost') return searchQueries(server);
   const [database] = await runSql(server.url, 'show server_version');
   const version = execFileSync(node, ['--version']).toString().trim();
@@ -131,14 +142,14 @@ async function run(server: TestServer): Promise<string> {
   );
 }
 
-const server = await startPostgres({ flags: SETTINGS.flatMap((setting) => ['-c', setting]) });
+const server = await startPostgres(SETTINGS);
 try {
   print(await run(server));
 } catch (error) {
   process.stderr.write(`${String(error)}\n`);
   process.exitCode = 1;
 } finally {
-  await server.stop();
+  await server.remove();
 }
 // A timer of pidusage would keep the process alive.
 process.exit();

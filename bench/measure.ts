@@ -23,6 +23,9 @@ export interface Sample {
   readonly memoryMib: number;
 }
 
+/** The CPU time of a contender and PostgreSQL together. */
+export const totalCpu = ({ cpuMs, databaseCpuMs }: Sample): number => cpuMs + databaseCpuMs;
+
 /** A contender, a workload and a store. */
 export interface Course {
   readonly name: string;

@@ -20,16 +20,17 @@ export interface Plan {
   readonly workloads: readonly Workload[];
 }
 
-/** The medians of each entry by workload. */
-export type Results = ReadonlyMap<Entry, ReadonlyMap<Workload, Sample>>;
+/** The samples of each entry by workload, one for each round. */
+export type Results = ReadonlyMap<Entry, ReadonlyMap<Workload, readonly Sample[]>>;
 
-function medianOf(values: readonly number[]): number {
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 }
 
-function medians(samples: readonly Sample[]): Sample {
+/** Returns the median of each figure. */
+export function medians(samples: readonly Sample[]): Sample {
   const of = (figure: keyof Sample): number => medianOf(samples.map((sample) => sample[figure]));
   return {
     perSecond: of('perSecond'),
@@ -102,10 +103,5 @@ export async function runRounds(
   } finally {
     for (const { running } of turns) await running.stop();
   }
-  return new Map(
-    turns.map(({ entry, samples }) => [
-      entry,
-      new Map([...samples].map(([workload, taken]) => [workload, medians(taken)])),
-    ]),
-  );
+  return new Map(turns.map(({ entry, samples }) => [entry, samples]));
 }

@@ -1,7 +1,7 @@
-import { FLOOR } from './contenders.ts';
+import { BEFORE, FLOOR, GATEWAY } from './contenders.ts';
 import { type CostSearch, perUnit } from './cost-search.ts';
-import type { Sample } from './measure.ts';
-import type { Results } from './rounds.ts';
+import { type Sample, totalCpu } from './measure.ts';
+import { medianOf, medians, type Results } from './rounds.ts';
 import type { Cost } from './statements.ts';
 import type { Workload } from './workloads.ts';
 
@@ -44,14 +44,14 @@ function toCells(sample: Sample, floor: Sample | undefined): string[] {
     perSecond.toFixed(0),
     times(perSecond, floor?.perSecond),
     times(cpuMs, floor?.cpuMs),
-    times(cpuMs + databaseCpuMs, floor && floor.cpuMs + floor.databaseCpuMs),
+    times(totalCpu(sample), floor && totalCpu(floor)),
   ];
 }
 
 /** The table of the memory of each contender at the end. */
 export function memoryTable(results: Results): string {
   const rows = [...results].map(([{ name }, samples]) => {
-    const memory = [...samples.values()].map(({ memoryMib }) => memoryMib);
+    const memory = [...samples.values()].flat().map(({ memoryMib }) => memoryMib);
     return [name, Math.max(...memory).toFixed(0)];
   });
   return `\n### memory after all of it\n\n${toTable(['contender', 'RSS, MiB'], rows)}`;
@@ -62,13 +62,35 @@ export function compareTables(results: Results, workloads: readonly Workload[]):
   const floor = [...results].find(([{ contender }]) => contender === FLOOR)?.[1];
   return workloads
     .map((workload) => {
+      const base = floor?.get(workload);
       const rows = [...results].flatMap(([{ name }, samples]) => {
-        const sample = samples.get(workload);
-        return sample ? [[name, ...toCells(sample, floor?.get(workload))]] : [];
+        const taken = samples.get(workload);
+        return taken ? [[name, ...toCells(medians(taken), base && medians(base))]] : [];
       });
       return `\n### ${workload.title}\n\n${toTable(['contender', ...HEADS], rows)}`;
     })
     .join('');
+}
+
+/** The gateway as a multiple of its earlier version: medians of the ratios of each round. */
+export function besideTable(results: Results, workloads: readonly Workload[]): string {
+  const samplesOf = (name: string) => [...results].find(([entry]) => entry.name === name)?.[1];
+  const [gateway, before] = [samplesOf(GATEWAY.name), samplesOf(BEFORE)];
+  if (!gateway || !before) return '';
+  const figures = [({ cpuMs }: Sample) => cpuMs, totalCpu, ({ perSecond }: Sample) => perSecond];
+  const rows = workloads.map((workload) => {
+    const others = before.get(workload) ?? [];
+    const cells = figures.map((of) => {
+      const ratios = (gateway.get(workload) ?? []).flatMap((sample, round) => {
+        const other = others[round];
+        return other ? [of(sample) / of(other)] : [];
+      });
+      return medianOf(ratios).toFixed(2);
+    });
+    return [workload.title, ...cells];
+  });
+  const heads = ['gateway to before', 'CPU', 'both', 'requests/s'];
+  return `\n### beside the earlier version\n\n${toTable(heads, rows)}`;
 }
 
 const GROWING = [
@@ -83,8 +105,10 @@ export function growthTables(results: Results, workloads: readonly Workload[]): 
   return GROWING.map(([title, figure]) => {
     const heads = ['workload', ...[...results.keys()].map(({ name }) => name)];
     const rows = workloads.map((workload) => {
-      const base = first?.[1].get(workload)?.[figure] ?? 0;
-      const grown = others.map(([, samples]) => times(samples.get(workload)?.[figure] ?? 0, base));
+      const valueOf = (samples: ReadonlyMap<Workload, readonly Sample[]> | undefined): number =>
+        medians(samples?.get(workload) ?? [])[figure];
+      const base = valueOf(first?.[1]);
+      const grown = others.map(([, samples]) => times(valueOf(samples), base));
       return [workload.title, base.toFixed(2), ...grown];
     });
     return `\n### ${title}\n\n${toTable(heads, rows)}`;

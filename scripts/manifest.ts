@@ -1,3 +1,4 @@
+// Writes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -113,4 +114,10 @@ export function makeManifest(folder?: string, file?: string): End {
     if (!(error instanceof ManifestError)) throw error;
     return { code: 1, message: error.message };
   }
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { code, message } = makeManifest(...process.argv.slice(2));
+  (code === 0 ? process.stdout : process.stderr).write(`${message}\n`);
+  process.exitCode = code;
 }

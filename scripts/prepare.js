@@ -1,9 +1,10 @@
-// Creates what the build needs and Git does not have. `npm ci` runs this.
+// Creates what Git does not have. `npm ci` and `npm pack` run this.
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-// `npm ci --omit=dev` installs only what the built programs need, which is nothing of this.
-if (existsSync('node_modules/prisma')) {
+// Without the development dependencies, the programs that were built before are used.
+if (existsSync('node_modules/tsx')) {
   execSync('prisma generate', { stdio: 'inherit' });
   execSync('tsx scripts/make-template.ts', { stdio: 'inherit' });
+  execSync('node build.js', { stdio: 'inherit' });
 }

@@ -1,4 +1,5 @@
-// Takes the pictures of the documentation: `npm run pictures`. Needs Debian's package chromium.
+// Takes the pictures of the documentation: `npx tsx scripts/take-pictures.ts`. Needs dist/ and
+// Debian's package chromium.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -154,7 +154,7 @@ async function tryPostgres(image: Image, data: string): Promise<void> {
     await requestRest(`http://127.0.0.1:${port}`);
     equal(await stop(container, 'SIGTERM'), 0);
   } finally {
-    await server.stop();
+    await server.remove();
   }
 }
 

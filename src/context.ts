@@ -27,7 +27,9 @@ export interface Context {
 }
 
 /** What a resolver can use. */
-export interface CallContext extends Context, Pick<Exchange, 'recipient'> {
+export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
+  /** The store of the server from which it reads; see graphql/execution/read-from-replicas.ts. */
+  store: Store;
   readonly caller: Caller;
   /** When its request had arrived, in the milliseconds of performance.now(). */
   readonly arrivedAt: number;

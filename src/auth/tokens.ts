@@ -1,20 +1,12 @@
-import { createSecretKey } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-import {
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type FetchImplementation,
-  type JWTVerifyGetKey,
-  jwtVerify,
-} from 'jose';
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
 import type { Auth } from '../config/config.ts';
 import { StoreError, Unauthenticated } from '../contract/errors.ts';
-import { Subject } from '../contract/values.ts';
+import { Label } from '../contract/values.ts';
 import { type Caller, SCOPES } from './scopes.ts';
 
 /**
@@ -37,8 +29,6 @@ const KEYS_TIMEOUT_MS = 5000;
 // How long a removed key is still trusted, and the least time between two fetches for an unknown key.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
-// While the key set can't be fetched, every request with a token would try to fetch it again.
-const KEYS_RETRY_MS = 1000;
 
 // Verifying a token takes as long as a small operation, and most tokens are sent again soon.
 const CACHE_MS = 10_000;
@@ -53,7 +43,7 @@ const TokenHeader = z.object({
 });
 
 const Claims = z.object({
-  sub: Subject,
+  sub: Label,
   exp: z.number(),
   scope: z.string().default(''),
   scp: z.union([z.string(), z.array(z.string())]).default(''),
@@ -73,24 +63,12 @@ function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
 const notVerifiable = (cause: unknown): StoreError =>
   new StoreError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified at the moment.', cause);
 
-/** Creates a fetch that fails if the last one was less than a second ago. */
-function createKeysFetch(): FetchImplementation {
-  let nextAllowed = 0;
-  return async (url, options) => {
-    if (Date.now() < nextAllowed)
-      throw new Error('The key set was fetched less than a second ago.');
-    nextAllowed = Date.now() + KEYS_RETRY_MS;
-    return fetch(url, options);
-  };
-}
-
 /** Creates a function that finds the key of a token in the key set of its issuer. */
 function createKeyFinder(url: URL): JWTVerifyGetKey {
   const find = createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
     cacheMaxAge: KEYS_AGE_MS,
     cooldownDuration: KEYS_COOLDOWN_MS,
-    [customFetch]: createKeysFetch(),
   });
   return async (header, token) => {
     try {
@@ -107,12 +85,6 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
   };
 }
 
-/** Creates a function that always returns the secret. */
-function createSecretFinder(secret: Uint8Array): JWTVerifyGetKey {
-  const key = createSecretKey(secret);
-  return async () => key;
-}
-
 /** Creates a function that verifies a token and returns its claims. @throws Unauthenticated, StoreError */
 function createVerify({
   key,
@@ -120,7 +92,7 @@ function createVerify({
   audience,
 }: Auth): (token: string) => Promise<z.output<typeof Claims>> {
   const [findKey, algorithms] =
-    key instanceof URL ? [createKeyFinder(key), ASYMMETRIC] : [createSecretFinder(key), SYMMETRIC];
+    key instanceof URL ? [createKeyFinder(key), ASYMMETRIC] : [async () => key, SYMMETRIC];
   const options = {
     algorithms,
     issuer,

@@ -9,7 +9,6 @@ import type { CallContext } from '../context.ts';
 import { Forbidden, Unauthenticated } from '../contract/errors.ts';
 import type PrismaTypes from '../database/generated/pothos.ts';
 import { getDatamodel } from '../database/generated/pothos.ts';
-import { lifecyclePlugin } from './lifecycle.ts';
 import { mutationsPlugin } from './mutations.ts';
 import { DateTime } from './scalars.ts';
 
@@ -43,7 +42,6 @@ export const builder = new SchemaBuilder<{
     ScopeAuthPlugin,
     RelayPlugin,
     PrismaPlugin,
-    lifecyclePlugin,
   ],
   defaultFieldNullability: false,
   prisma: { client: ({ store }) => store.db.prisma, dmmf: getDatamodel() },

@@ -1,14 +1,18 @@
+import type { InputRef, OutputRef } from '@pothos/core';
+
 import {
   type Change as RecordedChange,
   type ChangedType,
   changePages,
   cursorOf,
+  type RecordedRow,
   requireKept,
 } from '../changes/record.ts';
 import type { RowFilter } from '../changes/row-filter.ts';
-import type { CallContext } from '../context.ts';
+import type { RowLoader } from '../database/loaders.ts';
 import { builder, SEARCH_COST } from './builder.ts';
-import { rootPage } from './connections.ts';
+import { connectionOf, rootPage } from './connections.ts';
+import { relatedRow } from './rows.ts';
 
 const ChangeKind = builder.enumType('ChangeKind', {
   description: 'What happened to a row.',
@@ -30,7 +34,7 @@ const ChangedTypeEnum = builder.enumType('ChangedType', {
 });
 
 /** A change of a row of any type. */
-export const Change = builder.interfaceRef<RecordedChange>('Change').implement({
+const Change = builder.interfaceRef<RecordedChange>('Change').implement({
   description:
     'A change of a row: by a mutation, or by SQL of an operator. A mutation may make several, such as ' +
     'an order and the stock that it takes.',
@@ -61,10 +65,7 @@ const ChangeFilter = builder.inputType('ChangeFilter', {
   }),
 });
 
-const ChangeConnection = builder.connectionObject(
-  { type: Change, name: 'ChangeConnection' },
-  { name: 'ChangeEdge' },
-);
+const ChangeConnection = connectionOf(Change, 'Change');
 
 const page = rootPage(changePages);
 
@@ -100,32 +101,76 @@ builder.queryField('changes', (t) =>
   ),
 );
 
-/** The options of every argument `after` of a subscription. It costs as much as a page of old changes. */
-export const AFTER = {
-  description:
-    'Begins after this cursor, with the changes since then; otherwise with the next change.',
-  extensions: { directives: { cost: { weight: '200' } } },
-};
+// As much as a page of old changes.
+const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-/** The arguments of a subscription. */
-interface ChangesArguments<Filter> {
-  readonly after?: string | null | undefined;
-  readonly filter?: Filter | null | undefined;
+/** The rows of a type, whose changes can be followed. */
+interface FollowedRows {
+  readonly type: ChangedType;
+  readonly object: OutputRef<object>;
+  readonly loader: RowLoader<object | null>;
+  readonly toRow: (recorded: RecordedRow) => object;
+  /** The names of the row: of its field, of the field of its id, and in descriptions. */
+  readonly field: string;
+  readonly idOf: 'category' | 'pet' | 'order';
+  readonly names: { readonly one: string; readonly short: string; readonly all: string };
+  readonly filter: InputRef<object>;
+  readonly toFilter: (filter: object) => RowFilter;
+  /** The field of Subscription, and its description. */
+  readonly subscription: string;
+  readonly description: string;
 }
 
-/** Subscribes a field to the changes of a type. `toFilter` converts the argument `filter`. */
-export function changesOf<Filter>(type: ChangedType, toFilter: (filter: Filter) => RowFilter) {
-  return {
-    subscribe: (
-      _root: object,
-      { after, filter }: ChangesArguments<Filter>,
-      { changes, stream }: CallContext,
-    ): Promise<AsyncIterable<RecordedChange>> => {
-      if (!stream) throw new Error('A subscription needs a stream.');
-      const { callerKey, signal } = stream;
-      const rows = filter == null ? undefined : toFilter(filter);
-      return changes.subscribe({ type, filter: rows, after, callerKey, signal });
-    },
-    resolve: (change: RecordedChange) => change,
-  };
+/** Defines the type of the changes of a type, and the subscription to them. */
+export function followRows(rows: FollowedRows): void {
+  const { type, object, toRow, idOf, names, filter, toFilter } = rows;
+  const RowChange = builder.objectRef<RecordedChange>(`${type}Change`).implement({
+    description: `A change of ${names.one}.`,
+    interfaces: [Change],
+    fields: (t) => ({
+      [`${idOf}Id`]: t.exposeID('rowId', { description: `The id of the ${idOf}.` }),
+      [rows.field]: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${names.short} as it is now, or null if it no longer exists.`,
+        ...relatedRow(rows.loader, 'rowId'),
+      }),
+      before: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${names.short} before the change, or null if it was created.`,
+        resolve: ({ before }) => before && toRow(before),
+      }),
+      after: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${names.short} after the change, or null if it was deleted.`,
+        resolve: ({ after }) => after && toRow(after),
+      }),
+    }),
+  });
+  builder.subscriptionField(rows.subscription, (t) =>
+    t.field({
+      type: RowChange,
+      description: rows.description,
+      args: {
+        filter: t.arg({
+          type: filter,
+          description: `Conditions for the ${names.all}; all by default.`,
+        }),
+        after: t.arg.string({
+          description:
+            'Begins after this cursor, with the changes since then; otherwise with the next change.',
+          extensions: AFTER_COST,
+        }),
+      },
+      subscribe: (_root, args, { changes, stream }) => {
+        if (!stream) throw new Error('A subscription needs a stream.');
+        const { callerKey, signal } = stream;
+        const rowFilter = args.filter == null ? undefined : toFilter(args.filter);
+        return changes.subscribe({ type, filter: rowFilter, after: args.after, callerKey, signal });
+      },
+      resolve: (change) => change,
+    }),
+  );
 }

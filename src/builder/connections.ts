@@ -1,9 +1,9 @@
+import type { InputRef, OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
-import type { ListRequest, ListSource, Pages, PagesByParent } from '../database/loaders.ts';
-import type { Page } from '../database/pages.ts';
+import { ALL_ROWS, type ListRequest, type Pages } from '../database/loaders.ts';
 import { DEFAULT_PAGE } from '../database/window.ts';
 import { builder } from './builder.ts';
 import type { ListSize } from './cost.ts';
@@ -26,16 +26,25 @@ const SortDirection = builder.enumType('SortDirection', {
   },
 });
 
-/** Creates the input type `…Sort` of a list from the fields that it can be ordered by. */
-export function sortInput<Field extends string>(
+/** How callers can filter and order a list. */
+interface ListOptions<Filter, Field extends string> {
+  readonly filter: InputRef<Filter>;
+  /** What its rows are called. */
+  readonly rows: string;
+  readonly fields: Record<Field, { description: string }>;
+  readonly defaultOrder?: string;
+}
+
+/** Creates the arguments of a list, with the input type `…Sort`. */
+export function listArguments<Filter, Field extends string>(
   name: string,
-  fields: Record<Field, { description: string }>,
+  { filter, rows, fields, defaultOrder = 'by id' }: ListOptions<Filter, Field>,
 ) {
   const FieldEnum = builder.enumType(`${name}SortField`, {
     description: 'A field to order the list by.',
     values: fields,
   });
-  return builder.inputType(`${name}Sort`, {
+  const Sort = builder.inputType(`${name}Sort`, {
     description: 'The order of the list. Rows with equal values are ordered by id.',
     fields: (t) => ({
       field: t.field({ type: FieldEnum, required: true, description: 'The field to order by.' }),
@@ -47,10 +56,18 @@ export function sortInput<Field extends string>(
       }),
     }),
   });
+  return builder.args((t) => ({
+    filter: t.field({ type: filter, description: `Conditions for the ${rows}; all by default.` }),
+    orderBy: t.field({
+      type: Sort,
+      description: `The order of the list; ${defaultOrder} by default.`,
+    }),
+  }));
 }
 
-/** A page. The rows of the whole list are counted only if `totalCount` is called. */
-type ListConnection<Row> = Promise<Page<Row> & { totalCount: () => Promise<number> }>;
+/** Defines the types `…Connection` and `…Edge` of the lists of a type. */
+export const connectionOf = <Row extends object>(type: OutputRef<Row>, name: string) =>
+  builder.connectionObject({ type, name: `${name}Connection` }, { name: `${name}Edge` });
 
 // Statements for lists and counts that one request may run at a time, so that connections are left
 // for other requests.
@@ -73,51 +90,31 @@ const PAGE_SIZE: ListSize = {
   requireOneSlicingArgument: false,
 };
 
-const extensionsOf = (source: ListSource) => ({
-  directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
-  sql: { kind: 'page', source } satisfies FieldSql,
-  checkArguments: (args: object, maxPage: number) => void source.toWindow(args, maxPage),
-});
-
 /** Resolves a field to a page of a list. */
-export function rootPage<Row, Filter, Field extends string>({
-  source,
-  pages,
-  counts,
-}: Pages<Row, Filter, Field>) {
-  return {
-    extensions: extensionsOf(source),
-    resolve: async (
-      _root: object,
-      args: ListArguments<Filter, Field>,
-      context: CallContext,
-    ): ListConnection<Row> => {
-      const request = requestOf(context);
-      const page = await pages.load(context.store, args, request);
-      return { ...page, totalCount: () => counts.load(context.store, args.filter, request) };
+const createPage =
+  <Root extends object>(parentOf: (root: Root) => bigint) =>
+  <Row, Filter, Field extends string>({
+    source,
+    loadPage,
+    loadCount,
+  }: Pages<Row, Filter, Field>) => ({
+    extensions: {
+      directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
+      sql: { kind: 'page', source } satisfies FieldSql,
+      checkArguments: (args: object) => void source.toWindow(args),
     },
-  };
-}
+    resolve: async (root: Root, args: ListArguments<Filter, Field>, context: CallContext) => {
+      const parent = parentOf(root);
+      const request = requestOf(context);
+      const page = await loadPage(context.store, { parent, args }, request);
+      const totalCount = (): Promise<number> =>
+        loadCount(context.store, { parent, args: args.filter }, request);
+      return { ...page, totalCount };
+    },
+  });
+
+/** Resolves a field to a page of all rows. */
+export const rootPage = createPage(() => ALL_ROWS);
 
 /** Resolves a field to a page of the rows that belong to the parent row. */
-export function nestedPage<Row, Filter, Field extends string>({
-  source,
-  pages,
-  counts,
-}: PagesByParent<Row, Filter, Field>) {
-  return {
-    extensions: extensionsOf(source),
-    resolve: async (
-      { id: parent }: { id: bigint },
-      args: ListArguments<Filter, Field>,
-      context: CallContext,
-    ): ListConnection<Row> => {
-      const request = requestOf(context);
-      const page = await pages.load(context.store, { parent, args }, request);
-      return {
-        ...page,
-        totalCount: () => counts.load(context.store, { parent, args: args.filter }, request),
-      };
-    },
-  };
-}
+export const nestedPage = createPage(({ id }: { id: bigint }) => id);

@@ -64,7 +64,6 @@ declare module 'graphql' {
     readonly directives?: {
       readonly cost?: Cost;
       readonly listSize?: ListSize;
-      readonly requiresOptIn?: { readonly feature: string };
     };
     /** Whether it reads every row of its list. */
     readonly readsEveryRow?: boolean;

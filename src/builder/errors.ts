@@ -48,7 +48,7 @@ const IssueType = builder.objectRef<Issue>('InputIssue').implement({
   }),
 });
 
-const simpleErrors = [
+const types = [
   [Unauthenticated, 'UNAUTHENTICATED'],
   [CategoryNotFound, 'CATEGORY_NOT_FOUND'],
   [OrderNotFound, 'ORDER_NOT_FOUND'],
@@ -57,74 +57,49 @@ const simpleErrors = [
   [StockLimitExceeded, 'STOCK_LIMIT_EXCEEDED'],
   [OrderComplete, 'ORDER_COMPLETE'],
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
-] as const;
-
-for (const [type, code] of simpleErrors) {
-  builder.objectType(type, {
-    name: type.name,
-    description: ERRORS[code].description,
-    interfaces: [ErrorInterface],
-  });
-}
-
-for (const [type, code] of [
   [InvalidId, 'INVALID_ID'],
   [InvalidInput, 'INVALID_INPUT'],
-] as const) {
-  builder.objectType(type, {
-    name: type.name,
-    description: ERRORS[code].description,
-    interfaces: [ErrorInterface],
-    fields: (t) => ({
-      issues: t.field({
-        type: [IssueType],
-        description: 'The invalid values.',
-        resolve: ({ issues }) => [...issues],
-      }),
-    }),
-  });
-}
-
-builder.objectType(Forbidden, {
-  name: 'Forbidden',
-  description: ERRORS.FORBIDDEN.description,
-  interfaces: [ErrorInterface],
-  fields: (t) => ({
-    scope: t.exposeString('scope', { description: 'The scope that the token lacks.' }),
-  }),
-});
-
-const LINE =
-  'The index of the refused line in the `input` of placeOrders, from 0; null in other mutations.';
-
-for (const [type, code] of [
+  [Forbidden, 'FORBIDDEN'],
   [PetNotFound, 'PET_NOT_FOUND'],
   [PetNotAvailable, 'PET_NOT_AVAILABLE'],
-] as const) {
+  [InsufficientStock, 'INSUFFICIENT_STOCK'],
+  [StaleInventory, 'STALE_INVENTORY'],
+] as const;
+
+for (const [type, code] of types) {
   builder.objectType(type, {
     name: type.name,
     description: ERRORS[code].description,
     interfaces: [ErrorInterface],
-    fields: (t) => ({ line: t.exposeInt('line', { nullable: true, description: LINE }) }),
   });
 }
 
-builder.objectType(InsufficientStock, {
-  name: 'InsufficientStock',
-  description: ERRORS.INSUFFICIENT_STOCK.description,
-  interfaces: [ErrorInterface],
-  fields: (t) => ({
-    available: t.exposeInt('available', { description: 'The number of units in stock.' }),
-    line: t.exposeInt('line', { nullable: true, description: LINE }),
-  }),
-});
+for (const type of [InvalidId, InvalidInput]) {
+  builder.objectField(type, 'issues', (t) =>
+    t.field({
+      type: [IssueType],
+      description: 'The invalid values.',
+      resolve: ({ issues }) => [...issues],
+    }),
+  );
+}
 
-builder.objectType(StaleInventory, {
-  name: 'StaleInventory',
-  description: ERRORS.STALE_INVENTORY.description,
-  interfaces: [ErrorInterface],
-  fields: (t) => ({
-    available: t.exposeInt('available', { description: 'The number of units in stock.' }),
-    quantity: t.exposeInt('available', { description: 'The same as `available`.' }),
-  }),
-});
+builder.objectField(Forbidden, 'scope', (t) =>
+  t.exposeString('scope', { description: 'The scope that the token lacks.' }),
+);
+
+for (const type of [InsufficientStock, StaleInventory]) {
+  builder.objectField(type, 'available', (t) =>
+    t.exposeInt('available', { description: 'The number of units in stock.' }),
+  );
+}
+
+for (const type of [PetNotFound, PetNotAvailable, InsufficientStock]) {
+  builder.objectField(type, 'line', (t) =>
+    t.exposeInt('line', {
+      nullable: true,
+      description:
+        'The index of the refused line in the `input` of placeOrders, from 0; null in other mutations.',
+    }),
+  );
+}

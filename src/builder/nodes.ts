@@ -33,31 +33,22 @@ export function nodeId<Row extends object>(
   };
 }
 
-/** A row that `node` finds. */
-interface NodeKey {
-  readonly typeName: string;
-  readonly load: Load;
-  readonly id: bigint;
-}
-
-/** @throws InvalidId */
-function parseNodeId(text: string, ...path: string[]): NodeKey {
+/** Returns the function that loads the row. @throws InvalidId */
+function parseNodeId(text: string, ...path: string[]) {
   const [typeName = '', digits, ...others] = text.split('_');
   const load = loads.get(typeName);
   const id = Id.safeParse(digits);
   if (!load || !id.success || others.length > 0) {
     throw new InvalidId([{ path, message: 'is not a nodeId of this store.' }]);
   }
-  return { typeName, load, id: id.data };
+  return async (store: Store): Promise<object | null> => {
+    const row = await load(store, id.data);
+    return row && { ...row, __typename: typeName };
+  };
 }
 
-const parseNodeIds = (texts: readonly string[]): NodeKey[] =>
+const parseNodeIds = (texts: readonly string[]) =>
   texts.map((text, index) => parseNodeId(text, 'nodeIds', String(index)));
-
-async function loadNode(store: Store, { typeName, load, id }: NodeKey): Promise<object | null> {
-  const row = await load(store, id);
-  return row && { ...row, __typename: typeName };
-}
 
 builder.queryFields((t) => ({
   node: t.field({
@@ -69,8 +60,7 @@ builder.queryFields((t) => ({
       directives: { cost: { weight: '100' } },
       checkArguments: (args: { nodeId: string }) => void parseNodeId(args.nodeId, 'nodeId'),
     },
-    resolve: (_root, args, { store }: CallContext) =>
-      loadNode(store, parseNodeId(args.nodeId, 'nodeId')),
+    resolve: (_root, args, { store }: CallContext) => parseNodeId(args.nodeId, 'nodeId')(store),
   }),
   nodes: t.field({
     type: [Node],
@@ -97,6 +87,6 @@ builder.queryFields((t) => ({
       checkArguments: (args: { nodeIds: string[] }) => void parseNodeIds(args.nodeIds),
     },
     resolve: (_root, { nodeIds }, { store }: CallContext) =>
-      Promise.all(parseNodeIds(nodeIds).map((key) => loadNode(store, key))),
+      Promise.all(parseNodeIds(nodeIds).map((load) => load(store))),
   }),
 }));

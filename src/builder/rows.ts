@@ -25,33 +25,28 @@ export interface ListPage {
   readonly source: ListSource;
 }
 
-/** A field of the row that its resolver converts, and PostgreSQL where it writes a value of this type. */
-interface ConvertedField {
-  readonly kind: 'column';
-  readonly field: string;
-}
-
-/** The global id of the row (builder/nodes.ts). */
-export interface NodeId {
-  readonly kind: 'nodeId';
-  readonly typeName: string;
-}
-
 /**
  * What a field is in SQL, so that a query can be compiled to one statement (graphql/statement/). A field
  * that Pothos exposes is the column of its table; any other field without this is left to its resolver.
  */
-export type FieldSql = RowByArgument | RelatedRow | ListPage | ConvertedField | NodeId;
+export type FieldSql =
+  | RowByArgument
+  | RelatedRow
+  | ListPage
+  // A field of the row that its resolver converts, and PostgreSQL where it writes a value of this type.
+  | { readonly kind: 'column'; readonly field: string }
+  // The global id of the row (builder/nodes.ts).
+  | { readonly kind: 'nodeId'; readonly typeName: string };
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
     readonly sql?: FieldSql;
     /**
-     * Checks arguments before anything of an operation runs; pages have at most `maxPage` rows.
+     * Checks arguments before anything of an operation runs.
      * @throws InvalidInput, InvalidId, InvalidCursor
      */
-    checkArguments?(args: object, maxPage: number): void;
-    /** Set by Pothos: the property that the field exposes. */
+    checkArguments?(args: object): void;
+    /** Set by Pothos (4.15): the property that the field exposes. */
     readonly pothosExposedField?: string;
   }
 }

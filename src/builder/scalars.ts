@@ -7,9 +7,9 @@ const invalidId = (nodes: ValueNode | null): GraphQLError =>
     extensions: { code: 'INVALID_ID' },
   });
 
-// An ID is an int64 in decimal digits. Pothos always uses the ID type of graphql-js, so this replaces
-// the functions of that type. A JSON number is accepted only if it is exact. parseId checks the range
-// later, because its error includes the path of the argument.
+// An ID is an int64 in decimal digits. Pothos 4.15 always builds with the ID of graphql-js, and mapSchema of
+// graphql-tools leaves it there, so this replaces the functions of that type. A JSON number is accepted only
+// if it is exact. parseId checks the range later, because its error includes the path of the argument.
 Object.assign(GraphQLID, {
   serialize: String,
   parseValue: (value: unknown) => {

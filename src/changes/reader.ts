@@ -3,14 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createAlarm } from './alarm.ts';
 import {
   type Change,
-  cursorOf,
+  isAfter,
+  compare,
   isKnown,
+  type Place,
   readChanges,
-  readLastChange,
-  requireKept,
+  readLastPlace,
+  requirePlace,
+  START,
 } from './record.ts';
 
 // SQL of others is found after a second at most.
@@ -23,10 +25,19 @@ const MIN_INTERVAL_MS = 20;
 
 /** How many changes are read by one statement. */
 const PAGE = 500;
+// How many changes are kept in memory. Subscriptions that are further behind read the record themselves.
+const MAX_RECENT = 1024;
 
-/** Receives changes until it is removed. */
-export interface Receiver {
-  readonly receive: (change: Change) => void;
+// How long a subscriber may read nothing while more changes than that wait for it.
+const MAX_STALL_MS = 3000;
+
+/** A subscription that follows the record. */
+export interface Follower {
+  /** All changes up to here are given, or do not match. */
+  place: Place;
+  /** When it was given the last change, in the milliseconds of performance.now(), until it takes it. */
+  givenAt: number | undefined;
+  hasEnded: boolean;
   readonly end: (error: Error) => void;
 }
 
@@ -34,16 +45,22 @@ export interface Receiver {
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**
- * Reads the record while there are receivers, each batch once for all of them. After a failure it goes on
+ * Reads the record while there are followers, each batch once for all of them. After a failure it goes on
  * from where it was.
  */
 export class RecordReader {
-  readonly receivers = new Set<Receiver>();
-  readonly #alarm = createAlarm();
+  readonly followers = new Set<Follower>();
   readonly #db: Database;
   readonly #log: Log;
   readonly #observe: Observe;
-  #last: Change | undefined;
+  #ringing = new AbortController();
+  /** What to call after the next reading. */
+  readonly #waiting: (() => void)[] = [];
+  /** The last changes that were read, and the place before them. */
+  #recent: Change[] = [];
+  #base = START;
+  /** The place up to which all was read. */
+  last = START;
   #start: Promise<void> | undefined;
   #hasFailed = false;
 
@@ -53,36 +70,75 @@ export class RecordReader {
     this.#observe = observe;
   }
 
-  readonly wake = (): void => this.#alarm.ring();
+  /** Ends the pause between two readings, or the next one if there is none. */
+  readonly wake = (): void => {
+    // Each call of abort() creates an exception.
+    if (!this.#ringing.signal.aborted) this.#ringing.abort();
+  };
 
-  /** Adds a receiver; resolves when it will receive each change after `last`. */
-  async add(receiver: Receiver): Promise<void> {
-    this.receivers.add(receiver);
+  /** Adds a follower; resolves when the reader has begun. */
+  async add(follower: Follower): Promise<void> {
+    this.followers.add(follower);
     this.#start ??= this.#run();
     await this.#start;
   }
 
+  /** Returns the changes after a place that are in memory; undefined if there may be others before them. */
+  after(place: Place): readonly Change[] | undefined {
+    if (isAfter(this.#base, place)) return undefined;
+    return this.#recent.slice(this.#recent.findLastIndex((change) => !isAfter(change, place)) + 1);
+  }
+
+  /** Resolves after the next reading, also if there was no change. */
+  readonly next = (): Promise<void> => new Promise((resolve) => this.#waiting.push(resolve));
+
   async #run(): Promise<void> {
     try {
-      this.#last = await readLastChange(this.#db);
+      await this.#beginAtEnd();
     } catch (error) {
       this.#start = undefined;
       throw error;
     }
     const stopListening = this.#db.notifications?.listen(this.wake);
-    void this.#readWhileReceived().finally(() => stopListening?.());
+    void this.#readWhileFollowed().finally(() => stopListening?.());
   }
 
-  async #readWhileReceived(): Promise<void> {
+  async #beginAtEnd(): Promise<void> {
+    this.last = await readLastPlace(this.#db);
+    this.#base = this.last;
+    this.#recent = [];
+  }
+
+  async #readWhileFollowed(): Promise<void> {
     let pauseMs = POLL_MS;
-    while (this.receivers.size > 0) {
+    while (this.followers.size > 0) {
       await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
-      if (await this.#alarm.wait(pauseMs)) pauseMs = FIRST_POLL_MS;
+      if (await this.#pause(pauseMs)) pauseMs = FIRST_POLL_MS;
       else pauseMs = Math.min(2 * pauseMs, POLL_MS);
-      // The last receiver may have left meanwhile, and the database may be closed.
-      if (this.receivers.size > 0) await this.#readAll();
+      // The last follower may have left meanwhile, and the database may be closed.
+      if (this.followers.size > 0) await this.#readAll();
+      this.#endStalled();
+      for (const resume of this.#waiting.splice(0)) resume();
     }
     this.#start = undefined;
+  }
+
+  #endStalled(): void {
+    for (const { givenAt = Infinity, place, end } of this.followers) {
+      const isStalled = performance.now() - givenAt > MAX_STALL_MS && !this.after(place);
+      if (isStalled) end(new StoreError('SLOW_SUBSCRIBER'));
+    }
+  }
+
+  /** Waits for `ms`, or until it is woken; returns whether it was. */
+  async #pause(ms: number): Promise<boolean> {
+    try {
+      await sleep(ms, undefined, { ref: false, signal: this.#ringing.signal });
+      return false;
+    } catch {
+      this.#ringing = new AbortController();
+      return true;
+    }
   }
 
   async #readAll(): Promise<void> {
@@ -101,26 +157,24 @@ export class RecordReader {
    * it: new changes may have taken its place in the record.
    */
   async #checkPlace(): Promise<void> {
-    if (!this.#last) return;
     try {
-      await requireKept(this.#db, cursorOf(this.#last), 'after');
+      await requirePlace(this.#db, this.last);
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'CURSOR_EXPIRED') throw error;
-      this.#last = await readLastChange(this.#db);
-      for (const { end } of this.receivers) end(error);
+      await this.#beginAtEnd();
+      for (const { end } of this.followers) end(error);
     }
   }
 
-  /** Reads one page; returns whether there are more. */
+  /** Reads one page; returns whether there may be more. */
   async #readPage(): Promise<boolean> {
-    const page = await readChanges(this.#db, this.#last ? cursorOf(this.#last) : null, PAGE);
-    const all = page.edges.map(({ node }) => node);
-    const changes = all.filter(isKnown);
-    for (const change of changes) {
-      for (const { receive } of this.receivers) receive(change);
-    }
-    this.#last = all.at(-1) ?? this.#last;
-    if (all.length > 0) this.#observe(changes, all.length - changes.length);
-    return page.pageInfo.hasNextPage;
+    const changes = await readChanges(this.#db, [compare('>', this.last)], PAGE);
+    const known = changes.filter(isKnown);
+    const recent = [...this.#recent, ...known];
+    this.#recent = recent.slice(-MAX_RECENT);
+    this.#base = recent.at(-MAX_RECENT - 1) ?? this.#base;
+    this.last = changes.at(-1) ?? this.last;
+    if (changes.length > 0) this.#observe(known, changes.length - known.length);
+    return changes.length === PAGE;
   }
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-import { InvalidCursor, StoreError } from '../contract/errors.ts';
+import { InputError, StoreError } from '../contract/errors.ts';
 import { parse, type Unchecked } from '../contract/values.ts';
 import { decodeCursor, RowEdge } from '../database/cursor.ts';
 import type { Database } from '../database/database.ts';
 import { ChangeKind, Prisma } from '../database/generated/prisma/client.ts';
 import type { Listing } from '../database/listing.ts';
 import { pagesOf } from '../database/loaders.ts';
-import { createReader, loadPage, type Page } from '../database/pages.ts';
+import { createReader } from '../database/pages.ts';
 
 const ChangedType = z.enum(['Category', 'Pet', 'InventoryItem', 'Order']);
 
@@ -34,6 +34,9 @@ export interface Change {
 /** The place of a change in the record. */
 export type Place = Pick<Change, 'transaction' | 'id'>;
 
+/** The place before all changes. */
+export const START: Place = { transaction: 0n, id: 0n };
+
 const ChangeFilter = z.object({ types: z.array(ChangedType).nullish() });
 
 const ORDER = 'RECORD';
@@ -41,7 +44,7 @@ const ORDER = 'RECORD';
 const rowAsText = (column: string): string =>
   `(select json_object_agg(key, value) from json_each_text("${column}"))`;
 
-const { sql, raw } = Prisma;
+const { sql, raw, join } = Prisma;
 
 /** Returns the condition that a column has one of some values. */
 function isIn(column: string, values: readonly string[]): string {
@@ -104,9 +107,6 @@ const listing: Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER> = {
 
 const reader = createReader(listing);
 
-/** The columns of a change, for SELECT. */
-export const CHANGE_COLUMNS = reader.columns;
-
 /** The record as a list. */
 export const changePages = pagesOf(listing);
 
@@ -126,34 +126,56 @@ export const isAfter = (change: Place, other: Place): boolean =>
     ? change.id > other.id
     : change.transaction > other.transaction;
 
-/** Reads at most `size` changes after a cursor, or the first of the log; also those that are not known. */
+/** Returns the condition that a row of the record stands after a place, or up to it. */
+export const compare = (operator: '>' | '<=' | '=', { transaction, id }: Place): Prisma.Sql =>
+  sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
+
+/** Reads the first `size` changes that meet all conditions. */
 export const readChanges = (
   db: Database,
-  after: string | null,
+  conditions: readonly Prisma.Sql[],
   size: number,
-): Promise<Page<Change>> => loadPage(db, reader, { after, first: size });
+): Promise<Change[]> =>
+  db.query<Change>(sql`
+    select ${reader.columns} from ${reader.from} where ${join([...conditions], ' and ')}
+    order by transaction, id limit ${raw(`${size}`)}`);
 
-/** Reads the last change of the record; undefined if it is empty. */
-export async function readLastChange(db: Database): Promise<Change | undefined> {
-  const { edges } = await loadPage(db, reader, { last: 1 });
-  return edges[0]?.node;
+/** Reads the place of the last change of the record. */
+export async function readLastPlace(db: Database): Promise<Place> {
+  const [place = START] = await db.query<Place>(
+    sql`select transaction, id from settled_changes order by transaction desc, id desc limit 1`,
+  );
+  return place;
+}
+
+async function readPlace(db: Database, condition: Prisma.Sql): Promise<Place> {
+  const [place] = await db.query<Place>(
+    sql`select transaction, id from changes where ${condition}`,
+  );
+  if (!place) throw new StoreError('CURSOR_EXPIRED');
+  return place;
 }
 
 /**
- * Requires that all changes after a cursor are still kept: changes are deleted in the order of the
- * record, so the change of the cursor must be there. Returns its place.
+ * Requires that all changes after a place are still kept: changes are deleted in the order of the
+ * record, so the change of the place must be there.
+ * @throws StoreError with CURSOR_EXPIRED
+ */
+export async function requirePlace(db: Database, place: Place): Promise<void> {
+  if (place !== START) await readPlace(db, compare('=', place));
+}
+
+/**
+ * Requires that all changes after a cursor are still kept, and returns its place.
  * @throws InvalidCursor, StoreError with CURSOR_EXPIRED
  */
 export async function requireKept(db: Database, cursor: string, argument: string): Promise<Place> {
   const position = decodeCursor(listing, ORDER, cursor);
   if (!position) {
-    throw new InvalidCursor([{ path: [argument], message: 'is not a cursor of a change.' }]);
+    const message = 'is not a cursor of a change.';
+    throw new InputError('INVALID_CURSOR', [{ path: [argument], message }]);
   }
-  const [place] = await db.query<Place>(
-    sql`select transaction, id from changes where (transaction, id) = ${position}`,
-  );
-  if (!place) throw new StoreError('CURSOR_EXPIRED');
-  return place;
+  return readPlace(db, sql`(transaction, id) = ${position}`);
 }
 
 const BATCH = 1000;

@@ -15,21 +15,28 @@ function toAuth(variables: Variables) {
   return Object.freeze({ key, issuer, audience, readIsOpen: variables.AUTH_READ === 'open' });
 }
 
-/** The limits of a request and its response. */
+/** The limits of a request. They are far above what honest callers send; what it may cost is a setting. */
+const REQUEST_LIMITS = {
+  maxBodyBytes: 1_000_000,
+  /** The request line and the headers together. */
+  maxHeaderBytes: 16_384,
+  maxUrlBytes: 8000,
+  /** Of a document, in UTF-16 code units. */
+  maxDocumentLength: 50_000,
+  maxTokens: 5000,
+  /** Of fields and inline fragments. */
+  maxDepth: 20,
+  maxAliases: 100,
+  maxDirectives: 50,
+  maxFragments: 50,
+  maxRootFields: 50,
+  /** Of a string of the input, in UTF-16 code units. */
+  maxTextLength: 10_000,
+};
+
 const toLimits = (variables: Variables) =>
   Object.freeze({
-    maxBodyBytes: variables.MAX_BODY_BYTES,
-    maxHeaderBytes: variables.MAX_HEADER_BYTES,
-    maxUrlBytes: variables.MAX_URL_BYTES,
-    maxDocumentLength: variables.MAX_DOCUMENT_LENGTH,
-    maxTokens: variables.MAX_TOKENS,
-    maxDepth: variables.MAX_DEPTH,
-    maxAliases: variables.MAX_ALIASES,
-    maxDirectives: variables.MAX_DIRECTIVES,
-    maxFragments: variables.MAX_FRAGMENTS,
-    maxRootFields: variables.MAX_ROOT_FIELDS,
-    maxListSize: variables.MAX_LIST_SIZE,
-    maxTextLength: variables.MAX_TEXT_LENGTH,
+    ...REQUEST_LIMITS,
     maxCost: variables.MAX_COST,
     maxAnswerBytes: variables.MAX_ANSWER_BYTES,
     maxUnsentBytes: variables.MAX_UNSENT_BYTES,
@@ -59,7 +66,6 @@ function toConfig(variables: Variables) {
     changesMs: variables.CHANGES_HOURS * HOUR_MS,
     requestTimeoutMs: variables.REQUEST_TIMEOUT_MS,
     answerTimeoutMs: variables.ANSWER_TIMEOUT_MS,
-    compileQueries: variables.COMPILE_QUERIES,
     limits: toLimits(variables),
     documents: variables.DOCUMENTS,
     manifest: variables.DOCUMENTS_MANIFEST && resolve(variables.DOCUMENTS_MANIFEST),
@@ -92,6 +98,15 @@ export type Limits = Config['limits'];
 
 /** How callers are authenticated. */
 export type Auth = NonNullable<Config['auth']>;
+
+// Names that other programs hardly use, so that a typing error is found, or a setting of an earlier release.
+const OURS = /^(MAX_\w+|COMPILE_QUERIES)$/;
+
+/** Returns the names of variables that look like settings of the gateway, but have no effect. */
+export const findUnknown = (environment: NodeJS.ProcessEnv = process.env): string[] =>
+  Object.entries(environment).flatMap(([name, value]) =>
+    value && OURS.test(name) && !Object.hasOwn(Variables.shape, name) ? name : [],
+  );
 
 /** The configuration is wrong. The message names each wrong variable and what it must be. */
 export class ConfigError extends Error {}

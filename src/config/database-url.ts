@@ -4,9 +4,6 @@ const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
 // ended the hosts, and a piece of the password would be the host that errors name.
 const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@]*)$/s;
 const PROTOCOL = /^postgres(ql)?:$/;
-// The values with which libpq connects to the server that accepts writes.
-const WRITABLE = ['read-write', 'primary'];
-const ATTRIBUTES = 'target_session_attrs';
 
 const urlsOf = (text: string): string[] => {
   const [, head = '', hosts = '', tail = ''] = PARTS.exec(text) ?? [];
@@ -20,7 +17,8 @@ const urlsOf = (text: string): string[] => {
 export function splitHosts(url: string): string[] {
   return urlsOf(url).map((text) => {
     const one = new URL(text);
-    one.searchParams.delete(ATTRIBUTES);
+    // Of libpq: here the gateway chooses among the hosts.
+    one.searchParams.delete('target_session_attrs');
     return one.href;
   });
 }
@@ -40,11 +38,4 @@ export function isDatabaseUrl(text: string): boolean {
   return (
     urls.every(isUrlOfPostgres) && (urls.length === 1 || urls.every((url) => new URL(url).host))
   );
-}
-
-/** Whether a URL with several hosts asks for the one that accepts writes, or for none. */
-export function isOfPrimary(text: string): boolean {
-  const urls = urlsOf(text);
-  const attributes = urls.flatMap((url) => new URL(url).searchParams.getAll(ATTRIBUTES));
-  return urls.length === 1 || attributes.every((attribute) => WRITABLE.includes(attribute));
 }

@@ -1,10 +1,4 @@
-/** The HTTP status of an error code, and when the gateway returns it. */
-interface ErrorKind {
-  readonly status: number;
-  readonly description: string;
-}
-
-/** Every error code of GraphQL and REST. */
+/** Every error code of GraphQL and REST: its HTTP status, and when the gateway returns it. */
 export const ERRORS = {
   INVALID_ID: {
     status: 400,
@@ -85,7 +79,7 @@ export const ERRORS = {
       'The connection to the database was lost before it confirmed the write, which may have been made. ' +
       'Repeat the request with the same idempotency key; without one, read later what is stored.',
   },
-} as const satisfies Record<string, ErrorKind>;
+} as const satisfies Record<string, { status: number; description: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
 

@@ -74,12 +74,6 @@ export class InvalidInput extends InputError {
   }
 }
 
-export class InvalidCursor extends InputError {
-  constructor(issues: readonly Issue[]) {
-    super('INVALID_CURSOR', issues);
-  }
-}
-
 /** The token is missing or, if there is a `problem`, invalid. */
 export class Unauthenticated extends StoreError {
   readonly #problem: string | undefined;

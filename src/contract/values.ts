@@ -2,6 +2,9 @@ import { z } from 'zod';
 
 import { InvalidId, InvalidInput, type Issue } from './errors.ts';
 
+/** How many rows a page may have, and how many values a list or an object of the input. */
+export const MAX_LIST_SIZE = 100;
+
 const MAX_QUANTITY = 2_147_483_647;
 const MAX_ID = 9_223_372_036_854_775_807n;
 
@@ -39,16 +42,11 @@ export const Name = NamePart.refine(
   'must contain more than white space.',
 ).meta({ minLength: 1, maxLength: 255 });
 
-const Label = Text.refine(
+/** The idempotency key of a write, or the `sub` of a token: 1 to 255 characters (code points). */
+export const Label = Text.refine(
   (label) => label !== '' && characters(label) <= 255,
   'must have 1 to 255 characters.',
 );
-
-/** The idempotency key of a write: 1 to 255 characters (code points). */
-export const IdempotencyKey = Label;
-
-/** The `sub` of a token, as long as OpenID Connect allows: 1 to 255 characters. */
-export const Subject = Label;
 
 /** A description: at most 2,000 characters (code points). */
 export const Description = Text.refine(
@@ -68,7 +66,7 @@ export const OrderQuantity = Quantity.min(1, 'must be at least 1.').meta({ forma
 
 /** A point in time that RFC 3339 can write in UTC: years 1 to 9999. */
 export const Time = z
-  .date()
+  .date('must be a date, or null for no date.')
   .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1.')
   .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999.')
   .meta({ type: 'string', format: 'date-time' });

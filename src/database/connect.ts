@@ -29,6 +29,13 @@ async function timelineOf(client: Client): Promise<number> {
   return writes ? (timeline ?? 0) : 0;
 }
 
+/** Returns the connection to the server that accepts writes; of several, the one that was promoted last. */
+async function findPrimary(clients: readonly Client[]): Promise<Client | undefined> {
+  const timelines = await Promise.all(clients.map((client) => timelineOf(client).catch(() => 0)));
+  const latest = Math.max(...timelines);
+  return latest > 0 ? clients[timelines.indexOf(latest)] : undefined;
+}
+
 /**
  * Connects to the one of the hosts that accepts writes; a single host is taken as it is. Of several, it is
  * the one that was promoted last: the others do not know of their end.
@@ -42,9 +49,7 @@ export async function connectToPrimary(url: string, config: Config): Promise<Cli
   );
   const [only] = clients;
   if (only && urls.length === 1) return only;
-  const timelines = await Promise.all(clients.map((client) => timelineOf(client).catch(() => 0)));
-  const latest = Math.max(...timelines);
-  const primary = latest > 0 ? clients[timelines.indexOf(latest)] : undefined;
+  const primary = await findPrimary(clients);
   await Promise.all(clients.filter((client) => client !== primary).map((client) => client.end()));
   if (primary) return primary;
   const obstacles = attempts.map((attempt, index) => {

@@ -3,24 +3,20 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { Log } from '../telemetry/log.ts';
 
 /** Reads the standard error of a PGlite for the reason why its PostgreSQL crashed. */
-export interface StderrWatch {
-  /** For the option of PGlite with this name. */
-  readonly onStderr: (line: string) => boolean;
-  /** Undefined if PostgreSQL gave no reason. */
-  readonly reason: () => string | undefined;
-}
-
-/** Creates a StderrWatch for one PGlite. */
-export function watchStderr(): StderrWatch {
+export function watchStderr() {
   let reason: string | undefined;
   return {
-    onStderr: (line) => {
+    /** For the option of PGlite with this name. */
+    onStderr: (line: string) => {
       reason = /\b(?:PANIC|FATAL): +(.+)$/.exec(line)?.[1] ?? reason;
       return false;
     },
+    /** Undefined if PostgreSQL gave no reason. */
     reason: () => reason,
   };
 }
+
+export type StderrWatch = ReturnType<typeof watchStderr>;
 
 // On a server PostgreSQL jumps back to its main loop after an SQL error; in PGlite it throws this status.
 const SQL_ERROR_STATUS = 100;
@@ -33,7 +29,7 @@ const isSqlError = (error: unknown): boolean =>
 
 /**
  * Logs an error and ends the process with exit code 1 when PostgreSQL crashes, for example because it
- * can't write its write-ahead log. PGlite 0.5.16 ignores the crash and calls PostgreSQL again for ever.
+ * can't write its write-ahead log. PGlite 0.5.16 ignores the crash and calls PostgreSQL again forever.
  * Acknowledged writes are in the write-ahead log, from which the next start recovers.
  */
 export function exitOnCrash({ Module: postgres }: PGlite, { reason }: StderrWatch, log: Log): void {

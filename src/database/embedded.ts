@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import type { PGlite } from '@electric-sql/pglite';
 
@@ -12,19 +12,6 @@ import { lockFolder } from './folder-lock.ts';
 import { startMaintenance } from './maintenance.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
 import { copyTemplate } from './template.ts';
-
-/**
- * Creates a folder and those above it. The recursive mkdir of Node.js never ends where the system says
- * that the folder above does not exist though it does, as below /proc.
- */
-async function createFolder(folder: string): Promise<void> {
-  if (existsSync(folder)) return;
-  await createFolder(dirname(folder));
-  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
-    // Another gateway may have created it.
-    if (error.code !== 'EEXIST') throw error;
-  });
-}
 
 /** Opens the embedded PostgreSQL of a folder. If its creation was interrupted, it is created again. */
 async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
@@ -46,7 +33,7 @@ async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlit
  */
 export async function openEmbedded(config: Config, log: Log): Promise<Database> {
   const { dataDir } = config;
-  await createFolder(dataDir).catch((error: Error) => {
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
     throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
   });
   const unlock = await lockFolder(dataDir);

@@ -1,6 +1,5 @@
 declare module 'fs-native-extensions' {
-  /** Locks a file for this descriptor; returns false if another descriptor holds the lock. */
-  export type TryLock = (fd: number) => boolean;
-  const extensions: { readonly tryLock: TryLock };
+  /** `tryLock` locks a file for this descriptor; it returns false if another descriptor holds the lock. */
+  const extensions: { readonly tryLock: (fd: number) => boolean };
   export default extensions;
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
 import { IdempotencyConflict } from '../contract/errors.ts';
-import { IdempotencyKey, parse } from '../contract/values.ts';
+import { Label, parse } from '../contract/values.ts';
 import type { Database } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { Session } from './session.ts';
@@ -52,7 +52,7 @@ export async function writeOnce<Result>(
   write: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   if (request.key == null) return write(db);
-  const key = parse(IdempotencyKey, request.key, 'idempotencyKey');
+  const key = parse(Label, request.key, 'idempotencyKey');
   const stored = toStoredKey(key, request.caller);
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {

@@ -1,30 +1,18 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import DataLoader from 'dataloader';
 import type { LimitFunction } from 'p-limit';
 
 import type { Database } from './database.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
-import {
-  countRows,
-  countRowsOf,
-  createReader,
-  loadPage,
-  loadPages,
-  type Page,
-  type Reader,
-} from './pages.ts';
+import { countRows, countRowsOf, createReader, loadPage, loadPages, type Page } from './pages.ts';
+import { perObject } from './per-object.ts';
 import type { IsRare } from './rare-texts.ts';
-import type { Recipient } from './recipient.ts';
-import { shareInTurn } from './share-in-turn.ts';
+import { type Recipient, shareInTurn } from './recipient.ts';
 import { rowsByIds, type Table } from './table.ts';
-import { requirePageSize, type Window } from './window.ts';
+import type { Window } from './window.ts';
 
 /** What loaders read from. A gateway has one Store. */
 export interface Store {
   readonly db: Database;
-  /** The largest page that a caller may request. */
-  readonly maxPage: number;
   /** Called with the size of each batch of a loader. */
   readonly observeBatch: (loader: string, size: number) => void;
 }
@@ -48,26 +36,14 @@ export interface RowLoader<Value> {
   readonly load: (store: Store, id: bigint) => Promise<Value>;
 }
 
-/** Returns a function that creates a value once for each store. */
-export function perStore<Value>(create: (store: Store) => Value): (store: Store) => Value {
-  const values = new WeakMap<Store, Value>();
-  return (store) => {
-    const known = values.get(store);
-    if (known !== undefined) return known;
-    const value = create(store);
-    values.set(store, value);
-    return value;
-  };
-}
-
 /** Defines a loader of rows by their id; null if a row does not exist. */
 export function byId<Row>(
   name: string,
   table: Table<Row>,
   read: (db: Database, ids: readonly bigint[]) => Promise<Row[]> = rowsByIds(table),
 ): RowLoader<Row | null> {
-  const loaderOf = perStore(
-    ({ db, observeBatch }) =>
+  const loaderOf = perObject(
+    ({ db, observeBatch }: Store) =>
       new DataLoader<bigint, Row | null>(async (ids) => {
         observeBatch(name, ids.length);
         const rows = await read(db, [...new Set(ids)]);
@@ -98,11 +74,6 @@ export interface ListRequest {
   readonly recipient: Recipient;
 }
 
-/** Loads a list or a count. A shared statement runs within the limit of the first request that loads it. */
-interface ListLoader<Key, Value> {
-  readonly load: (store: Store, key: Key, request: ListRequest) => Promise<Value>;
-}
-
 /** Returns a store whose statements are for a recipient. */
 const storeFor = (store: Store, recipient: Recipient): Store => ({
   ...store,
@@ -112,18 +83,22 @@ const storeFor = (store: Store, recipient: Recipient): Store => ({
   },
 });
 
-/** The id of a parent and the arguments of its field. */
-interface OfParent<Args> {
-  readonly parent: bigint;
-  readonly args: Args;
-}
+/** Stands for the id of a parent in the list, or the count, of all rows. */
+export const ALL_ROWS = 0n;
 
-/** Defines a loader by parent: all parents with equal arguments share a batch. */
+/** Loads a list or a count of the rows that belong to a parent. A shared statement runs within the limit of the first request that loads it. */
+type ListLoader<Args, Value> = (
+  store: Store,
+  key: { readonly parent: bigint; readonly args: Args },
+  request: ListRequest,
+) => Promise<Value>;
+
+/** Defines a loader: all parents with equal arguments share a batch. */
 function byParent<Args, Value>(
   name: string,
   read: (store: Store, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
-): ListLoader<OfParent<Args>, Value> {
-  const sharedOf = perStore(() => shareInTurn<DataLoader<bigint, Value>>());
+): ListLoader<Args, Value> {
+  const sharedOf = perObject((_store: Store) => shareInTurn<DataLoader<bigint, Value>>());
   const createBatch = (store: Store, args: Args, limit: LimitFunction): DataLoader<bigint, Value> =>
     new DataLoader<bigint, Value>(async (ids) => {
       store.observeBatch(name, ids.length);
@@ -132,28 +107,10 @@ function byParent<Args, Value>(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
     }, SHARED);
-  return {
-    load: (store, { parent, args }, { limit, recipient }) => {
-      const batch = sharedOf(store)(JSON.stringify([args]), recipient, (recipients) =>
-        createBatch(storeFor(store, recipients), args, limit),
-      );
-      return batch.load(parent);
-    },
-  };
-}
-
-/** Defines a loader that reads once for all requests with equal arguments. */
-function byArguments<Args, Value>(
-  read: (store: Store, args: Args) => Promise<Value>,
-): ListLoader<Args, Value> {
-  const sharedOf = perStore(() => shareInTurn<Promise<Value>>());
-  return {
-    load: (store, args, { limit, recipient }) =>
-      sharedOf(store)(JSON.stringify([args]), recipient, async (recipients) => {
-        await nextTurn();
-        return limit(read, storeFor(store, recipients), args);
-      }),
-  };
+  return (store, { parent, args }, { limit, recipient }) =>
+    sharedOf(store)(JSON.stringify([args]), recipient, (recipients) =>
+      createBatch(storeFor(store, recipients), args, limit),
+    ).load(parent);
 }
 
 /** How a list is read by SQL that is not a loader's. */
@@ -162,47 +119,34 @@ export interface ListSource {
   /** The column that references the parent; undefined for the list of all rows. */
   readonly parent?: string;
   /** @throws InvalidInput, InvalidId, InvalidCursor */
-  toWindow(args: object, maxPage: number, isRare?: IsRare): Window;
+  toWindow(args: object, isRare?: IsRare): Window;
 }
-
-const toSource = <Row, Filter, Field extends string>({
-  listing: { table },
-  toWindow,
-}: Reader<Row, Filter, Field>): ListSource => ({
-  table,
-  toWindow: (args: ListArguments<Filter, Field>, maxPage, isRare) => {
-    requirePageSize(args, maxPage);
-    return toWindow(args, isRare);
-  },
-});
 
 /** Loads pages and counts of a list. */
 export interface Pages<Row, Filter, Field extends string> {
   readonly source: ListSource;
-  readonly pages: ListLoader<ListArguments<Filter, Field>, Page<Row>>;
-  readonly counts: ListLoader<Filter | null | undefined, number>;
+  readonly loadPage: ListLoader<ListArguments<Filter, Field>, Page<Row>>;
+  readonly loadCount: ListLoader<Filter | null | undefined, number>;
 }
 
-/** Defines the loaders of a list. */
+/** Defines the loaders of the list of all rows. */
 export function pagesOf<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
 ): Pages<Row, Filter, Field> {
   const reader = createReader(listing);
+  const { table } = listing;
+  const { name } = table;
   return {
-    source: toSource(reader),
-    pages: byArguments(async ({ db, maxPage }, args) => {
-      requirePageSize(args, maxPage);
-      return loadPage(db, reader, args);
-    }),
-    counts: byArguments(({ db }, filter) => countRows(db, reader, filter)),
+    source: { table, toWindow: reader.toWindow },
+    loadPage: byParent(
+      `${name}.pages`,
+      async ({ db }, _ids, args) => new Map([[ALL_ROWS, await loadPage(db, reader, args)]]),
+    ),
+    loadCount: byParent(
+      `${name}.counts`,
+      async ({ db }, _ids, filter) => new Map([[ALL_ROWS, await countRows(db, reader, filter)]]),
+    ),
   };
-}
-
-/** Loads pages and counts of the rows that belong to a parent. */
-export interface PagesByParent<Row, Filter, Field extends string> {
-  readonly source: ListSource;
-  readonly pages: ListLoader<OfParent<ListArguments<Filter, Field>>, Page<Row>>;
-  readonly counts: ListLoader<OfParent<Filter | null | undefined>, number>;
 }
 
 /** Defines the loaders of the rows that belong to a parent. */
@@ -210,15 +154,14 @@ export function pagesByParent<Row, Filter, Field extends string>(
   name: string,
   listing: Listing<Row, Filter, Field>,
   parent: Parent<Row>,
-): PagesByParent<Row, Filter, Field> {
+): Pages<Row, Filter, Field> {
   const reader = createReader(listing);
   return {
-    source: { ...toSource(reader), parent: parent.column },
-    pages: byParent(`${name}.pages`, async ({ db, maxPage }, ids, args) => {
-      requirePageSize(args, maxPage);
-      return loadPages(db, reader, parent, { ids, args });
-    }),
-    counts: byParent(`${name}.counts`, ({ db }, ids, filter) =>
+    source: { table: listing.table, parent: parent.column, toWindow: reader.toWindow },
+    loadPage: byParent(`${name}.pages`, ({ db }, ids, args) =>
+      loadPages(db, reader, parent, { ids, args }),
+    ),
+    loadCount: byParent(`${name}.counts`, ({ db }, ids, filter) =>
       countRowsOf(db, reader, parent, { ids, filter }),
     ),
   };

@@ -57,26 +57,17 @@ async function readApplied({ query }: SqlConnection): Promise<Record<string, unk
   );
 }
 
-/** How the database differs from prisma/migrations. */
-interface MigrationState {
-  /** Migrations that are not applied yet. */
-  readonly pending: readonly Migration[];
-  /** The names of migrations that a later release applied. */
-  readonly newer: readonly string[];
-}
-
 /**
- * Compares the applied migrations with the files.
+ * Returns the migrations that are not applied yet. A later release may have applied others.
  * @throws MigrationError unless the database was migrated with these files or those of a later release
  */
-async function readState(connection: SqlConnection): Promise<MigrationState> {
+async function readPending(connection: SqlConnection): Promise<Migration[]> {
   const migrations = await readMigrations();
   const applied = await readApplied(connection);
   const names = new Set(applied.map((row) => row['migration_name']));
   const pending = migrations.filter(({ name }) => !names.has(name));
   // A later release contains all these files too, and applies them first.
   const last = pending.length === 0 ? migrations.at(-1)?.name : undefined;
-  const newer = [];
   for (const row of applied) {
     const name = String(row['migration_name']);
     if (row['finished_at'] === null) {
@@ -88,13 +79,11 @@ async function readState(connection: SqlConnection): Promise<MigrationState> {
     if (file && file.checksum !== row['checksum']) {
       throw new MigrationError(`Migration ${name} was changed after it was applied.`);
     }
-    if (file) continue;
-    if (last === undefined || name <= last) {
+    if (!file && (last === undefined || name <= last)) {
       throw new MigrationError(`Migration ${name} was applied, but its file is missing.`);
     }
-    newer.push(name);
   }
-  return { pending, newer };
+  return pending;
 }
 
 async function apply(
@@ -127,7 +116,7 @@ async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
   try {
     await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
     await connection.script(TABLE);
-    const [next] = (await readState(connection)).pending;
+    const [next] = await readPending(connection);
     if (next) await apply(connection, next);
     await connection.script('COMMIT');
     if (next) log.info(`Applied migration ${next.name}.`);
@@ -142,7 +131,7 @@ async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
  * @throws MigrationError
  */
 export async function migrate(connection: SqlConnection, log: Log): Promise<void> {
-  while ((await readState(connection)).pending.length > 0) await applyNext(connection, log);
+  while ((await readPending(connection)).length > 0) await applyNext(connection, log);
 }
 
 /**
@@ -150,16 +139,8 @@ export async function migrate(connection: SqlConnection, log: Log): Promise<void
  * @throws MigrationError
  */
 export async function requireMigrated(connection: SqlConnection): Promise<void> {
-  const [next] = (await readState(connection)).pending;
+  const [next] = await readPending(connection);
   if (next) {
     throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
-  }
-}
-
-/** Logs a warning if a later release migrated the database. Its migrations keep this release working. */
-export async function warnIfNewer(connection: SqlConnection, log: Log): Promise<void> {
-  const { newer } = await readState(connection);
-  if (newer.length > 0) {
-    log.warn(`A later release of the gateway migrated the database: ${newer.join(', ')}.`);
   }
 }

@@ -1,27 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Client } from 'pg';
 
 import type { Log } from '../telemetry/log.ts';
 
-declare module 'pg' {
-  interface Client {
-    /** The id of the process of PostgreSQL that serves this connection. */
-    readonly processID: number | null;
-  }
-}
-
 const CHANNEL = 'store_changes';
 // PostgreSQL has one lock for all transactions that notify: each write must not be one of them.
 const MIN_INTERVAL_MS = 20;
 const RECONNECT_MS = 1000;
-const QUERY_TIMEOUT_MS = 5000;
+const LISTEN_TIMEOUT_MS = 5000;
 
 /** Tells the other gateways of a database that there are changes. */
 export interface Notifications {
   /**
-   * Calls `onNotification` after a notification of another gateway, and after the connection was lost and
-   * opened again; returns the function that ends this.
+   * Calls `onNotification` after a notification of another gateway, and whenever some may have been missed;
+   * returns the function that ends this.
    */
   readonly listen: (onNotification: () => void) => () => void;
   /** Notifies the others, once for all calls within 20 ms. If that fails, they find the changes later. */
@@ -29,133 +23,85 @@ export interface Notifications {
   readonly close: () => Promise<void>;
 }
 
-/** Runs a statement on a connection, which is closed if that fails. */
-async function run(client: Client, text: string): Promise<void> {
-  const statement = { text, query_timeout: QUERY_TIMEOUT_MS };
+/** Listens on a new connection until it ends, or until the signal closes it. */
+async function listenOnce(
+  connect: () => Promise<Client>,
+  onNotification: (sender?: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = await connect();
+  const ended = new Promise<void>((resolve) => void client.once('end', () => resolve()));
+  const close = (): void => void client.end();
+  signal.addEventListener('abort', close);
   try {
+    signal.throwIfAborted();
+    client.on('notification', ({ payload }) => onNotification(payload));
+    const statement = { text: `LISTEN ${CHANNEL}`, query_timeout: LISTEN_TIMEOUT_MS };
     await client.query(statement);
-  } catch (error) {
+    // Notifications may have been missed.
+    onNotification();
+    await ended;
+  } finally {
+    signal.removeEventListener('abort', close);
     await client.end();
-    throw error;
   }
 }
 
-/** The connection that a process listens and notifies on. It is opened when it is needed. */
-class NotifyingConnection {
-  readonly #listeners = new Set<() => void>();
-  readonly #connect: () => Promise<Client>;
-  readonly #log: Log;
-  readonly #closing = new AbortController();
-  #client: Promise<Client> | undefined;
-  #isOpening = false;
-  #triedAt = -RECONNECT_MS;
-
-  constructor(connect: () => Promise<Client>, log: Log) {
-    this.#connect = connect;
-    this.#log = log;
-  }
-
-  listen(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    void this.#keepOpen();
-    return () => this.#listeners.delete(listener);
-  }
-
-  /** Returns the connection. If need be it is opened, a second after the last attempt at the earliest. */
-  async open(): Promise<Client> {
-    this.#closing.signal.throwIfAborted();
-    this.#client ??= this.#start();
-    return this.#client;
-  }
-
-  async #start(): Promise<Client> {
-    try {
-      const client = await this.#connectAndListen();
-      // Not earlier: each connection is forgotten only once, so never in place of a newer one.
-      client.once('end', () => this.#forget());
-      // Notifications may have been missed.
-      this.#callListeners();
-      return client;
-    } catch (error) {
-      this.#forget();
-      throw error;
-    }
-  }
-
-  #forget(): void {
-    this.#client = undefined;
-    void this.#keepOpen();
-  }
-
-  async #connectAndListen(): Promise<Client> {
-    const { signal } = this.#closing;
-    const pauseMs = this.#triedAt + RECONNECT_MS - performance.now();
-    if (pauseMs > 0) await sleep(pauseMs, undefined, { ref: false, signal });
-    try {
-      const client = await this.#connect();
-      client.on('notification', ({ processId }) => {
-        if (processId !== client.processID) this.#callListeners();
-      });
-      await run(client, `LISTEN ${CHANNEL}`);
-      return client;
-    } finally {
-      this.#triedAt = performance.now();
-    }
-  }
-
-  /** Opens the connection while it is missing and somebody listens. */
-  async #keepOpen(): Promise<void> {
-    if (this.#isOpening) return;
-    this.#isOpening = true;
-    while (this.#listeners.size > 0 && !this.#client && !this.#closing.signal.aborted) {
-      try {
-        await this.open();
-      } catch (error) {
-        this.#log.debug(
-          { err: error },
-          'Notifications of changes cannot be received at the moment.',
-        );
-      }
-    }
-    this.#isOpening = false;
-  }
-
-  #callListeners(): void {
-    for (const listener of this.#listeners) listener();
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort();
-    this.#listeners.clear();
-    const client = await this.#client?.catch(() => undefined);
-    await client?.end();
-  }
-}
-
-/** Creates the notifications of a process. */
-export function createNotifications(connect: () => Promise<Client>, log: Log): Notifications {
-  const connection = new NotifyingConnection(connect, log);
+/**
+ * Creates the notifications of a process. It has a connection of its own to listen, while it has listeners,
+ * and notifies by `send`.
+ */
+export function createNotifications(
+  connect: () => Promise<Client>,
+  send: (sql: string) => Promise<unknown>,
+  log: Log,
+): Notifications {
+  const own = randomUUID();
+  const listeners = new Set<() => void>();
+  const closing = new AbortController();
+  const { signal } = closing;
+  let listening: Promise<void> | undefined;
   let isDue = false;
   let isNotifying = false;
+
+  const onNotification = (sender?: string): void => {
+    if (sender !== own) for (const listener of listeners) listener();
+  };
+  const listenWhileNeeded = async (): Promise<void> => {
+    while (listeners.size > 0 && !signal.aborted) {
+      await listenOnce(connect, onNotification, signal).catch((error: unknown) =>
+        log.debug({ err: error }, 'Notifications of changes cannot be received at the moment.'),
+      );
+      // Rejects only if it is closed.
+      await sleep(RECONNECT_MS, undefined, { ref: false, signal }).catch(() => {});
+    }
+    listening = undefined;
+  };
   const notifyWhileDue = async (): Promise<void> => {
     isNotifying = true;
-    while (isDue) {
+    while (isDue && !signal.aborted) {
       isDue = false;
-      try {
-        await run(await connection.open(), `NOTIFY ${CHANNEL}`);
-      } catch (error) {
-        log.debug({ err: error }, 'Other gateways could not be notified of changes.');
-      }
+      await send(`NOTIFY ${CHANNEL}, '${own}'`).catch((error: unknown) =>
+        log.debug({ err: error }, 'Other gateways could not be notified of changes.'),
+      );
       await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
     }
     isNotifying = false;
   };
+
   return {
-    listen: (onNotification) => connection.listen(onNotification),
+    listen: (listener) => {
+      listeners.add(listener);
+      listening ??= listenWhileNeeded();
+      return () => listeners.delete(listener);
+    },
     notify: () => {
       isDue = true;
       if (!isNotifying) void notifyWhileDue();
     },
-    close: () => connection.close(),
+    close: async () => {
+      closing.abort();
+      await listening;
+    },
   };
 }

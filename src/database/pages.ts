@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { columnsOf } from './table.ts';
-import { createToWindow, type ToWindow, type Window } from './window.ts';
+import { createToWindow, type Window } from './window.ts';
 
 /** One page of a connection. */
 export interface Page<Row> {
@@ -19,7 +19,7 @@ export interface Page<Row> {
 /** How a list is read, by itself or for each parent. */
 export interface Reader<Row, Filter, Field extends string> {
   readonly listing: Listing<Row, Filter, Field>;
-  readonly toWindow: ToWindow<ListArguments<Filter, Field>>;
+  readonly toWindow: ReturnType<typeof createToWindow<Row, Filter, Field>>;
   readonly columns: Prisma.Sql;
   readonly from: Prisma.Sql;
 }

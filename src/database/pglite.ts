@@ -4,15 +4,15 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database } from './database.ts';
-import { migrate, requireMigrated, type SqlConnection, warnIfNewer } from './migrations.ts';
+import { migrate, requireMigrated, type SqlConnection } from './migrations.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
-import { OWN_SESSION, warnAboutSettings } from './session-settings.ts';
+import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Run } from './session.ts';
 import { TYPE_PARSERS } from './type-parsers.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
 
 // PGlite has one session, so a second heavy statement would only delay the light ones.
-const HEAVY_LIMITS = { concurrency: 1, maxWaitMs: 30_000 };
+const MAX_HEAVY = 1;
 
 // PostgreSQL needs ten times as much memory to write JSON. That of PGlite is the gateway's own, and never shrinks.
 const MAX_JSON_BYTES = 2 * 2 ** 20;
@@ -61,10 +61,7 @@ const runOn =
  * @throws MigrationError
  */
 export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
-  const connection = toConnection(pglite);
-  await requireMigrated(connection);
-  await warnIfNewer(connection, log);
-  await warnAboutSettings(connection, log);
+  await requireMigrated(toConnection(pglite));
   return createDatabase(
     {
       // Its transactions are not used: in version 0.7.2 a COMMIT that fails is not an error.
@@ -74,7 +71,7 @@ export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
       description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
       keepsPlans: false,
       maxJsonBytes: MAX_JSON_BYTES,
-      heavyLimits: HEAVY_LIMITS,
+      maxHeavy: MAX_HEAVY,
       probe: {
         read: async () => onlyRow((await pglite.query<Readiness>(READINESS_SQL)).rows),
         disconnect: () => {},

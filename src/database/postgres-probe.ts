@@ -2,30 +2,19 @@ import { Client } from 'pg';
 
 import type { Config } from '../config/config.ts';
 import { APPLICATION_NAME, sessionSql } from './pool.ts';
-import { type Probe, type Readiness, READINESS_SQL } from './probe.ts';
+import type { Probe } from './probe.ts';
 import { onlyRow } from './session.ts';
-
-/** A statement whose row is the state of a server. */
-interface StateQuery<State> {
-  readonly sql: string;
-  /** Whether the next statement should use another connection: a proxy or DNS may lead to another server. */
-  readonly shouldReconnect: (state: State) => boolean;
-}
-
-/** Reads whether the server accepts writes. */
-export const READINESS: StateQuery<Readiness> = {
-  sql: READINESS_SQL,
-  shouldReconnect: ({ writes }) => !writes,
-};
 
 /**
  * Creates a probe with its own connection, as a busy pool is no reason to remove the gateway from its
- * load balancer. It connects on first use, and again after a failure.
+ * load balancer. It connects on first use, and again after a failure, or if `shouldReconnect`: a proxy or DNS may
+ * lead to another server by now.
  */
 export function createPostgresProbe<State extends object>(
   url: string,
   config: Config,
-  { sql, shouldReconnect }: StateQuery<State>,
+  sql: string,
+  shouldReconnect: (state: State) => boolean,
 ): Probe<State> {
   let current: Client | undefined;
 

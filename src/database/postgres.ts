@@ -3,21 +3,15 @@ import cluster from 'node:cluster';
 import { DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
+import { splitHosts } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { connectToPrimary } from './connect.ts';
-import { createDatabase, type Database } from './database.ts';
+import { createDatabase, type Database, type Driver } from './database.ts';
 import { isUnavailable } from './errors.ts';
-import {
-  migrate,
-  MigrationError,
-  requireMigrated,
-  type SqlConnection,
-  warnIfNewer,
-} from './migrations.ts';
+import { migrate, MigrationError, requireMigrated, type SqlConnection } from './migrations.ts';
 import { createNotifications } from './notifications.ts';
 import { sessionSql } from './pool.ts';
-import { openDriver } from './servers/open.ts';
-import { requireSettings, warnAboutSettings } from './session-settings.ts';
+import { openServer } from './postgres-driver.ts';
 
 /** @throws ConfigError if the database can't store every character */
 async function requireUtf8({ query }: SqlConnection): Promise<void> {
@@ -47,7 +41,6 @@ async function withConnection<Result>(
   try {
     await client.query(sessionSql(config));
     await requireUtf8(connection);
-    await requireSettings(connection);
     return await work(connection);
   } catch (error) {
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
@@ -68,17 +61,35 @@ async function withConnection<Result>(
 export const migratePostgres = (url: string, config: Config, log: Log): Promise<void> =>
   withConnection(url, config, (connection) => migrate(connection, log));
 
-/** Logs warnings about settings of the database that its operator should change. */
-async function warn(connection: SqlConnection, { pgbouncer }: Config, log: Log): Promise<void> {
-  await warnIfNewer(connection, log);
-  await warnAboutSettings(connection, log);
-  if (!pgbouncer) return;
-  const [row] = await connection.query('SHOW statement_timeout');
-  if (row?.['statement_timeout'] !== '0') return;
-  // A statement that timed out in the gateway would continue, and may still write.
-  log.warn(
-    'Through a pooler, PostgreSQL continues statements that timed out in the gateway: set a statement_timeout for its role.',
+/** Warns of settings with which the gateway can't keep all its promises. */
+async function warn({ query }: SqlConnection, log: Log): Promise<void> {
+  const [settings] = await query(
+    `SELECT current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout`,
   );
+  if (settings?.['commit'] === 'off') {
+    log.warn(
+      'synchronous_commit is off: acknowledged writes are lost if the database server crashes.',
+    );
+  }
+  // A direct session sets its own.
+  if (settings?.['timeout'] === '0') {
+    log.warn(
+      'Through a pooler, PostgreSQL continues statements that timed out in the gateway, and they may write: set a statement_timeout for its role.',
+    );
+  }
+}
+
+/** Opens the server of DATABASE_URL, or all of them with those of DATABASE_REPLICA_URLS. */
+async function openDriver(url: string, config: Config, log: Log): Promise<Driver> {
+  const primaryUrls = splitHosts(url);
+  const replicaUrls = config.replicaUrls.flatMap(splitHosts);
+  const [only] = primaryUrls;
+  if (only && primaryUrls.length === 1 && replicaUrls.length === 0) {
+    return openServer(only, config, log);
+  }
+  // Most gateways have one server, and load nothing of this.
+  const { openServers } = await import('./servers/open.ts');
+  return openServers(primaryUrls, replicaUrls, config, log);
 }
 
 /**
@@ -89,11 +100,15 @@ export async function openPostgres(url: string, config: Config, log: Log): Promi
   await withConnection(url, config, async (connection) => {
     await (config.migrate ? migrate(connection, log) : requireMigrated(connection));
     // Only the primary process logs the warnings, not each worker.
-    if (!cluster.isWorker) await warn(connection, config, log);
+    if (!cluster.isWorker) await warn(connection, log);
   });
   const driver = await openDriver(url, config, log);
   // A pooler gives a connection to others between two statements, so it can't listen.
   if (config.pgbouncer) return createDatabase(driver, log);
-  const notifications = createNotifications(() => connectToPrimary(url, config), log);
+  const notifications = createNotifications(
+    () => connectToPrimary(url, config),
+    (sql) => driver.run(sql, [], { planning: 'each', writes: true }),
+    log,
+  );
   return createDatabase({ ...driver, notifications }, log);
 }

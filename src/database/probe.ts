@@ -1,3 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { StoreError } from '../contract/errors.ts';
+
 const TIMEOUT_MS = 2000;
 
 /** The state of a database that responds. */
@@ -19,26 +23,29 @@ export interface Probe<State> {
   readonly disconnect: () => void;
 }
 
+/** Settles as `work` does, or rejects after `ms`. */
+export async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result> {
+  const done = new AbortController();
+  const timeOut = async (): Promise<never> => {
+    await sleep(ms, undefined, { signal: done.signal });
+    throw new Error(`The database did not respond within ${ms} ms.`);
+  };
+  return Promise.race([work, timeOut()]).finally(() => done.abort());
+}
+
 /**
  * Creates a function that reads the state of a database; concurrent calls share one statement.
- * It rejects if there is no response within two seconds.
+ * @throws StoreError if there is no response within two seconds
  */
 export function createPing<State>({ read, disconnect }: Probe<State>): () => Promise<State> {
   let current: Promise<State> | undefined;
   const readInTime = async (): Promise<State> => {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        reject(new Error(`The database did not respond within ${TIMEOUT_MS} ms.`));
-      }, TIMEOUT_MS);
-    });
     try {
-      return await Promise.race([read(), timeout]);
+      return await inTime(read(), TIMEOUT_MS);
     } catch (error) {
       disconnect();
-      throw error;
+      throw new StoreError('SERVICE_UNAVAILABLE', undefined, error);
     } finally {
-      clearTimeout(timer);
       current = undefined;
     }
   };

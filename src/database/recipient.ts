@@ -26,3 +26,32 @@ export class RecipientGone extends Unavailable {
     super('The caller has gone.');
   }
 }
+
+/**
+ * Creates a function that returns the work of this turn of the event loop with a key; `start` begins it for its
+ * first recipient. Each turn has its own Map: one that is always changing would keep deleted work in memory.
+ */
+export function shareInTurn<Work>(): (
+  key: unknown,
+  recipient: Recipient,
+  start: (recipients: Recipient) => Work,
+) => Work {
+  let turn: Map<unknown, { recipients: Recipients; work: Work }> | undefined;
+  const startTurn = (): NonNullable<typeof turn> => {
+    setImmediate(() => {
+      turn = undefined;
+    });
+    return new Map();
+  };
+  return (key, recipient, start) => {
+    turn ??= startTurn();
+    let shared = turn.get(key);
+    if (!shared) {
+      const recipients = new Recipients();
+      shared = { recipients, work: start(recipients) };
+      turn.set(key, shared);
+    }
+    shared.recipients.add(recipient);
+    return shared.work;
+  };
+}

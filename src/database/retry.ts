@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { isConflict } from './errors.ts';
+
 const ATTEMPTS = 10;
 const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 500;
@@ -8,10 +10,7 @@ const LONGEST_WAIT_MS = 500;
  * Runs `work`, and runs it again, at most ten times, if PostgreSQL rolled it back because of a deadlock
  * or a serialization failure (SQLSTATE 40P01 and 40001).
  */
-export async function retryConflicts<Result>(
-  work: () => Promise<Result>,
-  isConflict: (error: unknown) => boolean,
-): Promise<Result> {
+export async function retryConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();

@@ -35,7 +35,7 @@ export interface Session {
 }
 
 /** How a statement runs. */
-interface RunOptions {
+export interface RunOptions {
   readonly planning: Planning;
   /** Whether it writes or locks rows: it must never run twice. */
   readonly writes: boolean;

@@ -1,16 +1,12 @@
 import { NamePart } from '../contract/values.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
-/** Returns a case-insensitive substring search; `%`, `_` and `\` in the text have no special meaning. */
-const containsText = (column: Prisma.Sql, text: string): Prisma.Sql =>
-  Prisma.sql`${column} ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
-
 /**
- * Returns a search in the names of a table. For a rare text PostgreSQL finds the rows of the subquery by the
+ * Returns a search in the names of a table, in which `%`, `_` and `\` have no special meaning. For a rare text PostgreSQL finds the rows of the subquery by the
  * index of trigrams whatever the text is, so that it need not plan the statement for each.
  */
 export function nameContains(table: string, text: string, isRare: boolean): Prisma.Sql {
-  const contains = containsText(Prisma.sql`name`, text);
+  const contains = Prisma.sql`name ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
   if (!isRare) return contains;
   return Prisma.sql`id = any(array(select id from ${Prisma.raw(table)} where ${contains}))`;
 }

@@ -1,4 +1,5 @@
-import { InvalidCursor, InvalidInput } from '../contract/errors.ts';
+import { InputError, InvalidInput } from '../contract/errors.ts';
+import { MAX_LIST_SIZE } from '../contract/values.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
@@ -7,16 +8,6 @@ import type { Load, Planning } from './session.ts';
 
 /** The size of a page without `first` or `last`. */
 export const DEFAULT_PAGE = 20;
-
-/** The order of a list, as SQL. */
-interface Order {
-  /** What rows are compared by, as one row value. */
-  readonly position: Prisma.Sql;
-  readonly ascending: Prisma.Sql;
-  readonly descending: Prisma.Sql;
-  /** The cursor of a row; null if it can't be written. */
-  readonly cursor: string;
-}
 
 /** Which rows belong to a page, as SQL. */
 export interface Window {
@@ -46,29 +37,32 @@ const { sql, raw } = Prisma;
 
 const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
 
-/** @throws InvalidInput if a page has both `first` and `last`, or more than `maxPage` rows */
-export function requirePageSize(args: PageArguments, maxPage: number): void {
+/** @throws InvalidInput if a page has both `first` and `last`, or too many rows */
+function requirePageSize(args: PageArguments): void {
   if (args.first != null && args.last != null) {
     throw new InvalidInput([{ path: ['last'], message: 'cannot be combined with first.' }]);
   }
   const name = args.last == null ? 'first' : 'last';
   const size = sizeOf(args);
-  if (size < 0 || size > maxPage) {
-    throw new InvalidInput([{ path: [name], message: `must be between 0 and ${maxPage}.` }]);
+  if (size < 0 || size > MAX_LIST_SIZE) {
+    throw new InvalidInput([{ path: [name], message: `must be between 0 and ${MAX_LIST_SIZE}.` }]);
   }
 }
 
+/** Creates the order of a list, as SQL. */
 function createOrder<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
   field: Field,
-): Order {
+) {
   const key = listing.keys[field];
   const { column } = listing.table.id;
   const parts = key ? [key.sql.sql, column] : [column];
   return {
+    /** What rows are compared by, as one row value. */
     position: raw(`(${parts.join(', ')})`),
     ascending: raw(parts.map((part) => `${part} asc`).join(', ')),
     descending: raw(parts.map((part) => `${part} desc`).join(', ')),
+    /** The cursor of a row; null if it can't be written. */
     cursor: cursorSql(listing, field),
   };
 }
@@ -88,7 +82,7 @@ function boundsOf<Row, Filter, Field extends string>(
     const bound = decodeCursor(listing, field, cursor);
     if (!bound) {
       const message = 'is not a cursor of a list in this order.';
-      throw new InvalidCursor([{ path: [end], message }]);
+      throw new InputError('INVALID_CURSOR', [{ path: [end], message }]);
     }
     const isLater = (end === 'after') !== isDescending;
     bounds.push(isLater ? sql`${position} > ${bound}` : sql`${position} < ${bound}`);
@@ -98,23 +92,21 @@ function boundsOf<Row, Filter, Field extends string>(
 
 const noBounds: IdBounds = () => [];
 
-/** Returns the window of the arguments of a list. */
-export type ToWindow<Args> = (args: Args, isRare?: IsRare) => Window;
-
 /**
  * Creates the function that returns the window of the arguments of a list.
  * It throws InvalidInput, InvalidId or InvalidCursor.
  */
 export function createToWindow<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
-): ToWindow<ListArguments<Filter, Field>> {
-  const orders = new Map<Field, Order>();
-  const orderBy = (field: Field): Order => {
+): (args: ListArguments<Filter, Field>, isRare?: IsRare) => Window {
+  const orders = new Map<Field, ReturnType<typeof createOrder>>();
+  const orderBy = (field: Field) => {
     const order = orders.get(field) ?? createOrder(listing, field);
     orders.set(field, order);
     return order;
   };
   return (args, isRare = neverRare) => {
+    requirePageSize(args);
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
     const order = orderBy(field);

@@ -19,6 +19,7 @@ async function yieldToEventLoop(): Promise<void> {
 /**
  * Lets the event loop run between the statements of a PGlite. They run on this thread, and a waiting
  * statement starts as soon as the previous one ends, so that many of them would block the event loop.
+ * PGlite 0.5.16 runs each message of a statement by its own execProtocolRaw.
  */
 export function yieldBetweenStatements(pglite: PGlite): void {
   const runMessage = pglite.execProtocolRaw.bind(pglite);

@@ -2,7 +2,7 @@ import type { DocumentNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
 import type { Caller } from '../auth/scopes.ts';
-import { createFairQueue, type Enqueue } from './fair-queue.ts';
+import { createFairQueue } from './fair-queue.ts';
 import type { Manifest } from './manifest.ts';
 
 // Nearly all documents of real clients are shorter. They neither wait for longer ones nor are evicted by
@@ -19,33 +19,16 @@ const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 500;
 const MAX_WAITING_OF_CALLER = 250;
 
-/** Documents that share a cache and a queue. */
-interface Section {
-  readonly cache: LRUCache<string, DocumentNode>;
-  readonly enqueue: Enqueue;
-}
-
-/** The documents of executed operations by their text, and the trusted ones, which are never evicted. */
-export interface Documents {
-  /** Returns the valid document of this text, if the caller shares a cache that has it. */
-  readonly find: (text: string, caller: Caller) => DocumentNode | undefined;
-  /** Whether a document was found, or was added: then it is valid. */
-  readonly has: (document: DocumentNode) => boolean;
-  /** Adds a valid document whose operation is executed. */
-  readonly add: (document: DocumentNode, caller: Caller) => void;
-  /** Returns the queue in which a new document waits for its turn. */
-  readonly queueOf: (text: string, caller: Caller) => Enqueue;
-}
-
 function bytesOf({ loc }: DocumentNode, text: string): number {
   let tokens = 0;
   for (let token = loc?.startToken; token; token = token.next ?? undefined) tokens += 1;
   return tokens * BYTES_PER_TOKEN + text.length;
 }
 
-function createSection(maxWaitMs: number): Section {
+/** Creates a cache and a queue of documents. */
+function createSection(maxWaitMs: number) {
   return {
-    cache: new LRUCache({
+    cache: new LRUCache<string, DocumentNode>({
       max: MAX_CACHED,
       maxSize: MAX_CACHED_BYTES,
       sizeCalculation: bytesOf,
@@ -63,10 +46,7 @@ function createSection(maxWaitMs: number): Section {
  * Creates the caches and queues of documents. Callers without a token have their own, so that nobody
  * with a token waits for a stranger, or loses a cached document to one.
  */
-export function createDocuments(
-  manifest: Manifest | undefined,
-  answerTimeoutMs: number,
-): Documents {
+export function createDocuments(manifest: Manifest | undefined, answerTimeoutMs: number) {
   const trusted = new Map(
     Array.from(manifest?.values() ?? [], ({ text, parsed }) => [text, parsed]),
   );
@@ -78,19 +58,27 @@ export function createDocuments(
   });
   const strangers = createSections();
   const known = createSections();
-  const sectionOf = (text: string, { subject }: Caller): Section => {
+  const sectionOf = (text: string, { subject }: Caller) => {
     const { short, long } = subject === undefined ? strangers : known;
     return text.length > MAX_SHORT_LENGTH ? long : short;
   };
   return {
-    find: (text, caller) => trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
-    has: (document) => valid.has(document),
-    add: (document, caller) => {
+    /** Returns the valid document of this text, if the caller shares a cache that has it. */
+    find: (text: string, caller: Caller) =>
+      trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
+    /** Whether a document was found, or was added: then it is valid. */
+    has: (document: DocumentNode) => valid.has(document),
+    /** Adds a valid document whose operation is executed. */
+    add: (document: DocumentNode, caller: Caller): void => {
       const text = document.loc?.source.body;
       if (text === undefined || valid.has(document)) return;
       valid.add(document);
       sectionOf(text, caller).cache.set(text, document);
     },
-    queueOf: (text, caller) => sectionOf(text, caller).enqueue,
+    /** Returns the queue in which a new document waits for its turn. */
+    queueOf: (text: string, caller: Caller) => sectionOf(text, caller).enqueue,
   };
 }
+
+/** The documents of executed operations by their text, and the trusted ones, which are never evicted. */
+export type Documents = ReturnType<typeof createDocuments>;

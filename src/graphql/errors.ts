@@ -1,40 +1,13 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
 import { type ErrorCode, ERRORS, isErrorCode } from '../contract/error-codes.ts';
-import { InputError, type StoreError } from '../contract/errors.ts';
+import { InputError, InvalidId, InvalidInput, StoreError } from '../contract/errors.ts';
 import { toStoreError } from '../database/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
-// graphql-js quotes such a value in the message. With a path it is a value of the store, not the caller's.
-const UNREPRESENTABLE = / cannot represent /;
-
-/** Whether an error comes from GraphQL itself: it is about the request and can be sent to the caller. */
-function isAboutRequest(error: GraphQLError): boolean {
-  const { originalError } = error;
-  if (error.path && UNREPRESENTABLE.test(error.message)) return false;
-  if (!originalError) return true;
-  return originalError instanceof GraphQLError && isAboutRequest(originalError);
-}
-
-// graphql-js has the path of an invalid variable only in its message: … at "input.items[0].name"; …
-const VARIABLE = /^Variable "\$(\w+)"/;
-// What graphql-js says of a value that does not fit.
-const VALUE = /^(?:Variable "\$|Argument ")/;
-// Anchored; otherwise it would search the rest of a long message from each character.
-const VARIABLE_PATH = /^.* at "([^"]+)"; /s;
 // Messages quote values of callers, and each of many messages may quote the whole value.
 const MAX_MESSAGE_LENGTH = 1000;
-
-function variablePath(message: string): string[] | undefined {
-  const variable = VARIABLE.exec(message)?.[1];
-  if (!variable) return undefined;
-  return (
-    VARIABLE_PATH.exec(message)?.[1]
-      ?.split(/[.[\]]+/)
-      .filter(Boolean) ?? [variable]
-  );
-}
 
 /** Removes the middle of a long message: the place and the reason are at its ends. */
 const shorten = (message: string): string =>
@@ -42,39 +15,44 @@ const shorten = (message: string): string =>
     ? `${message.slice(0, MAX_MESSAGE_LENGTH / 2)} … ${message.slice(-MAX_MESSAGE_LENGTH / 2)}`.toWellFormed()
     : message;
 
-function codeOf(error: GraphQLError): ErrorCode {
-  const { code, http } = error.extensions;
+/**
+ * Whether an error is about the request, and can be sent to the caller. One with a path is not: arguments
+ * are checked before the execution, so that it comes from a resolver, or is about a value of the store.
+ */
+const isAboutRequest = ({ path, originalError }: GraphQLError): boolean =>
+  !path && (!originalError || originalError instanceof GraphQLError);
+
+function codeOf({ extensions: { code, http } }: GraphQLError): ErrorCode {
   if (http?.status === 405) return 'METHOD_NOT_ALLOWED';
-  if (isErrorCode(code)) return code;
-  return VALUE.test(error.message) || error.path ? 'INVALID_INPUT' : 'BAD_REQUEST';
+  return isErrorCode(code) ? code : 'BAD_REQUEST';
 }
 
-// graphql-js 16 has no option to leave out its suggestions.
-const SUGGESTION =
-  / Did you mean (?:the enum value |to use an inline fragment on )?"[^"]+"(?:,? (?:or )?"[^"]+")*\?$/;
-
-/** Creates the client's error for an error about the request, with the path of an invalid variable. */
-function toRequestError(error: GraphQLError, introspection: boolean): GraphQLError {
-  const message = shorten(introspection ? error.message : error.message.replace(SUGGESTION, ''));
+/** Creates the client's error for an error about the request. */
+function toRequestError(error: GraphQLError): GraphQLError {
   const code = codeOf(error);
-  const isAboutValue = code === 'INVALID_INPUT' || code === 'INVALID_ID';
-  const path = isAboutValue && !error.path ? variablePath(error.message) : undefined;
-  return new GraphQLError(message, {
+  return new GraphQLError(shorten(error.message), {
     nodes: error.nodes ?? null,
     source: error.source ?? null,
     positions: error.positions ?? null,
-    path: error.path ?? null,
-    extensions: {
-      code,
-      status: ERRORS[code].status,
-      ...(path && { issues: [{ path, message }] }),
-    },
+    extensions: { code, status: ERRORS[code].status },
   });
 }
 
 /** Wraps an error as an error of an execution, until toClientResult converts it to a client's error. */
 export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLError =>
   new GraphQLError(originalError.message, { originalError, nodes: node ?? null });
+
+/** Creates the error of a value that graphql-js does not accept; `path` leads to one in a variable. */
+export function toInputError(
+  { message, nodes, extensions: { code } }: GraphQLError,
+  node: ASTNode,
+  path?: readonly string[],
+): GraphQLError {
+  const text = shorten(message);
+  if (!path) return toExecutionError(new StoreError('INVALID_INPUT', text), nodes?.[0] ?? node);
+  const Invalid = code === 'INVALID_ID' ? InvalidId : InvalidInput;
+  return toExecutionError(new Invalid([{ path, message: text }]), node);
+}
 
 /** Creates the client's error for an error of the store. */
 function toGraphqlError(error: StoreError, { nodes, path }: GraphQLError): GraphQLError {
@@ -112,7 +90,7 @@ function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
     if (isAboutRequest(error)) continue;
     const thrown = thrownErrorOf(error);
     const cause = causes.get(thrown) ?? {
-      error: toStoreError(error.originalError),
+      error: toStoreError(thrown),
       path: error.path,
       fields: 0,
     };
@@ -120,16 +98,6 @@ function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
     causes.set(thrown, cause);
   }
   return causes;
-}
-
-function logCauses(log: Log, requestLog: RequestLog, causes: Iterable<Cause>): void {
-  const logged = [...causes].filter(({ error }) => error.isLogged);
-  for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
-    logCause(log, requestLog, error, { path, fields });
-  }
-  if (logged.length <= MAX_CAUSES) return;
-  const more = logged.length - MAX_CAUSES;
-  log.error({ requestId: requestLog.id }, `${more} more errors of this request are not logged.`);
 }
 
 /** What an error changes in the status and the headers of the HTTP response. */
@@ -146,16 +114,7 @@ function headOf(error: GraphQLError, cause: Cause | undefined): HttpHead {
   return error.extensions.http ?? { status: ERRORS[codeOf(error)].status };
 }
 
-/** The response to a caller. */
-export interface ClientResult {
-  readonly body: ExecutionResult;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 interface ClientResultOptions {
-  /** Whether messages may suggest names of the schema. */
-  readonly introspection: boolean;
   /** Whether the response is application/json (GraphQL over HTTP §6.4.1). */
   readonly isJson: boolean;
   readonly log: Log;
@@ -168,11 +127,16 @@ interface ClientResultOptions {
  */
 export function toClientResult(
   result: ExecutionResult,
-  { introspection, isJson, log, requestLog }: ClientResultOptions,
-): ClientResult {
+  { isJson, log, requestLog }: ClientResultOptions,
+): { body: ExecutionResult; status: number; headers: Readonly<Record<string, string>> } {
   if (!result.errors) return { body: result, status: 200, headers: {} };
   const causes = findCauses(result.errors);
-  logCauses(log, requestLog, causes.values());
+  const logged = [...causes.values()].filter(({ error }) => error.isLogged);
+  for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
+    logCause(log, requestLog, error, { path, fields });
+  }
+  const more = logged.length - MAX_CAUSES;
+  if (more > 0) log.error({ requestId: requestLog.id }, `${more} more errors are not logged.`);
   for (const error of result.errors) {
     addErrorCode(requestLog, causes.get(thrownErrorOf(error))?.error.code ?? codeOf(error));
   }
@@ -183,7 +147,7 @@ export function toClientResult(
   const statuses = heads.map(({ status = 200, spec }) => (isJson && spec ? 200 : status));
   const errors = firstErrors.map((error) => {
     const cause = causes.get(thrownErrorOf(error));
-    return cause ? toGraphqlError(cause.error, error) : toRequestError(error, introspection);
+    return cause ? toGraphqlError(cause.error, error) : toRequestError(error);
   });
   const omittedErrors = result.errors.length - errors.length;
   const extensions = omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } };

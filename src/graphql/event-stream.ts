@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 
 import type { ExecutionResult } from 'graphql';
 
+import { perObject } from '../database/per-object.ts';
 import { stringifyResult } from './json-text.ts';
 
 /** The media type of Server-Sent Events. */
@@ -19,13 +20,9 @@ const HEARTBEAT_MS = 12_000;
 const HEARTBEAT = ':\n\n';
 
 // Many streams send the same result.
-const textOf = new WeakMap<ExecutionResult, string>();
-
-function toEvent(result: ExecutionResult): string {
-  const text = textOf.get(result) ?? `event: next\ndata: ${stringifyResult(result)}\n\n`;
-  textOf.set(result, text);
-  return text;
-}
+const toEvent = perObject(
+  (result: ExecutionResult) => `event: next\ndata: ${stringifyResult(result)}\n\n`,
+);
 
 /**
  * Writes results as Server-Sent Events, in "distinct connections mode", no faster than the client reads
@@ -36,7 +33,7 @@ export async function writeEvents(
   results: AsyncIterator<ExecutionResult>,
 ): Promise<void> {
   // The client has disconnected: `close` was emitted before.
-  if (response.destroyed || response.socket === null) {
+  if (response.destroyed) {
     await results.return?.();
     return;
   }

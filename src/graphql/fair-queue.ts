@@ -36,13 +36,8 @@ const tooMuchIsWaiting = (): Unavailable =>
 const SHORT_MS = 2;
 const MAX_REST_MS = 100;
 
-const DEFAULTS = {
-  maxWaitingOfCaller: Infinity,
-  maxWaiting: Infinity,
-  // The longest delay of a timer: 24 days.
-  maxWaitMs: 2 ** 31 - 1,
-  restFactor: 4,
-};
+// The longest delay of a timer: 24 days.
+const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** How long the event loop has been busy, not waiting: a wait for PostgreSQL needs no rest. */
 const busyMs = (): number => performance.eventLoopUtilization().active;
@@ -52,68 +47,55 @@ const rest = (ms: number, factor: number): Promise<unknown> =>
 
 type Start = () => void;
 
-/** What waits for its turn. */
-interface Turns {
-  /** @throws Unavailable */
-  readonly add: (caller: string, start: Start) => void;
-  readonly remove: (caller: string, start: Start) => void;
-  /** Removes what has the next turn, and returns it. */
-  readonly takeNext: () => Start | undefined;
-}
+type Starts = Map<string, Set<Start>>;
 
-function createTurns({
-  maxWaitingOfCaller,
-  maxWaiting,
-}: Pick<typeof DEFAULTS, 'maxWaitingOfCaller' | 'maxWaiting'>): Turns {
-  // The first caller has the next turn, and goes to the end after it.
-  const startsOf = new Map<string, Set<Start>>();
-  let waiting = 0;
-  const remove: Turns['remove'] = (caller, start) => {
-    const starts = startsOf.get(caller);
-    if (!starts?.delete(start)) return;
-    waiting -= 1;
-    if (starts.size === 0) startsOf.delete(caller);
-  };
-  return {
-    add: (caller, start) => {
-      const starts = startsOf.get(caller) ?? new Set();
-      if (waiting >= maxWaiting || starts.size >= maxWaitingOfCaller) throw tooMuchIsWaiting();
-      startsOf.set(caller, starts.add(start));
-      waiting += 1;
-    },
-    remove,
-    takeNext: () => {
-      const [[caller, starts] = []] = startsOf;
-      const [start] = starts ?? [];
-      if (caller === undefined || !starts || !start) return undefined;
-      startsOf.delete(caller);
-      startsOf.set(caller, starts);
-      remove(caller, start);
-      return start;
-    },
-  };
+/** Returns the first caller, which goes to the end, and what of it has the next turn. */
+function takeTurn(
+  startsOf: Starts,
+): { caller: string; starts: Set<Start>; start: Start } | undefined {
+  const [[caller, starts] = []] = startsOf;
+  const [start] = starts ?? [];
+  if (caller === undefined || !starts || !start) return undefined;
+  startsOf.delete(caller);
+  startsOf.set(caller, starts);
+  return { caller, starts, start };
 }
 
 /**
  * Creates a queue for work that holds up the event loop. Callers take turns, so that nobody waits for all
  * the work of another one, and the queue rests after each piece of work, so that requests outside it run.
  */
-export function createFairQueue(options: FairQueueOptions): Enqueue {
-  const { concurrency, maxWaitMs, restFactor, ...limits } = { ...DEFAULTS, ...options };
-  const turns = createTurns(limits);
+export function createFairQueue({
+  concurrency,
+  maxWaitingOfCaller = Infinity,
+  maxWaiting = Infinity,
+  maxWaitMs = MAX_DELAY_MS,
+  restFactor = 4,
+}: FairQueueOptions): Enqueue {
+  const startsOf: Starts = new Map();
+  let waiting = 0;
   let running = 0;
+
+  const remove = (caller: string, starts: Set<Start>, start: Start): void => {
+    starts.delete(start);
+    waiting -= 1;
+    if (starts.size === 0) startsOf.delete(caller);
+  };
 
   const waitForTurn = (caller: string, since: number): Promise<void> =>
     new Promise((resolve, reject) => {
+      const starts = startsOf.get(caller) ?? new Set();
+      if (waiting >= maxWaiting || starts.size >= maxWaitingOfCaller) throw tooMuchIsWaiting();
       const start = (): void => {
         clearTimeout(timer);
         running += 1;
         resolve();
       };
-      turns.add(caller, start);
+      startsOf.set(caller, starts.add(start));
+      waiting += 1;
       const timer = setTimeout(
         () => {
-          turns.remove(caller, start);
+          remove(caller, starts, start);
           reject(tooMuchIsWaiting());
         },
         maxWaitMs - (performance.now() - since),
@@ -123,7 +105,10 @@ export function createFairQueue(options: FairQueueOptions): Enqueue {
   const leave = async (busyBefore: number): Promise<void> => {
     await rest(busyMs() - busyBefore, restFactor);
     running -= 1;
-    turns.takeNext()?.();
+    const next = takeTurn(startsOf);
+    if (!next) return;
+    remove(next.caller, next.starts, next.start);
+    next.start();
   };
 
   return async (caller, work, since = performance.now()) => {

@@ -111,26 +111,15 @@ function fromBody(body: Buffer, limits: Limits): DocumentParams {
   return toDocumentParams(json, limits);
 }
 
-/** The error for a body with a Content-Encoding. */
-class UnsupportedEncoding extends StoreError {
-  constructor() {
-    super('UNSUPPORTED_MEDIA_TYPE', 'The body must not have a Content-Encoding.');
-  }
-
-  /** The accepted encoding (RFC 9110 §15.5.16). */
-  override get headers(): Readonly<Record<string, string>> {
-    return { 'Accept-Encoding': 'identity' };
-  }
-}
-
 /**
  * Reads the parameters of a POST. Its body must be application/json, which a form on another site can't
  * send.
  */
 async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
   const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
-  if (!JSON_TYPE.test(type)) throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
-  if (!/^(identity)?$/i.test(encoding.trim())) throw new UnsupportedEncoding();
+  if (!JSON_TYPE.test(type) || !/^(identity)?$/i.test(encoding.trim())) {
+    throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
+  }
   return fromBody(await readBody(request, limits), limits);
 }
 

@@ -7,13 +7,6 @@ import { toExecutionError } from './errors.ts';
 import type { DocumentParams } from './params.ts';
 import type { Executor } from './yoga.ts';
 
-// Yoga's own plugins read only the method of a request.
-const ANY_URL = 'http://localhost/graphql';
-const REQUESTS = {
-  GET: new Request(ANY_URL),
-  POST: new Request(ANY_URL, { method: 'POST' }),
-};
-
 /** The result of an operation, or the results of a subscription. */
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 
@@ -32,19 +25,13 @@ export const toIterator = (results: Results): AsyncIterator<ExecutionResult> =>
 
 /** Runs the operation of a request; any failure becomes an error of the result. */
 export async function runOperation(
-  executor: Executor,
-  { req, res, requestLog, recipient }: Exchange,
+  execute: Executor,
+  exchange: Exchange,
   method: 'GET' | 'POST',
   readParams: () => DocumentParams | Promise<DocumentParams>,
 ): Promise<Results> {
   try {
-    const params = await readParams();
-    // A new object, as Yoga adds to it; V8 is slower with one created by spread.
-    const context = { req, res, requestLog, recipient, arrivedAt: performance.now() };
-    const results = await executor.getResultForParams(
-      { params, request: REQUESTS[method] },
-      context,
-    );
+    const results = await execute(exchange, method, await readParams());
     if (!results) throw new Error('Yoga returned no result.');
     return results;
   } catch (error) {

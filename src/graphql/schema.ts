@@ -9,12 +9,11 @@ import { specifiedDirectives } from 'graphql';
 
 import { builder } from '../builder/builder.ts';
 import { cost, listSize } from '../builder/cost.ts';
-import { requiresOptIn } from '../builder/lifecycle.ts';
 
 // In the order of definition, so that a type begins with its id.
 export const schema = builder.toSchema({
   sortSchema: false,
-  directives: [...specifiedDirectives, cost, listSize, requiresOptIn],
+  directives: [...specifiedDirectives, cost, listSize],
 });
 
 // graphql-js prints types without a blank line between their members.

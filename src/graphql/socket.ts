@@ -70,8 +70,8 @@ export function watchOperation(
   metrics.beginRequest();
   return () => {
     const ms = performance.now() - start;
-    const labels = { method: 'WebSocket', route: '/graphql', status: 200 } as const;
-    metrics.observeRequest(labels, ms, requestLog);
-    writeRequestLog(log, requestLog, { level: 'info', ...labels, ms });
+    const end = { level: 'info', method: 'WebSocket', route: '/graphql', status: 200, ms } as const;
+    metrics.observeRequest(end, requestLog);
+    writeRequestLog(log, requestLog, end);
   };
 }

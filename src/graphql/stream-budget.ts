@@ -8,12 +8,7 @@ export const MAX_RESULT_COST = 5000;
 const COST_OF_STREAM = 500;
 
 /** How many streams are open, and what one result of each of them costs together. */
-interface Use {
-  readonly streams: number;
-  readonly cost: number;
-}
-
-const NOTHING: Use = { streams: 0, cost: 0 };
+const NOTHING = { streams: 0, cost: 0 };
 
 /** The budget for a number of streams. It always admits one, whatever its results cost. */
 const budgetFor = (streams: number): number => Math.max(MAX_RESULT_COST, streams * COST_OF_STREAM);
@@ -26,14 +21,11 @@ const tooCostly = (cost: number, budget: number): StoreError =>
   );
 
 /**
- * Charges a stream to its caller and to the process, and returns the function that takes that back.
- * @throws StoreError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
+ * Creates the function that charges a stream to its caller and to the process, and returns the function that takes
+ * that back. It throws StoreError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
  */
-export type Charge = (caller: Caller, callerKey: string, cost: number) => () => void;
-
-/** Creates the budget of the streams of a process. */
-export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits): Charge {
-  const useOf = new Map<string, Use>();
+export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits) {
+  const useOf = new Map<string, typeof NOTHING>();
   let total = NOTHING;
   const budget = budgetFor(maxStreams);
   const budgetOfSubject = budgetFor(maxStreamsPerCaller);
@@ -47,7 +39,7 @@ export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits):
     else useOf.delete(callerKey);
     total = { streams: total.streams + streams, cost: total.cost + cost };
   };
-  return ({ subject }, callerKey, cost) => {
+  return ({ subject }: Caller, callerKey: string, cost: number): (() => void) => {
     if (total.streams >= maxStreams || total.cost + cost > budget) {
       throw new Unavailable('The gateway has too many subscriptions.');
     }

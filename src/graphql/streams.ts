@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { callerKeyOf } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
@@ -8,7 +6,7 @@ import type { Recipient } from '../database/recipient.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';
 
-// The longest delay of a timer.
+// The longest delay of a timer: a stream of a token that is valid for longer ends after 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 const STOPS =
   'This gateway stops. Subscribe again after the last cursor: another one will respond.';
@@ -34,22 +32,6 @@ export interface Streams {
   readonly endAll: () => void;
 }
 
-/** Ends a stream when a token expires, unless `signal` is aborted before. */
-async function endAtExpiry(
-  controller: AbortController,
-  expiresAt: number,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    for (let ms = expiresAt - Date.now(); ms > 0; ms = expiresAt - Date.now()) {
-      await sleep(Math.min(ms, MAX_DELAY_MS), undefined, { signal, ref: false });
-    }
-    controller.abort(new Unauthenticated('The token has expired.'));
-  } catch {
-    // The stream has ended.
-  }
-}
-
 /** Creates the streams of a process. A stream ends at the latest when the token of its caller expires. */
 export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
   const controllers = new Set<AbortController>();
@@ -61,9 +43,12 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
       const callerKey = callerKeyOf(caller, req);
       const takeBack = charge(caller, callerKey, cost);
       const controller = new AbortController();
-      const closing = new AbortController();
       const { expiresAt } = caller;
-      if (expiresAt !== undefined) void endAtExpiry(controller, expiresAt, closing.signal);
+      const endAtExpiry = (): void =>
+        controller.abort(new Unauthenticated('The token has expired.'));
+      const expiry =
+        expiresAt &&
+        setTimeout(endAtExpiry, Math.min(expiresAt - Date.now(), MAX_DELAY_MS)).unref();
       requestLog.isStream = true;
       controllers.add(controller);
       const end = metrics.beginStream();
@@ -71,12 +56,12 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
         callerKey,
         signal: controller.signal,
         get destroyed() {
-          return closing.signal.aborted;
+          return !controllers.has(controller);
         },
         close: () => {
           if (!controllers.delete(controller)) return;
           takeBack();
-          closing.abort();
+          clearTimeout(expiry);
           end(requestLog);
         },
       };

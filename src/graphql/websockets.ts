@@ -1,65 +1,48 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { mapAsyncIterator } from '@graphql-tools/utils';
-import { type ExecutionResult, parse } from 'graphql';
-import { CloseCode, handleProtocols, makeServer, MessageType, type Server } from 'graphql-ws';
+import { type ExecutionResult, GraphQLError, parse } from 'graphql';
+import {
+  CloseCode,
+  handleProtocols,
+  makeServer,
+  MessageType,
+  parseMessage,
+  type Server,
+} from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-import type { Config } from '../config/config.ts';
-import type { Context, Exchange } from '../context.ts';
+import type { Context } from '../context.ts';
 import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
-import { toClientBody, toExecutionError } from './errors.ts';
+import { toClientBody } from './errors.ts';
 import { toDocumentParams } from './params.ts';
 import { isStream, type Results, runOperation } from './run-operation.ts';
 import { schema } from './schema.ts';
 import { closeSocket, rejectHandshake, send, watchOperation, watchSocket } from './socket.ts';
-import type { Executor } from './yoga.ts';
+import type { EndpointOptions } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
 const GOING_AWAY = 1001;
-// The error of graphql-ws for types of messages that only a server sends.
-const FROM_SERVER_ONLY = 'Unexpected message of type ';
 const TRY_AGAIN_LATER = 1013;
-// How often a WebSocket is checked that is to be closed after its operations.
-const CHECK_MS = 10;
+const FROM_SERVER_ONLY = new Set([MessageType.ConnectionAck, MessageType.Next, MessageType.Error]);
 
-// graphql-ws finds out from the document how to execute an operation. Here Yoga does that.
+const ID_IN_USE = 'The id is in use';
+
+// graphql-ws calls `execute` for any document that is not a subscription.
 const ANY_DOCUMENT = parse('{ __typename }');
-const PONG = JSON.stringify({ type: MessageType.Pong });
 
-/** What graphql-ws keeps for each connection. */
-interface Extra {
+/** A WebSocket, as graphql-ws passes it to its hooks. */
+interface Connection {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
-  /** The ids of its operations that have not ended. */
-  readonly open: Set<string>;
-  /** The results of its subscriptions that have not ended. */
-  readonly streams: Set<AsyncIterableIterator<ExecutionResult>>;
-  /** The id of the operation that the current message has begun. */
-  begun?: string | undefined;
-}
-
-/** What WebSockets are created from. */
-interface WebSocketOptions {
-  readonly executor: Executor;
-  readonly context: Context;
-  readonly config: Config;
-  readonly log: Log;
-  readonly metrics: Metrics;
-}
-
-/** GraphQL over WebSocket, with the protocol graphql-transport-ws. */
-export interface WebSockets {
-  /** Accepts a connection. @throws StoreError if there are too many, or the handshake is invalid */
-  readonly accept: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-  /** Closes each connection once its messages are sent. */
-  readonly close: () => void;
+  /** What is to be called at the end of each operation, by its id. */
+  readonly operations: Map<string, () => void>;
+  /** The number of messages that are handled: that of an operation until its end. */
+  pending: number;
 }
 
 /** Returns the token in the first message of a connection: browsers can't set headers of a WebSocket. */
@@ -70,178 +53,166 @@ function authorizationOf(
   return [authorization, Authorization].find((value) => typeof value === 'string');
 }
 
-/** Runs an operation; its results are what the caller may see. */
-async function run(
-  options: WebSocketOptions,
-  { request, socket, streams }: Extra,
-  payload: object,
-  recipient: Recipient,
-): Promise<Results> {
-  const { executor, config, log } = options;
-  const requestLog: RequestLog = { id: requestIdOf(request.headers) };
-  const res = new ServerResponse(request);
-  const exchange: Exchange = { req: request, res, requestLog, recipient };
-  const end = watchOperation(options, requestLog);
-  const { introspection } = config;
-  const toBody = (result: ExecutionResult): ExecutionResult =>
-    toClientBody(result, { introspection, log, requestLog });
-  const results = await runOperation(executor, exchange, 'POST', () =>
-    toDocumentParams(payload, config.limits),
-  );
-  if (isStream(results)) {
-    const stream = mapAsyncIterator(results, toBody, undefined, () => {
-      streams.delete(stream);
-      end();
-    });
-    streams.add(stream);
-    if (socket.readyState !== socket.OPEN) await stream.return?.();
-    return stream;
-  }
-  const body = toBody(results);
-  end();
-  return body;
-}
-
 /** Closes a WebSocket whose caller may do nothing; returns false if it did. */
-async function admit({ context }: WebSocketOptions, extra: Extra): Promise<boolean> {
+async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
   try {
-    const { subject, scopes } = await context.authenticate(extra.request.headers);
+    const { subject, scopes } = await context.authenticate(request.headers);
     if (subject === undefined && scopes.size === 0) throw new Unauthenticated();
     return true;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     const code = error instanceof Unauthenticated ? CloseCode.Forbidden : TRY_AGAIN_LATER;
-    closeSocket(extra.socket, code, error.message);
+    closeSocket(socket, code, error.message);
     return false;
   }
 }
 
-/** Notes that an operation begins; closes the WebSocket if it can't. */
-function begin(extra: Extra, id: string, maxOpen: number): void {
-  const { open, socket } = extra;
-  // graphql-ws lets an id be used again as soon as the caller has completed it, and then confuses the two.
-  if (open.has(id)) {
-    return socket.close(CloseCode.SubscriberAlreadyExists, 'The id is in use');
-  }
-  open.add(id);
-  extra.begun = id;
-  // A few operations above the limit get an error. A caller that begins many more does not read them.
-  if (open.size > 2 * (maxOpen + 1)) {
-    socket.close(CloseCode.TooManyInitialisationRequests, 'Too many operations');
-  }
+/** Runs the operation of a message; its results are what the caller may see. */
+async function run(
+  options: EndpointOptions,
+  { request, socket, operations }: Connection,
+  { id, payload }: { readonly id: string; readonly payload: object },
+  recipient: Recipient,
+): Promise<Results> {
+  const { executor, config, log } = options;
+  const { limits } = config;
+  const requestLog: RequestLog = { id: requestIdOf(request.headers) };
+  const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
+  operations.set(id, watchOperation(options, requestLog));
+  const results = await runOperation(executor, exchange, 'POST', () => {
+    if (operations.size > limits.maxStreamsPerCaller) throw new StoreError('TOO_MANY_STREAMS');
+    return toDocumentParams(payload, limits);
+  });
+  const toBody = (result: ExecutionResult): ExecutionResult =>
+    toClientBody(result, { log, requestLog });
+  if (!isStream(results)) return toBody(results);
+  const stream = mapAsyncIterator(results, toBody);
+  // graphql-ws forgets an operation whose id was used again.
+  if (socket.readyState !== socket.OPEN) await stream.return?.();
+  return stream;
 }
 
-/** Gives a message to graphql-ws. Resolves when the operation has ended that it has begun. */
-async function receive(
-  extra: Extra,
-  handle: (text: string) => Promise<void>,
-  data: Buffer,
-  log: Log,
-): Promise<void> {
-  const { socket, open } = extra;
-  const handled = handle(data.toString());
-  // graphql-ws calls onSubscribe at once.
-  const { begun } = extra;
-  extra.begun = undefined;
-  try {
-    await handled;
-  } catch (error) {
-    if (error instanceof Error && error.message.startsWith(FROM_SERVER_ONLY)) {
-      log.debug({ err: error }, 'A message of a WebSocket was rejected.');
-      return socket.close(CloseCode.BadRequest, 'Invalid message received');
-    }
-    log.error({ err: error }, 'A message of a WebSocket could not be handled.');
-    socket.close(CloseCode.InternalServerError, 'Internal server error');
-  } finally {
-    if (begun !== undefined) open.delete(begun);
-  }
-}
-
-/** Creates the implementation of the protocol. */
-function createProtocol(options: WebSocketOptions): Server<Extra> {
-  const { config, log } = options;
-  const { maxStreamsPerCaller } = config.limits;
-  // By the arguments with which graphql-ws would execute.
-  const resultsOf = new WeakMap<object, Results>();
-  const tooMany = { errors: [toExecutionError(new StoreError('TOO_MANY_STREAMS'))] };
-  return makeServer<Record<string, unknown>, Extra>({
+/**
+ * Creates the implementation of the protocol. An operation runs in `onSubscribe`, which alone can return the
+ * errors of one that was not executed: the protocol has a message of its own for them. Other results reach
+ * `execute` as the `rootValue`.
+ *
+ * `useServer` of graphql-ws 6.4 would do: but it prints each message that can't be sent to standard error, as
+ * when a caller disconnects, and blames itself for a message that only servers send (test: "a WebSocket is
+ * closed if a message is one that servers send").
+ */
+function createProtocol(options: EndpointOptions): Server<Connection> {
+  const endOperation = ({ operations }: Connection, id: string): void => {
+    operations.get(id)?.();
+    operations.delete(id);
+  };
+  return makeServer<Record<string, unknown>, Connection>({
     connectionInitWaitTimeout: FIRST_MESSAGE_MS,
     onConnect: ({ connectionParams, extra }) => {
       const authorization = authorizationOf(connectionParams);
       if (authorization !== undefined) extra.request.headers.authorization = authorization;
-      return admit(options, extra);
+      return admit(options.context, extra);
     },
-    onSubscribe: async (connection, id, payload) => {
-      const { extra } = connection;
-      const { request, open, socket } = extra;
-      begin(extra, id, maxStreamsPerCaller);
-      if (open.size > maxStreamsPerCaller || socket.readyState !== socket.OPEN) {
-        const requestLog = { id: requestIdOf(request.headers) };
-        const { introspection } = config;
-        return toClientBody(tooMany, { introspection, log, requestLog }).errors ?? [];
+    onSubscribe: async (context, id, payload) => {
+      const { socket, operations } = context.extra;
+      // graphql-ws lets an id be used again as soon as the caller has completed it, and then confuses the two.
+      if (operations.has(id)) {
+        socket.close(CloseCode.SubscriberAlreadyExists, ID_IN_USE);
+        return [new GraphQLError(ID_IN_USE)];
       }
-      const results = await run(options, extra, payload, {
-        // Also after `complete` from the client, and when the connection is closed.
-        get destroyed() {
-          return !(id in connection.subscriptions);
+      const results = await run(
+        options,
+        context.extra,
+        { id, payload },
+        {
+          // Also after `complete` from the client, and when the connection is closed.
+          get destroyed() {
+            return !(id in context.subscriptions);
+          },
         },
-      });
-      // Nothing was executed: the protocol has a message of its own for that.
-      if (!isStream(results) && results.errors && !('data' in results)) return results.errors;
-      const args = { schema, document: ANY_DOCUMENT };
-      resultsOf.set(args, results);
-      return args;
+      );
+      if (isStream(results) || !results.errors || 'data' in results) {
+        return { schema, document: ANY_DOCUMENT, rootValue: results };
+      }
+      endOperation(context.extra, id);
+      return results.errors;
     },
-    execute: (args) => resultsOf.get(args) ?? { errors: [] },
+    // oxlint-disable-next-line no-unsafe-type-assertion -- onSubscribe has returned it
+    execute: ({ rootValue }) => rootValue as Results,
+    onComplete: ({ extra }, id) => endOperation(extra, id),
   });
 }
 
-export function createWebSockets(options: WebSocketOptions): WebSockets {
+/** Handles a message. Resolves when the operation has ended that it has begun. */
+async function receive(
+  connection: Connection,
+  handle: (text: string) => Promise<void>,
+  text: string,
+  log: Log,
+): Promise<void> {
+  const { socket } = connection;
+  connection.pending += 1;
+  try {
+    await handle(text);
+  } catch (error) {
+    if (FROM_SERVER_ONLY.has(parseMessage(text).type)) {
+      socket.close(CloseCode.BadRequest, 'Invalid message received');
+    } else {
+      log.error({ err: error }, 'A message of a WebSocket could not be handled.');
+      socket.close(CloseCode.InternalServerError, 'Internal server error');
+    }
+  }
+  connection.pending -= 1;
+}
+
+/** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
+export function createWebSockets(options: EndpointOptions) {
   const { config, log } = options;
   const { maxBodyBytes, maxStreams } = config.limits;
   const protocol = createProtocol(options);
   const server = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, handleProtocols });
   server.on('wsClientError', rejectHandshake);
-  const extras = new WeakMap<WebSocket, Extra>();
+  const connections = new Set<Connection>();
   let isClosing = false;
-  const closeAfterOperations = async (socket: WebSocket): Promise<void> => {
-    while (extras.get(socket)?.open.size) await sleep(CHECK_MS);
-    socket.close(GOING_AWAY, 'The gateway stops.');
+  const closeIfIdle = ({ pending, socket }: Connection): void => {
+    if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
   };
   server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
     watchSocket(socket);
-    const extra: Extra = { request, socket, open: new Set(), streams: new Set() };
-    extras.set(socket, extra);
+    const connection: Connection = { request, socket, operations: new Map(), pending: 0 };
+    connections.add(connection);
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
         send: (text) => send(socket, text),
-        // Without the payload of the ping, so that no caller can fill the memory with it.
-        onPing: () => send(socket, PONG),
         close: (code, reason = '') => closeSocket(socket, code, reason),
         onMessage: (handle) => {
-          socket.on('message', (data: Buffer) => void receive(extra, handle, data, log));
+          const onMessage = async (data: Buffer): Promise<void> => {
+            await receive(connection, handle, data.toString(), log);
+            if (isClosing) closeIfIdle(connection);
+          };
+          socket.on('message', (data: Buffer) => void onMessage(data));
         },
       },
-      extra,
+      connection,
     );
     socket.once('close', (code, reason) => {
+      connections.delete(connection);
       void closed(code, String(reason));
-      // graphql-ws forgets one whose id was used again.
-      for (const stream of extra.streams) void stream.return?.();
     });
   });
   return {
-    accept: (request, socket, head) => {
-      if (isClosing || server.clients.size >= maxStreams)
-        throw new StoreError('SERVICE_UNAVAILABLE');
+    /** Accepts a connection. @throws StoreError if there are too many, or the handshake is invalid */
+    accept: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+      if (isClosing || connections.size >= maxStreams) throw new StoreError('SERVICE_UNAVAILABLE');
       server.handleUpgrade(request, socket, head, (webSocket) =>
         server.emit('connection', webSocket, request),
       );
     },
-    close: () => {
+    /** Closes each connection once its operations have ended. */
+    close: (): void => {
       isClosing = true;
-      for (const client of server.clients) void closeAfterOperations(client);
+      for (const connection of connections) closeIfIdle(connection);
     },
   };
 }

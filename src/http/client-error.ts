@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { StoreError } from '../contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Responses } from './responses.ts';
 import { ALLOWED_METHODS } from './route.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';
 
@@ -46,8 +47,6 @@ const canWriteError = (last?: ServerResponse): boolean =>
 
 /** Rejects data of which node:http creates no request: with an error response, or by closing the socket. */
 export interface ClientErrorHandler {
-  /** Remembers the last response of a connection. */
-  readonly watch: (request: IncomingMessage, response: ServerResponse) => void;
   /** Whether the last response of a connection is unfinished. */
   readonly isAnswering: (socket: Duplex) => boolean;
   readonly reject: (error: StoreError, socket: Duplex) => void;
@@ -56,15 +55,13 @@ export interface ClientErrorHandler {
 }
 
 /** Creates the handler of client errors. */
-export function createClientErrorHandler(log: Log): ClientErrorHandler {
-  const lastResponses = new WeakMap<Duplex, ServerResponse>();
+export function createClientErrorHandler({ lastOf }: Responses, log: Log): ClientErrorHandler {
   const reject = (error: StoreError, socket: Duplex): void => {
-    if (canWriteError(lastResponses.get(socket))) writeError(error, socket, log);
+    if (canWriteError(lastOf(socket))) writeError(error, socket, log);
     else socket.destroy();
   };
   return {
-    watch: (request, response) => void lastResponses.set(request.socket, response),
-    isAnswering: (socket) => lastResponses.get(socket)?.writableFinished === false,
+    isAnswering: (socket) => lastOf(socket)?.writableFinished === false,
     reject,
     rejectFor: (error, socket) => {
       if (error.code === 'ECONNRESET') socket.destroy();

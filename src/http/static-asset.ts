@@ -16,25 +16,6 @@ export interface Asset {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An asset, ready to be sent. */
-interface PreparedAsset extends Asset {
-  readonly content: Buffer;
-  readonly zipped: Buffer;
-  /** Weak, as it is for the gzipped content too, which has other bytes (RFC 9110 §8.8.1). */
-  readonly etag: string;
-}
-
-async function prepare(asset: Asset): Promise<PreparedAsset> {
-  // A string would be copied for each response, and held in memory until a slow reader has read it.
-  const content = Buffer.from(asset.content);
-  return {
-    ...asset,
-    content,
-    zipped: await promisify(gzip)(content),
-    etag: etag(content, { weak: true }),
-  };
-}
-
 const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
   new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 
@@ -42,15 +23,22 @@ const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
 export function serveAsset(
   build: () => Asset | Promise<Asset>,
 ): (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse> {
-  const buildAndPrepare = async (): Promise<PreparedAsset> => prepare(await build());
-  let prepared: Promise<PreparedAsset> | undefined;
+  const prepare = async () => {
+    const asset = await build();
+    // A string would be copied for each response, and held in memory until a slow reader has read it.
+    const content = Buffer.from(asset.content);
+    const zipped = await promisify(gzip)(content);
+    // Weak, as it is for the gzipped content too, which has other bytes (RFC 9110 §8.8.1).
+    return { ...asset, content, zipped, tag: etag(content, { weak: true }) };
+  };
+  let prepared: ReturnType<typeof prepare> | undefined;
   return async ({ headers: requestHeaders }) => {
     // After a failure, for example if no file handle is free, the next request tries again.
-    prepared ??= buildAndPrepare().catch((error: unknown) => {
+    prepared ??= prepare().catch((error: unknown) => {
       prepared = undefined;
       throw error;
     });
-    const { type, content, headers, zipped, etag: tag } = await prepared;
+    const { type, content, headers, zipped, tag } = await prepared;
     const commonHeaders = {
       ...headers,
       ETag: tag,

@@ -1,33 +1,26 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-import type { OpenResponses } from './open-responses.ts';
+import type { Responses } from './responses.ts';
 import { LARGE_BYTES } from './write-response.ts';
 
 const CHECK_INTERVAL_MS = 1000;
 
-/** Limits the memory for data that slow readers have not read yet. */
-export interface UnsentLimit {
-  /** Checks the limit at once if the unsent part of a response is large. */
-  readonly check: (response: ServerResponse) => void;
-  readonly stop: () => void;
-}
-
 /**
- * Creates a limit, in bytes, for the unsent data of all responses together. Above it, `closeConnection`
+ * Limits the memory for data that slow readers have not read yet, in bytes for all responses together. Above it, `closeConnection`
  * is called for the connections with the most unsent data first, until the rest is within the limit.
  */
 export function createUnsentLimit(
   sockets: ReadonlySet<Socket>,
-  responses: OpenResponses,
+  responses: Responses,
   maxBytes: number,
   closeConnection: (socket: Socket) => void,
-): UnsentLimit {
+) {
   // The data of a WebSocket belongs to no response.
   const unsentBytes = (socket: Socket): number =>
     Math.max(
       socket.writableLength,
-      responses.of(socket).reduce((sum, { writableLength }) => sum + writableLength, 0),
+      responses.openOf(socket).reduce((sum, { writableLength }) => sum + writableLength, 0),
     );
   const enforceLimit = (): void => {
     const bytesOf = new Map(Array.from(sockets, (socket) => [socket, unsentBytes(socket)]));
@@ -41,7 +34,8 @@ export function createUnsentLimit(
   };
   const timer = setInterval(enforceLimit, CHECK_INTERVAL_MS).unref();
   return {
-    check: (response) => {
+    /** Checks the limit at once if the unsent part of a response is large. */
+    check: (response: ServerResponse): void => {
       // Smaller responses, and streams, are checked once a second only.
       if (response.writableLength > LARGE_BYTES) enforceLimit();
     },

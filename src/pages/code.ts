@@ -36,20 +36,3 @@ export const renderBlock = (title: string, html: string): string =>
 /** A block of GraphQL or JSON, with its title. */
 export const renderCode = (title: string, code: string): string =>
   renderBlock(title, highlight(code));
-
-const LINE_LENGTH = 56;
-
-/** Writes a value as JSON for people: what is short is on one line. */
-export function toReadableJson(value: unknown, indent = ''): string {
-  const spread = JSON.stringify(value, undefined, 1);
-  const short = spread.replaceAll(/\n\s*/g, ' ');
-  if (typeof value !== 'object' || value === null || short.length <= LINE_LENGTH - indent.length) {
-    return short;
-  }
-  const inner = `${indent}  `;
-  const isList = Array.isArray(value);
-  const lines = Object.entries(value).map(
-    ([name, item]) => `${inner}${isList ? '' : `"${name}": `}${toReadableJson(item, inner)}`,
-  );
-  return `${isList ? '[' : '{'}\n${lines.join(',\n')}\n${indent}${isList ? ']' : '}'}`;
-}

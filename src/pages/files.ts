@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -17,25 +17,26 @@ const BUILT = fileURLToPath(new URL('dist', ROOT));
 const findSwaggerUi = (): string =>
   dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-type FileName = `${string}.${keyof typeof TYPES}`;
-
 /** Creates the asset of a style sheet or a script. */
 export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => ({
   type: `${TYPES[kind]}; charset=utf-8`,
   content,
 });
 
-const read = async (folder: string, name: FileName): Promise<Asset> =>
+const read = async (folder: string, name: string): Promise<Asset> =>
   textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(folder, name), 'utf8'));
 
-/** Reads a file of src/pages/browser. */
-export const ownFile = (name: FileName): Promise<Asset> => read(OWN, name);
+/** The files of src/pages/browser. */
+export const OWN_FILES = readdirSync(OWN);
+
+/** Reads one of them. */
+export const ownFile = (name: string): Promise<Asset> => read(OWN, name);
 
 /**
  * Reads a file of Swagger UI. The build copies those that are served to dist/, because the package itself is
  * only installed for development.
  */
-export const swaggerFile = (name: FileName): Promise<Asset> =>
+export const swaggerFile = (name: string): Promise<Asset> =>
   read(existsSync(join(BUILT, name)) ? BUILT : findSwaggerUi(), name);
 
 /** Reads the example queries of GraphiQL, in the order of their file names. */

@@ -1,10 +1,11 @@
 import escapeHtml from 'escape-html';
 
+import type { Config } from '../config/config.ts';
 import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
-import { ownFile, readExamples, textAsset } from './files.ts';
+import { readExamples, textAsset } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
-import { renderHeader, renderHtml, type VisiblePages } from './page.ts';
+import { renderHeader, renderHtml } from './page.ts';
 
 // The editor of GraphiQL sets inline styles, and its style sheet contains its fonts.
 const POLICY = {
@@ -27,29 +28,22 @@ function renderMenu(examples: readonly string[]): string {
   const lists = [...groups].map(
     ([group, links]) => `<div><h2>${escapeHtml(group)}</h2><ul>${links.join('\n')}</ul></div>`,
   );
-  return `<details class="examples"><summary>Examples</summary>
-<nav aria-label="Examples">${lists.join('\n')}
-<p class="note" hidden>An example loads this page again: the headers that you typed are lost.</p></nav></details>`;
-}
-
-/** Reads the examples; without introspection, GraphiQL has no book icon. */
-async function readVisibleExamples({ introspection }: VisiblePages): Promise<string[]> {
-  const examples = await readExamples();
-  if (introspection) return examples;
-  return examples.map((query) => query.replace('# The book icon opens the schema.\n', ''));
+  return `<button id="examples-button" class="copy" type="button" popovertarget="examples">Examples</button>
+<nav id="examples" popover aria-label="Examples">${lists.join('\n')}
+<p class="note" hidden>An example loads this page again: the headers that you typed are lost.</p></nav>`;
 }
 
 /**
  * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
  * a path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its own path.
  */
-export async function renderGraphiql(visible: VisiblePages): Promise<Asset> {
-  const examples = await readVisibleExamples(visible);
+export async function renderGraphiql(config: Config): Promise<Asset> {
+  const examples = await readExamples();
   const options = {
     title: 'Pet store',
     defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
     // Otherwise it sends the introspection query, and shows the error in its documentation.
-    ...(visible.introspection ? {} : { schema: null, referencePlugin: null }),
+    ...(config.introspection ? {} : { schema: null, referencePlugin: null }),
     defaultEditorToolsVisibility: false,
     // They can contain a token.
     shouldPersistHeaders: false,
@@ -59,7 +53,7 @@ export async function renderGraphiql(visible: VisiblePages): Promise<Asset> {
     policy: POLICY,
     styles: ['/assets/page.css', '/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
     scripts: ['/assets/graphiql/graphiql.js', '/assets/graphiql-page.js'],
-    body: `${renderHeader(visible, '/graphql', renderMenu(examples))}
+    body: `${renderHeader(config, '/graphql', renderMenu(examples))}
 <main><h1 class="hidden">GraphiQL</h1>
 <noscript>GraphiQL needs JavaScript.</noscript>
 <div id="root"></div></main>
@@ -67,31 +61,22 @@ export async function renderGraphiql(visible: VisiblePages): Promise<Asset> {
   });
 }
 
-// Imported on the first request: it is 9 MB.
-const load = () => import('@graphql-yoga/render-graphiql/graphiql');
+// The files of GraphiQL by their names, of which Monaco, its editor, sets those of the workers.
+const FILES = {
+  'graphiql.css': 'css',
+  'graphiql.js': 'js',
+  'editorWorkerService.js': 'editorWorkerService',
+  'json.js': 'jsonWorker',
+  'graphql.js': 'graphqlWorker',
+} as const;
 
-/** Creates the routes of GraphiQL's files. Monaco, its editor, sets the names of the workers. */
-export const createGraphiqlFiles = (): Route[] => [
-  {
-    path: '/assets/graphiql/graphiql.css',
-    get: serveAsset(async () => textAsset('css', (await load()).css)),
-  },
-  {
-    path: '/assets/graphiql/graphiql.js',
-    get: serveAsset(async () => textAsset('js', (await load()).js)),
-  },
-  {
-    path: '/assets/graphiql/editorWorkerService.js',
-    get: serveAsset(async () => textAsset('js', (await load()).editorWorkerService)),
-  },
-  {
-    path: '/assets/graphiql/json.js',
-    get: serveAsset(async () => textAsset('js', (await load()).jsonWorker)),
-  },
-  {
-    path: '/assets/graphiql/graphql.js',
-    get: serveAsset(async () => textAsset('js', (await load()).graphqlWorker)),
-  },
-  { path: '/assets/graphiql-page.css', get: serveAsset(() => ownFile('graphiql-page.css')) },
-  { path: '/assets/graphiql-page.js', get: serveAsset(() => ownFile('graphiql-page.js')) },
-];
+/** Creates the routes of GraphiQL's files. */
+export const createGraphiqlFiles = (): Route[] =>
+  Object.entries(FILES).map(([name, part]) => ({
+    path: `/assets/graphiql/${name}`,
+    get: serveAsset(async () => {
+      // Imported on the first request: it is 9 MB.
+      const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
+      return textAsset(part === 'css' ? 'css' : 'js', content);
+    }),
+  }));

@@ -1,11 +1,9 @@
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
-import { renderBlock, renderCode, toReadableJson } from './code.ts';
+import { renderBlock, renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
 import { renderPage } from './page.ts';
-import { readSubscriptions } from './schema-model.ts';
-import { renderSchemaPicture } from './schema-picture.ts';
 
 /** The query of the start page, and its result on the sample store. */
 const EXAMPLE = {
@@ -23,17 +21,25 @@ const EXAMPLE = {
     }
   }
 }`,
-  result: {
-    data: {
-      pets: {
-        totalCount: 85,
-        nodes: [
-          { name: 'Biscuit', category: { name: 'Dogs' }, inventory: { quantity: 12 } },
-          { name: 'Whiskers', category: { name: 'Cats' }, inventory: { quantity: 19 } },
-        ],
-      },
-    },
-  },
+  result: `{
+  "data": {
+    "pets": {
+      "totalCount": 85,
+      "nodes": [
+        {
+          "name": "Biscuit",
+          "category": { "name": "Dogs" },
+          "inventory": { "quantity": 12 }
+        },
+        {
+          "name": "Whiskers",
+          "category": { "name": "Cats" },
+          "inventory": { "quantity": 19 }
+        }
+      ]
+    }
+  }
+}`,
 };
 
 /** The origin of the gateway until the script of the page has replaced it. */
@@ -84,19 +90,13 @@ const renderCards = ({ graphiql, introspection }: Config): string =>
     .filter(Boolean)
     .join('\n');
 
-const renderPicture = (schema: string): string => `<section aria-labelledby="schema">
-<h2 id="schema">The schema</h2>
-${renderSchemaPicture(schema)}
-</section>`;
-
-/** The start page: the endpoint, a query with its result, the last changes, the ways on, and the types of the schema. */
-export function renderHome(config: Config, printSchema: () => string): Asset {
-  const subscriptions = readSubscriptions(printSchema());
-  return renderPage(config, {
+/** The start page: the endpoint, a query with its result, the last changes, and the ways on. */
+export const renderHome = (config: Config): Asset =>
+  renderPage(config, {
     path: '/',
     title: 'Pet store',
     styles: ['/assets/home.css'],
-    scripts: liveScripts(config, subscriptions),
+    scripts: liveScripts(config),
     main: `<h1>One endpoint for the whole pet store</h1>
 <p class="lead">A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
 exactly that, in one request.</p>
@@ -105,18 +105,16 @@ exactly that, in one request.</p>
 <h2 id="example">A query and its response</h2>
 <div class="sides">
 ${renderCode('Query', EXAMPLE.query)}
-${renderCode('Response of the sample store', toReadableJson(EXAMPLE.result))}
+${renderCode('Response of the sample store', EXAMPLE.result)}
 </div>
 <p class="actions">${linkToGraphiql(EXAMPLE.query, config)}</p>
 ${renderCommand(config)}
 </section>
-${renderLiveView(config, subscriptions)}
+${renderLiveView(config)}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
 <ul class="doors">
 ${renderCards(config)}
 </ul>
-</section>
-${config.introspection ? renderPicture(printSchema()) : ''}`,
+</section>`,
   });
-}

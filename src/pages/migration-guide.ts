@@ -2,18 +2,13 @@ import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
-import {
-  lifecycleOf,
-  describeLifecycle,
-  type RestOperation,
-  type SunsetConfig,
-} from '../rest/operation.ts';
+import { lifecycleOf, describeLifecycle, type RestOperation } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
-import { renderCode, toReadableJson } from './code.ts';
+import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { renderPage } from './page.ts';
 
-function status(operation: RestOperation, sunset: SunsetConfig): string {
+function status(operation: RestOperation, sunset: Config): string {
   const life = escapeHtml(describeLifecycle(operation, sunset));
   return lifecycleOf(operation).deprecatedSince ? `<strong>${life}</strong>` : life;
 }
@@ -24,44 +19,30 @@ const linkToRest = (request: string, { auth }: Config): string =>
     ? ''
     : `<a class="button quiet" href="${escapeHtml(request)}">Open the response</a>`;
 
-const renderSides = ({ migration }: RestOperation, config: Config): string => {
-  const { request, query, results } = migration;
-  return `<div class="sides pair">
-<div>
-<h3>REST</h3>
-${renderCode('Request', `GET ${request}`)}
-${renderCode('Response', toReadableJson(results.rest))}
-<p>${linkToRest(request, config)}</p>
-</div>
-<div>
-<h3>GraphQL</h3>
-${renderCode('Query', query)}
-${renderCode('Response', toReadableJson(results.graphql))}
-<p>${linkToGraphiql(query, config)}</p>
-</div>
-</div>`;
-};
-
 function guide(operation: RestOperation, config: Config): string {
   const { id, name, migration } = operation;
+  const { request, query, differences } = migration;
   const { successor } = lifecycleOf(operation);
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escapeHtml(name)}</h2>
 <p>${status(operation, config)} <code>${escapeHtml(successor)}</code> returns the same data.</p>
-${renderSides(operation, config)}
+<div class="sides">
+${renderCode('REST', `GET ${request}`)}
+${renderCode('GraphQL', query)}
+</div>
+<p class="actions">${linkToRest(request, config)} ${linkToGraphiql(query, config)}</p>
 <h3>Differences</h3>
-<ul>${migration.differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
+<ul>${differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
 </section>`;
 }
 
-/** The migration guide: each REST route beside the query that replaces it, both with their responses. */
+/** The migration guide: each REST route beside the query that replaces it, with the differences. */
 export const renderMigrationGuide = (config: Config): Asset =>
   renderPage(config, {
     path: '/docs/moving',
     title: 'Moving to GraphQL · Pet store',
-    styles: ['/assets/moving.css'],
     main: `<h1>Moving to GraphQL</h1>
 <p class="lead">GraphQL returns the same data as the REST routes, with the same ids and the same error codes.
-Queries are sent by <code>POST /graphql</code>. The responses below are those of the sample store.</p>
+Queries are sent by <code>POST /graphql</code>.</p>
 ${OPERATIONS.map((operation) => guide(operation, config)).join('\n')}`,
   });

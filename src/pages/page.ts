@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 
-/** The pages that the operator can hide. */
-export type VisiblePages = Pick<Config, 'graphiql' | 'introspection'>;
-
-const LINKS: readonly (readonly [url: string, text: string, option?: keyof VisiblePages])[] = [
+const LINKS: readonly (readonly [
+  url: string,
+  text: string,
+  option?: 'graphiql' | 'introspection',
+])[] = [
   ['/graphql', 'GraphiQL', 'graphiql'],
   ['/docs', 'REST reference'],
   ['/docs/moving', 'Moving to GraphQL'],
@@ -21,8 +22,8 @@ const PAW = `<svg viewBox="0 0 24 24" aria-hidden="true"><ellipse cx="5" cy="11"
  * The head of a page: the name, a menu if the page has one, and the links to all visible pages; `path` is the
  * page itself.
  */
-export const renderHeader = (visible: VisiblePages, path: string, menu = ''): string => {
-  const links = LINKS.filter(([, , option]) => !option || visible[option]).map(
+export const renderHeader = (config: Config, path: string, menu = ''): string => {
+  const links = LINKS.filter(([, , option]) => !option || config[option]).map(
     ([url, text]) => `<a href="${url}"${url === path ? ' aria-current="page"' : ''}>${text}</a>`,
   );
   return `<header class="site">
@@ -97,7 +98,7 @@ interface HtmlPage {
 
 /** Renders a page with the links to all other pages. */
 export const renderPage = (
-  visible: VisiblePages,
+  config: Config,
   { path, title, main, styles = [], scripts = [] }: HtmlPage,
 ): Asset =>
   renderHtml({
@@ -106,7 +107,7 @@ export const renderPage = (
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
-${renderHeader(visible, path)}
+${renderHeader(config, path)}
 <main id="main">
 ${main}
 </main>`,

@@ -1,30 +1,12 @@
 import type { Config } from '../config/config.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
-import { ownFile, swaggerFile } from './files.ts';
+import { OWN_FILES, ownFile, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderReference } from './reference.ts';
-import { renderStatus } from './status.ts';
-
-/** The files of src/pages/browser, without those of GraphiQL. */
-const OWN_FILES = [
-  'page.css',
-  'page.js',
-  'home.css',
-  'live.js',
-  'live-words.js',
-  'moving.css',
-  'reference.css',
-  'reference.js',
-  'status.css',
-  'status.js',
-  'status-view.js',
-  'status-figures.js',
-  'status-plot.js',
-  'status-words.js',
-] as const;
+import { type Deprecated, renderStatus } from './status.ts';
 
 const createSchemaRoute = (printSchema: () => string): Route => ({
   path: '/schema.graphql',
@@ -32,11 +14,15 @@ const createSchemaRoute = (printSchema: () => string): Route => ({
 });
 
 /** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
-export const createPages = (config: Config, printSchema: () => string): Route[] => [
-  { path: '/', get: serveAsset(() => renderHome(config, printSchema)) },
+export const createPages = (
+  config: Config,
+  printSchema: () => string,
+  deprecated: readonly Deprecated[],
+): Route[] => [
+  { path: '/', get: serveAsset(() => renderHome(config)) },
   { path: '/docs', get: serveAsset(() => renderReference(config)) },
   { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(config)) },
-  { path: '/status', get: serveAsset(() => renderStatus(config)) },
+  { path: '/status', get: serveAsset(() => renderStatus(config, deprecated)) },
   ...(config.introspection ? [createSchemaRoute(printSchema)] : []),
   ...(config.graphiql ? createGraphiqlFiles() : []),
   ...OWN_FILES.map((name): Route => ({

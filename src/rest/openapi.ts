@@ -1,6 +1,7 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
-import { type Stability, toDay } from '../contract/lifecycle.ts';
+import type { Config } from '../config/config.ts';
+import { toDay } from '../contract/lifecycle.ts';
 import { POSITION_HEADER } from '../database/servers/position.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
@@ -11,50 +12,33 @@ import {
   describeLifecycle,
   type RestOperation,
   pathOf,
-  type SunsetConfig,
-  type OpenApiConfig,
 } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { toResponses } from './responses.ts';
-import { SCHEMAS, toJsonSchema } from './schemas.ts';
+import { SCHEMAS, TO_OPENAPI } from './schemas.ts';
 
 // That of the interface, as specified: it says nothing of the release that serves it.
 const API_VERSION = '1.0.0';
 
-// The terms of oasdiff and Scalar. GitBook's terms are those of the contract.
-const OASDIFF = { experimental: 'alpha', beta: 'beta', stable: 'stable' } as const;
-const SCALAR = { experimental: 'experimental', beta: 'experimental', stable: 'stable' } as const;
-
-const stabilityMarkers = (stability: Stability, deprecated: boolean): object => ({
-  // GitBook has no badge for a stable operation.
-  ...(stability !== 'stable' && { 'x-stability': stability }),
-  'x-stability-level': OASDIFF[stability],
-  'x-scalar-stability': deprecated ? 'deprecated' : SCALAR[stability],
-});
-
-/** The lifecycle of an operation, in the extensions of GitBook, oasdiff, Scalar and ReadMe. */
-function markers(operation: RestOperation, { sunset }: SunsetConfig): object {
-  const { stability, deprecatedSince, tryItOut } = lifecycleOf(operation);
+/** The lifecycle of an operation, in the OpenAPI extensions of GitBook. */
+function markers(operation: RestOperation, { sunset }: Config): object {
+  const { stability, deprecatedSince } = lifecycleOf(operation);
   return {
-    ...stabilityMarkers(stability, deprecatedSince !== undefined),
-    ...(deprecatedSince && {
-      deprecated: true,
-      'x-deprecated-since': toDay(deprecatedSince),
-      'x-deprecated-sunset': toDay(sunset),
-      'x-sunset': toDay(sunset),
-    }),
-    ...(!tryItOut && { 'x-hideTryItPanel': true, 'x-readme': { 'explorer-enabled': false } }),
+    // GitBook has no badge for a stable operation.
+    ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
+    // Beta is the list of orders: one click would load every order.
+    ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
   };
 }
 
 const toParameters = (place: 'path' | 'query', rules: z.ZodObject): object[] =>
   Object.entries(rules.shape).map(([name, rule]) => {
-    const { description, example, ...schema } = toJsonSchema(rule, 'output');
+    const { description, example, ...schema } = z.toJSONSchema(rule, TO_OPENAPI);
     return { name, in: place, required: place === 'path', description, example, schema };
   });
 
 /** Describes an operation, its lifecycle and the query that replaces it, in Markdown. */
-const describe = (operation: RestOperation, sunset: SunsetConfig): string =>
+const describe = (operation: RestOperation, sunset: Config): string =>
   [
     operation.description,
     describeLifecycle(operation, sunset),
@@ -82,7 +66,7 @@ const POSITION = {
   schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
-function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
+function toOpenApi(operation: RestOperation, config: Config): object {
   const { id, tag, summary, parameters } = operation;
   return {
     operationId: id,
@@ -104,7 +88,7 @@ function toOpenApi(operation: RestOperation, config: OpenApiConfig): object {
 const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
 
 /** Creates the OpenAPI document of all operations. */
-export const createOpenApi = (config: OpenApiConfig): object => ({
+export const createOpenApi = (config: Config): object => ({
   openapi: '3.0.3',
   info: {
     title: 'Pet store',
@@ -128,12 +112,10 @@ export const createOpenApi = (config: OpenApiConfig): object => ({
     schemas: SCHEMAS,
     ...(config.auth && { securitySchemes: { bearer: BEARER } }),
   },
-  // All resources of the specification, also those without a path, which only GraphQL has.
-  'x-resources': Object.keys(SCHEMAS).map((name) => ({ $ref: `#/components/schemas/${name}` })),
 });
 
 /** GET /openapi.json and GET /openapi.yaml */
-export const createOpenApiRoutes = (config: OpenApiConfig): Route[] => [
+export const createOpenApiRoutes = (config: Config): Route[] => [
   {
     path: '/openapi.json',
     get: serveAsset(() => ({

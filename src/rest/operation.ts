@@ -7,7 +7,6 @@ import { StoreError } from '../contract/errors.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
 import { parsePosition } from '../database/servers/position.ts';
 import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
-import type { SCHEMAS } from './schemas.ts';
 
 /** An operation of REST: its route, its documentation, and its handler. */
 export interface RestOperation {
@@ -22,7 +21,7 @@ export interface RestOperation {
     readonly query: z.ZodObject;
   };
   readonly result: {
-    readonly schema: keyof typeof SCHEMAS;
+    readonly schema: 'Pet' | 'Orders';
     readonly description: string;
     /** An example of each header. With an ETag, the operation also responds with 304. */
     readonly headers: Readonly<Record<string, string>>;
@@ -33,19 +32,11 @@ export interface RestOperation {
   readonly migration: {
     readonly request: string;
     readonly query: string;
-    /** The bodies of both responses on the sample store. */
-    readonly results: { readonly rest: unknown; readonly graphql: unknown };
     readonly differences: readonly string[];
   };
   /** @throws StoreError */
   readonly get: (context: Context, request: RouteRequest) => Promise<RouteResponse>;
 }
-
-/** The sunset date of deprecated operations, and whether they stop working on it. */
-export type SunsetConfig = Pick<Config, 'sunset' | 'enforceSunset'>;
-
-/** The configuration that the OpenAPI document describes. */
-export type OpenApiConfig = SunsetConfig & Pick<Config, 'auth' | 'checksHost' | 'replicaUrls'>;
 
 export const pathOf = ({ name }: RestOperation): string => name.replace('GET ', '');
 
@@ -54,7 +45,7 @@ export const lifecycleOf = ({ name }: RestOperation): RestLifecycle => REST_LIFE
 /** Describes the stability, the deprecation and the sunset of an operation. */
 export function describeLifecycle(
   operation: RestOperation,
-  { sunset, enforceSunset }: SunsetConfig,
+  { sunset, enforceSunset }: Config,
 ): string {
   const { deprecatedSince, stability } = lifecycleOf(operation);
   if (!deprecatedSince) return `This operation is ${stability} and not deprecated.`;
@@ -66,7 +57,7 @@ export function describeLifecycle(
 export const guideOf = ({ id }: RestOperation): string => `/docs/moving#${id}`;
 
 /** Returns the headers Deprecation (RFC 9745 §2) and Sunset (RFC 8594 §3), and their links. */
-export function lifecycleHead(operation: RestOperation, { sunset }: SunsetConfig): ResponseHead {
+export function lifecycleHead(operation: RestOperation, { sunset }: Config): ResponseHead {
   const { deprecatedSince } = lifecycleOf(operation);
   const links = [
     '</openapi.json>; rel="service-desc"; type="application/json"',
@@ -91,7 +82,7 @@ export function lifecycleHead(operation: RestOperation, { sunset }: SunsetConfig
  * Creates the route of an operation. Every response has the lifecycle headers. After its sunset date,
  * if that is enforced, a deprecated operation returns GONE.
  */
-export function toRoute(operation: RestOperation, context: Context, sunset: SunsetConfig): Route {
+export function toRoute(operation: RestOperation, context: Context, sunset: Config): Route {
   const ends = sunset.enforceSunset && lifecycleOf(operation).deprecatedSince !== undefined;
   return {
     path: pathOf(operation),

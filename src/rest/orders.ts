@@ -95,35 +95,6 @@ export const listOrders: RestOperation = {
     }
   }
 }`,
-    results: {
-      rest: [
-        { id: 1, petId: 1, quantity: 1, shipDate: '2026-12-01T09:00:00.000Z', complete: true },
-        { id: 2, petId: 14, quantity: 2, shipDate: '2026-12-02T09:00:00.000Z', complete: false },
-      ],
-      graphql: {
-        data: {
-          orders: {
-            nodes: [
-              {
-                id: '1',
-                petId: '1',
-                quantity: 1,
-                shipDate: '2026-12-01T09:00:00.000Z',
-                complete: true,
-              },
-              {
-                id: '2',
-                petId: '14',
-                quantity: 2,
-                shipDate: '2026-12-02T09:00:00.000Z',
-                complete: false,
-              },
-            ],
-            pageInfo: { hasNextPage: true, endCursor: 'WyJJRCIsIjIiXQ' },
-          },
-        },
-      },
-    },
     differences: [
       'Ids are strings: "1".',
       'A shipDate that is not set is null, not omitted.',

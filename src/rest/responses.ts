@@ -1,6 +1,7 @@
+import type { Config } from '../config/config.ts';
 import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
 import { StoreError, Unauthenticated } from '../contract/errors.ts';
-import { lifecycleHead, lifecycleOf, type OpenApiConfig, type RestOperation } from './operation.ts';
+import { lifecycleHead, lifecycleOf, type RestOperation } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
 
 /** Headers by name, each with an example. */
@@ -35,10 +36,7 @@ const DESCRIPTIONS: Headers = {
 };
 
 /** Returns the codes of all errors of an operation. */
-export function errorsOf(
-  operation: RestOperation,
-  { auth, checksHost }: OpenApiConfig,
-): ErrorCode[] {
+export function errorsOf(operation: RestOperation, { auth, checksHost }: Config): ErrorCode[] {
   const codes: ErrorCode[] = [...operation.errors, ...COMMON_ERRORS];
   if (auth) codes.push('UNAUTHENTICATED');
   if (auth && !auth.readIsOpen) codes.push('FORBIDDEN');
@@ -81,7 +79,7 @@ const toErrorResponse = (codes: readonly ErrorCode[], lifecycle: Headers): objec
 });
 
 /** Returns all responses of an operation. */
-export function toResponses(operation: RestOperation, config: OpenApiConfig): object {
+export function toResponses(operation: RestOperation, config: Config): object {
   const { result } = operation;
   const { headers: dates, links = [] } = lifecycleHead(operation, config);
   const lifecycle = { Link: links.join(', '), ...dates };
@@ -95,7 +93,7 @@ export function toResponses(operation: RestOperation, config: OpenApiConfig): ob
       content: {
         'application/json': {
           schema: { $ref: `#/components/schemas/${result.schema}` },
-          example: SCHEMAS[result.schema].example,
+          example: SCHEMAS[result.schema]?.['example'],
         },
       },
     },

@@ -1,153 +1,106 @@
-import fastJson from 'fast-json-stringify';
 import { z } from 'zod';
 
 import { ERRORS } from '../contract/error-codes.ts';
 import { PetNotFound } from '../contract/errors.ts';
 import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../contract/values.ts';
-import type { Pet as PetRow } from '../database/generated/prisma/client.ts';
 import { CategoryUpdate, NewCategory } from '../store/category/categories.ts';
 import { InventoryUpdate } from '../store/inventory/inventory.ts';
 import { NewOrder } from '../store/order/orders.ts';
 import { NewPet, PetUpdate, Status } from '../store/pet/pets.ts';
 
-type Io = 'input' | 'output';
-
-const isWrapper = (rule: z.core.$ZodType): rule is z.ZodDefault | z.ZodExactOptional =>
-  rule instanceof z.ZodDefault || rule instanceof z.ZodExactOptional;
-
-/** Replaces the schema of a status inside another schema by a reference. */
-const override: z.core.ToJSONSchemaParams['override'] = ({ zodSchema, jsonSchema, path }) => {
-  // Code generators declare fields with a default as required. The descriptions name the defaults.
-  delete jsonSchema.default;
-  const rule = isWrapper(zodSchema) ? zodSchema.unwrap() : zodSchema;
-  if (rule !== Status || path.length === 0) return;
-  // OpenAPI 3.0 allows nothing beside a reference.
-  for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
-  jsonSchema.$ref = '#/components/schemas/PetStatus';
+const PET = { id: 1, name: 'Biscuit', categoryId: 1, status: 'available' };
+const ORDER = {
+  id: 3,
+  petId: 27,
+  quantity: 3,
+  shipDate: '2026-12-03T09:00:00.000Z',
+  complete: false,
 };
 
-/** Converts a rule to JSON Schema for OpenAPI; ids and dates define theirs with `meta`. */
-export const toJsonSchema = (
-  schema: z.ZodType,
-  io: Io,
-  about: z.core.JSONSchemaMeta = {},
-): Record<string, unknown> => ({
-  ...z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any', override }),
-  ...about,
-});
+/** Adds a schema to the document: others that contain it refer to it. */
+function define<Rule extends z.ZodType>(
+  id: string,
+  rule: Rule,
+  description: string,
+  example: unknown,
+): Rule {
+  z.globalRegistry.add(rule, { id, description, example });
+  return rule;
+}
 
-const PetStatus = toJsonSchema(Status, 'output', {
-  description: 'The status of a pet. Only available pets can be ordered.',
-  example: 'available',
-});
-
-const Pet = toJsonSchema(
-  z.object({ id: Id, name: Name, categoryId: Id, status: Status }),
-  'output',
-  {
-    description: 'A pet of the store.',
-    example: { id: 1, name: 'Biscuit', categoryId: 1, status: 'available' },
-  },
+// The resources of REST, and those of the specification that only GraphQL has.
+define(
+  'PetStatus',
+  Status,
+  'The status of a pet. Only available pets can be ordered.',
+  'available',
 );
-
-const Order = toJsonSchema(
-  z.object({
+const Pet = define(
+  'Pet',
+  z.strictObject({ id: Id, name: Name, categoryId: Id, status: Status }),
+  'A pet of the store.',
+  PET,
+);
+define('Pets', z.array(Pet), 'A list of pets.', [PET]);
+define('NewPet', NewPet, 'Input for a new pet. It is available if no status is set.', {
+  name: 'Biscuit',
+  categoryId: 1,
+});
+define('PetUpdate', PetUpdate, 'Changes to a pet.', { status: 'sold' });
+define(
+  'Category',
+  z.strictObject({ id: Id, name: Name, description: Description.optional() }),
+  'A kind of pet.',
+  { id: 1, name: 'Dogs', description: 'Loyal, loud and always ready for a walk.' },
+);
+define('NewCategory', NewCategory, 'Input for a new category.', { name: 'Dogs' });
+define('CategoryUpdate', CategoryUpdate, 'Changes to a category.', { description: null });
+const Order = define(
+  'Order',
+  z.strictObject({
     id: Id,
     petId: Id,
     quantity: OrderQuantity,
     shipDate: Time.optional().describe('In UTC with milliseconds. Omitted if it is not set.'),
     complete: z.boolean(),
   }),
-  'output',
-  {
-    description: 'An order for units of a pet. It is open until it is complete.',
-    example: {
-      id: 3,
-      petId: 27,
-      quantity: 3,
-      shipDate: '2026-12-03T09:00:00.000Z',
-      complete: false,
-    },
-  },
+  'An order for units of a pet. It is open until it is complete.',
+  ORDER,
+);
+define('Orders', z.array(Order), 'A list of orders, by id.', [ORDER]);
+define('NewOrder', NewOrder, 'Input for a new order.', { petId: 27, quantity: 3 });
+define(
+  'InventoryItem',
+  z.strictObject({ petId: Id, quantity: StockQuantity, status: Status }),
+  'The stock of a pet.',
+  { petId: 1, quantity: 12, status: 'available' },
+);
+define('InventoryUpdate', InventoryUpdate, 'The new stock of a pet.', { quantity: 12 });
+define(
+  'Error',
+  z.strictObject({
+    code: z.enum(Object.keys(ERRORS)).describe('The error code, for programs.'),
+    message: z.string().describe('A description of the error, for people.'),
+    status: z.unknown().meta({ type: 'integer', format: 'int32', description: 'The HTTP status.' }),
+  }),
+  'An error. GraphQL has the same codes.',
+  new PetNotFound(7n).toJSON(),
 );
 
-/** The resources of REST, and those of the specification that only GraphQL has. */
-export const SCHEMAS = {
-  PetStatus,
-  Pet,
-  Pets: {
-    type: 'array',
-    description: 'A list of pets.',
-    items: { $ref: '#/components/schemas/Pet' },
-    example: [Pet['example']],
-  },
-  NewPet: toJsonSchema(NewPet, 'input', {
-    description: 'Input for a new pet. It is available if no status is set.',
-    example: { name: 'Biscuit', categoryId: 1 },
-  }),
-  PetUpdate: toJsonSchema(PetUpdate, 'input', {
-    description: 'Changes to a pet.',
-    example: { status: 'sold' },
-  }),
-  Category: toJsonSchema(
-    z.object({ id: Id, name: Name, description: Description.optional() }),
-    'output',
-    {
-      description: 'A kind of pet.',
-      example: { id: 1, name: 'Dogs', description: 'Loyal, loud and always ready for a walk.' },
-    },
-  ),
-  NewCategory: toJsonSchema(NewCategory, 'input', {
-    description: 'Input for a new category.',
-    example: { name: 'Dogs' },
-  }),
-  CategoryUpdate: toJsonSchema(CategoryUpdate, 'input', {
-    description: 'Changes to a category.',
-    example: { description: null },
-  }),
-  Order,
-  Orders: {
-    type: 'array',
-    description: 'A list of orders, by id.',
-    items: { $ref: '#/components/schemas/Order' },
-    example: [Order['example']],
-  },
-  NewOrder: toJsonSchema(NewOrder, 'input', {
-    description: 'Input for a new order.',
-    example: { petId: 27, quantity: 3 },
-  }),
-  InventoryItem: toJsonSchema(
-    z.object({ petId: Id, quantity: StockQuantity, status: Status }),
-    'output',
-    {
-      description: 'The stock of a pet.',
-      example: { petId: 1, quantity: 12, status: 'available' },
-    },
-  ),
-  InventoryUpdate: toJsonSchema(InventoryUpdate, 'input', {
-    description: 'The new stock of a pet.',
-    example: { quantity: 12 },
-  }),
-  Error: {
-    type: 'object',
-    description: 'An error. GraphQL has the same codes.',
-    required: ['code', 'message', 'status'],
-    properties: {
-      code: {
-        type: 'string',
-        enum: Object.keys(ERRORS),
-        description: 'The error code, for programs.',
-      },
-      message: { type: 'string', description: 'A description of the error, for people.' },
-      status: { type: 'integer', format: 'int32', description: 'The HTTP status.' },
-    },
-    additionalProperties: false,
-    example: new PetNotFound(7n).toJSON(),
-  },
-};
+// Ids and dates define theirs with `meta`.
+export const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
 
-// References are resolved from the root of a schema.
-const petDocument: Record<string, unknown> = { ...Pet, components: { schemas: { PetStatus } } };
-
-/** Writes a pet as JSON for REST. Ids are exact, which JSON.stringify cannot do with int64. */
-export const petToJson: (pet: PetRow) => string = fastJson(petDocument);
+/** All schemas of the document, by their ids. */
+export const { schemas: SCHEMAS } = z.toJSONSchema(z.globalRegistry, {
+  ...TO_OPENAPI,
+  io: 'input',
+  uri: (id) => `#/components/schemas/${id}`,
+  override: ({ jsonSchema }) => {
+    // Code generators declare fields with a default as required. The descriptions name the defaults.
+    delete jsonSchema.default;
+    // OpenAPI 3.0 allows nothing beside a reference, so zod wraps it if there was more.
+    Object.assign(jsonSchema, jsonSchema.allOf?.[0]);
+    delete jsonSchema.allOf;
+  },
+});
+for (const schema of Object.values(SCHEMAS)) delete schema.$id;

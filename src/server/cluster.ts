@@ -2,17 +2,14 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
-import { serveClusterHistory } from '../telemetry/cluster-history.ts';
-import { serveClusterMetrics } from '../telemetry/cluster-metrics.ts';
+import { serveMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createHandover, isReady } from './handover.ts';
 import { openStore } from './open-store.ts';
 import { announce, listen } from './serve.ts';
 
-// Workers that die again and again must not keep the machine busy: the pause before each replacement
-// doubles.
-const MIN_RESTART_MS = 1000;
-const MAX_RESTART_MS = 4000;
+// Workers that die again and again must not keep the machine busy.
+const RESTART_MS = 2000;
 // A worker that was ready for longer did not die of its start.
 const STABLE_MS = 10_000;
 // How many replacements of each worker may die before the primary process gives up.
@@ -21,18 +18,11 @@ const MAX_RESTARTS = 4;
 /** Whether this process is one of several that share the port. */
 export const { isWorker } = cluster;
 
-/** Calls `stop` once, when the primary process sends SIGTERM, or is gone. */
+/** Calls `stop` once, when the primary process sends SIGTERM. If that is killed, node:cluster ends its workers. */
 export function onPrimaryStops(stop: () => void): void {
-  // Otherwise node:cluster ends a worker at once when the primary process is gone.
-  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
   // A terminal sends these to every process; only the primary process stops the workers.
-  process.on('SIGINT', () => {}).on('SIGHUP', () => {});
-  let isStopping = false;
-  const stopOnce = (): void => {
-    if (!isStopping) stop();
-    isStopping = true;
-  };
-  process.on('SIGTERM', stopOnce).on('disconnect', stopOnce);
+  for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM']) process.on(signal, () => {});
+  process.once('SIGTERM', stop);
 }
 
 /** The workers that have not died. */
@@ -70,9 +60,7 @@ async function keepWorkers({ workers: count }: Config, log: Log): Promise<{ stop
       process.exit(1);
     }
     log.error(`Worker ${worker.process.pid} died: a replacement will start.`);
-    await sleep(
-      Math.min(MIN_RESTART_MS * 2 ** Math.floor(Math.max(deaths - 1, 0) / count), MAX_RESTART_MS),
-    );
+    await sleep(RESTART_MS);
     if (!stopping) fork();
   };
   cluster.on('exit', (worker) => void replace(worker));
@@ -100,8 +88,7 @@ export async function startWorkers(config: Config, log: Log): Promise<() => Prom
   await db.close();
 
   const handover = createHandover();
-  serveClusterMetrics();
-  serveClusterHistory();
+  serveMetrics();
   const keeper = await keepWorkers(config, log);
   announce(await listen(handover.server, config), config, log);
 

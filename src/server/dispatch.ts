@@ -20,19 +20,20 @@ import type { createRouter, Match } from '../http/router.ts';
 import { writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { addErrorCode, logCause, writeRequestLog } from '../telemetry/request-log.ts';
+import {
+  addErrorCode,
+  logCause,
+  type RequestEnd,
+  writeRequestLog,
+} from '../telemetry/request-log.ts';
 
-/** The handlers that requests are dispatched to. */
-export interface Handlers {
+/** The handlers that requests are dispatched to, and what dispatching needs besides. */
+interface DispatchOptions {
   readonly respondToPreflight: ReturnType<typeof createCors>;
   readonly graphql: GraphqlEndpoint['respond'];
   /** The page of GraphiQL. */
   readonly graphiql: (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse>;
   readonly findRoute: ReturnType<typeof createRouter>;
-}
-
-/** What dispatching needs besides the handlers. */
-interface DispatchOptions {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -57,11 +58,6 @@ export function splitTarget({ url = '/' }: IncomingMessage): Omit<RequestTarget,
   return { path, search: queryAt < 0 ? '' : target.slice(queryAt) };
 }
 
-function parseTarget({ findRoute }: Handlers, request: IncomingMessage): RequestTarget {
-  const { path, search } = splitTarget(request);
-  return { path, match: path === GRAPHQL_PATH ? undefined : findRoute(path), search };
-}
-
 const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
 
 /** Calls the route of a path; an error that it throws becomes an error response. */
@@ -71,18 +67,18 @@ async function callRoute(
   log: Log,
 ): Promise<RouteResponse> {
   if (!match) return errorResponse(new StoreError('NOT_FOUND'));
-  const { route, parameters } = match;
   if (!isGetOrHead(request)) {
     const rejection = errorResponse(new StoreError('METHOD_NOT_ALLOWED'));
-    return withHead({ ...rejection, headers: { Allow: ALLOWED_METHODS } }, route.head);
+    return { ...rejection, headers: { Allow: ALLOWED_METHODS } };
   }
+  const { route, parameters } = match;
   const query = new URLSearchParams(search);
   try {
-    return withHead(await route.get({ parameters, query, headers: request.headers }), route.head);
+    return await route.get({ parameters, query, headers: request.headers });
   } catch (error) {
     const storeError = toStoreError(error);
     logCause(log, requestLog, storeError);
-    return withHead(errorResponse(storeError), route.head);
+    return errorResponse(storeError);
   }
 }
 
@@ -115,24 +111,23 @@ export function findRejection(
 }
 
 async function respond(
-  handlers: Handlers,
   exchange: Exchange,
   target: RequestTarget,
-  { config, log }: DispatchOptions,
+  { config, log, graphql, graphiql }: DispatchOptions,
 ): Promise<void> {
   const { req: request, res: response, requestLog } = exchange;
   const rejection = findRejection(config, request);
   if (rejection || target.path !== GRAPHQL_PATH) {
     const routeResponse = rejection
-      ? withHead(errorResponse(rejection), target.match?.route.head)
+      ? errorResponse(rejection)
       : await callRoute(exchange, target, log);
     if (routeResponse.code) addErrorCode(requestLog, routeResponse.code);
-    return writeResponse(request, response, routeResponse);
+    return writeResponse(request, response, withHead(routeResponse, target.match?.route.head));
   }
   if (config.graphiql && isGraphiqlRequest(request)) {
-    return writeResponse(request, response, await handlers.graphiql(request));
+    return writeResponse(request, response, await graphiql(request));
   }
-  return handlers.graphql(exchange, target.search);
+  return graphql(exchange, target.search);
 }
 
 /** Returns the path template of a request, as callers must not create new label values. */
@@ -153,21 +148,26 @@ function watchEnd(
   metrics.beginRequest();
   res.once('close', () => {
     const ms = performance.now() - start;
-    const { method } = req;
-    const route = routeOf(target);
-    const status = res.writableFinished ? res.statusCode : 'aborted';
-    metrics.observeRequest({ method, route, status }, ms, requestLog);
-    const level = target.match?.route.isAuxiliary ? 'debug' : 'info';
-    writeRequestLog(log, requestLog, { level, method, route, status, ms });
+    const end: RequestEnd = {
+      method: req.method,
+      route: routeOf(target),
+      status: res.writableFinished ? res.statusCode : 'aborted',
+      ms,
+      level: target.match?.route.isAuxiliary ? 'debug' : 'info',
+    };
+    metrics.observeRequest(end, requestLog);
+    writeRequestLog(log, requestLog, end);
   });
 }
 
 /** Creates the function that responds to every request: GraphQL and GraphiQL at /graphql, or a route. */
 export const createDispatch =
-  (handlers: Handlers, options: DispatchOptions) =>
+  (options: DispatchOptions) =>
   async (exchange: Exchange): Promise<void> => {
-    const target = parseTarget(handlers, exchange.req);
+    const { path, search } = splitTarget(exchange.req);
+    const match = path === GRAPHQL_PATH ? undefined : options.findRoute(path);
+    const target = { path, match, search };
     watchEnd(exchange, target, options);
-    if (handlers.respondToPreflight(exchange.req, exchange.res)) return;
-    await respond(handlers, exchange, target, options);
+    if (options.respondToPreflight(exchange.req, exchange.res)) return;
+    await respond(exchange, target, options);
   };

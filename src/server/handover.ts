@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createServer, type Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,7 +81,7 @@ export function createHandover(): Handover {
 }
 
 const sendToPrimary = (handover: Message['handover']): void => {
-  // Without the primary process the worker is about to stop.
+  // Without the primary process the worker is about to end.
   process.send?.({ handover } satisfies Message, undefined, undefined, () => {});
 };
 
@@ -97,19 +96,18 @@ export function takeConnections(server: Server): void {
     socket.allowHalfOpen = true;
     server.emit('connection', socket);
   });
-  // node:http starts to watch the timeouts and idle times of its connections on this event.
+  // node:http (20 to 26) starts to check the timeouts of its connections on this event.
   server.emit('listening');
   sendToPrimary('ready');
 }
 
 /** Takes no more connections from the primary process. */
 export async function leavePrimary(): Promise<void> {
-  if (!process.connected) return;
   const left = new Promise<void>((resolve) => {
     process.on('message', (message) => {
       if (isHandover(message, 'left')) resolve();
     });
   });
   sendToPrimary('leave');
-  await Promise.race([left, once(process, 'disconnect')]);
+  await left;
 }

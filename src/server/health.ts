@@ -1,17 +1,7 @@
 import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
-import type { Readiness } from '../database/probe.ts';
 import { errorResponse, jsonResponse, type Route } from '../http/route.ts';
 import type { ShutdownState } from './shutdown.ts';
-
-/** @throws StoreError if the database does not respond */
-async function ping(db: Database): Promise<Readiness> {
-  try {
-    return await db.ping();
-  } catch (error) {
-    throw new StoreError('SERVICE_UNAVAILABLE', undefined, error);
-  }
-}
 
 /**
  * Creates GET /health and GET /ready, for load balancers and supervisors. With a read-only database the
@@ -27,7 +17,7 @@ export const createHealthRoutes = (db: Database, shutdown: ShutdownState): Route
           new StoreError('SERVICE_UNAVAILABLE', 'The gateway is shutting down.'),
         );
       }
-      const { writes } = await ping(db);
+      const { writes } = await db.ping();
       if (!writes && query.get('for') === 'writes') {
         return errorResponse(
           new StoreError('SERVICE_UNAVAILABLE', 'The database does not accept writes.'),

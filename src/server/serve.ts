@@ -17,20 +17,15 @@ export function announce({ address, port }: AddressInfo, config: Config, log: Lo
 
 const DELETE_EVERY_MS = 600_000;
 
-const toConfigError = ({ code, message }: NodeJS.ErrnoException): ConfigError =>
-  new ConfigError(
-    code === 'EADDRINUSE'
-      ? 'PORT is in use by another program: choose another.'
-      : `HOST or PORT can't be listened on: ${message}.`,
-  );
-
 /**
  * Lets a server listen on HOST and PORT of the configuration, and returns the address.
  * @throws ConfigError
  */
 export async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(toConfigError(error)));
+    server.once('error', ({ message }) =>
+      reject(new ConfigError(`HOST or PORT can't be listened on: ${message}.`)),
+    );
     server.listen(port, host, resolve);
   });
   const bound = server.address();

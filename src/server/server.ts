@@ -9,10 +9,12 @@ import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
 import { createReads } from '../database/servers/reads.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
+import { createStreams } from '../graphql/streams.ts';
+import { createExecutor, createPlugins } from '../graphql/yoga.ts';
 import { type ClientErrorHandler, createClientErrorHandler } from '../http/client-error.ts';
 import { createCors } from '../http/cors.ts';
 import { ignoreLongLists, MAX_HEADERS } from '../http/headers.ts';
-import { trackResponses } from '../http/open-responses.ts';
+import { trackResponses } from '../http/responses.ts';
 import { createRouter } from '../http/router.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { createUnsentLimit } from '../http/unsent-limit.ts';
@@ -21,12 +23,10 @@ import { renderGraphiql } from '../pages/graphiql.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
-import { createClock } from '../telemetry/sample.ts';
 import { createDispatch, findRejection } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
-import { createStatusRoute, startStatusHistory } from './status.ts';
-import { acceptWebSockets, closeAfterIgnored, createRequestClass, isWebSocket } from './upgrade.ts';
+import { acceptWebSockets, closeAfterIgnored, createShouldUpgrade } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Longer than the minute of common load balancers, which must be the ones to close a connection: else
@@ -34,13 +34,6 @@ const TIMEOUT_CHECK_MS = 1000;
 const KEEP_ALIVE_MS = 65_000;
 
 const ignore = (): void => {};
-
-/** A gateway that can listen. */
-export interface Gateway {
-  readonly server: Server;
-  /** Stops the server after its open requests; the database stays open. `stopAccepting` replaces stopListening. */
-  readonly stop: (stopAccepting?: () => Promise<void>) => Promise<void>;
-}
 
 /** Creates the HTTP server. It responds with the error object also to errors that node:http finds. */
 function createHttpServer(
@@ -56,9 +49,7 @@ function createHttpServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: config.limits.maxHeaderBytes,
     requireHostHeader: false,
-    IncomingMessage: createRequestClass(clientErrors),
-    // Node.js before 22.21 and 24.9 ignores this, and emits `upgrade` for other protocols too.
-    shouldUpgradeCallback: isWebSocket,
+    shouldUpgradeCallback: createShouldUpgrade(clientErrors),
   };
   const server = createServer(options, listener)
     // node:http removes its error listener from a socket before it emits `connect`, and an error event
@@ -101,7 +92,7 @@ function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): vo
 
 /** Creates what a route can use. */
 function createContext(db: Database, config: Config, log: Log, metrics: Metrics): Context {
-  const store = { db, maxPage: config.limits.maxListSize, observeBatch: metrics.observeBatch };
+  const store = { db, observeBatch: metrics.observeBatch };
   return {
     store,
     ...(db.replicas && { reads: createReads(store, db.replicas) }),
@@ -110,40 +101,36 @@ function createContext(db: Database, config: Config, log: Log, metrics: Metrics)
   };
 }
 
-/** Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts. `clock` is that of /status. */
-export function createGateway(
-  db: Database,
-  config: Config,
-  log: Log,
-  clock = createClock(),
-): Gateway {
+/**
+ * Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts.
+ * @throws ConfigError if the manifest of trusted documents can't be used
+ */
+export function createGateway(db: Database, config: Config, log: Log) {
   const shutdown: ShutdownState = { hasStarted: false };
-  const metrics = createMetrics({
-    poolUse: db.poolUse,
-    databaseRegistry: db.registry,
-    facts: { version: VERSION, sunset: config.sunset, maxCost: config.limits.maxCost },
-  });
-  const history = startStatusHistory(metrics, db, clock, log);
+  const { sunset, limits } = config;
+  const facts = { version: VERSION, sunset, maxCost: limits.maxCost };
+  const metrics = createMetrics(db.registry, facts);
   const context = createContext(db, config, log, metrics);
-  const endpoint = createGraphqlEndpoint(context, config, log, metrics);
-  const handlers = {
+  const streams = createStreams(config, metrics.streams);
+  const options = { context, config, log, metrics, streams };
+  const executor = createExecutor(context, createPlugins(options));
+  const endpoint = createGraphqlEndpoint({ ...options, executor });
+  const dispatch = createDispatch({
+    config,
+    log,
+    metrics,
     respondToPreflight: createCors(config),
     graphql: endpoint.respond,
     graphiql: serveAsset(() => renderGraphiql(config)),
-    findRoute: createRouter([
-      ...createRoutes(context, config, shutdown, metrics),
-      createStatusRoute(context, config, history),
-    ]),
-  };
-  const dispatch = createDispatch(handlers, { config, log, metrics });
-  const clientErrors = createClientErrorHandler(log);
+    findRoute: createRouter(createRoutes(context, config, shutdown, metrics)),
+  });
   const responses = trackResponses();
+  const clientErrors = createClientErrorHandler(responses, log);
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     if (shutdown.hasStarted) response.shouldKeepAlive = false;
-    closeAfterIgnored(request, response);
+    closeAfterIgnored(request, response, clientErrors);
     response.setHeader(...NO_SNIFFING);
     ignoreLongLists(request.headers);
-    clientErrors.watch(request, response);
     const requestLog: RequestLog = { id: requestIdOf(request.headers) };
     response.setHeader('X-Request-Id', requestLog.id);
     const exchange = { req: request, res: response, requestLog, recipient: response };
@@ -156,14 +143,15 @@ export function createGateway(
   const server = createHttpServer(config, listener, clientErrors);
   acceptWebSockets(server, endpoint, config, clientErrors);
   const sockets = watchConnections(server);
-  const unsent = createUnsentLimit(sockets, responses, config.limits.maxUnsentBytes, (socket) => {
+  const unsent = createUnsentLimit(sockets, responses, limits.maxUnsentBytes, (socket) => {
     log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
     socket.destroy();
   });
-  server.once('close', unsent.stop).once('close', history.stop);
+  server.once('close', unsent.stop);
   return {
     server,
-    stop: (stopAccepting = () => stopListening(server)) =>
+    /** Stops the server after its open requests; the database stays open. `stopAccepting` replaces stopListening. */
+    stop: (stopAccepting = () => stopListening(server)): Promise<void> =>
       shutDown(
         { server, sockets, stopAccepting, endStreams: endpoint.endStreams, shutdown },
         config,

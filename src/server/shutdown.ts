@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
+import type { Server as NetServer, Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
@@ -40,8 +40,7 @@ export async function stopListening(server: NetServer): Promise<void> {
     const turnMs = performance.now() - before.time;
     isIdle = accepted.length === before.count && turnMs < MAX_IDLE_TURN_MS;
   }
-  // Not the close() of node:http: it closes idle connections first, which takes too long here.
-  NetServer.prototype.close.call(server);
+  server.close();
   for (const socket of accepted.filter(({ destroyed }) => !destroyed)) {
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   }
@@ -87,11 +86,12 @@ export async function shutDown(
 ): Promise<void> {
   shutdown.hasStarted = true;
   await sleep(stopDelayMs);
+  // Otherwise close() does this, after the last connection was accepted: others could arrive meanwhile.
+  server.closeIdleConnections();
   await stopAccepting();
   endStreams();
   const start = performance.now();
-  const unusedChecks = new Map<Socket, number>();
-  while (sockets.size > 0) {
+  for (let checks = 0; sockets.size > 0; checks += 1) {
     server.closeIdleConnections();
     const ms = performance.now() - start;
     if (ms >= stopTimeoutMs) {
@@ -100,11 +100,8 @@ export async function shutDown(
       );
       closeAll(sockets);
     }
-    for (const socket of sockets) {
-      if (socket.bytesRead > 0) continue;
-      const checks = (unusedChecks.get(socket) ?? 0) + 1;
-      unusedChecks.set(socket, checks);
-      if (checks > MAX_UNUSED_CHECKS) socket.destroy();
+    if (checks >= MAX_UNUSED_CHECKS) {
+      closeAll([...sockets].filter(({ bytesRead }) => bytesRead === 0));
     }
     await sleep(CHECK_INTERVAL_MS);
   }
@@ -113,15 +110,11 @@ export async function shutDown(
 /** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP; a second SIGINT or SIGTERM ends the process at once. */
 export function onStopSignal(stop: () => void): void {
   let isStopping = false;
-  const stopOnce = (): void => {
+  const stopOrExit = (signal: NodeJS.Signals): void => {
+    // A terminal that closes may send SIGHUP twice.
+    if (isStopping && signal !== 'SIGHUP') process.exit(1);
     if (!isStopping) stop();
     isStopping = true;
   };
-  const stopOrExit = (): void => {
-    if (isStopping) process.exit(1);
-    stopOnce();
-  };
-  process.on('SIGINT', stopOrExit).on('SIGTERM', stopOrExit);
-  // A terminal that closes may send it twice.
-  process.on('SIGHUP', stopOnce);
+  process.on('SIGINT', stopOrExit).on('SIGTERM', stopOrExit).on('SIGHUP', stopOrExit);
 }

@@ -1,17 +1,13 @@
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
-import type { Context } from '../context.ts';
-import { DEPRECATED, REST_LIFECYCLES, toDay } from '../contract/lifecycle.ts';
+import { REST_LIFECYCLES, toDay } from '../contract/lifecycle.ts';
 import type { Database } from '../database/database.ts';
 import { jsonResponse, type Route } from '../http/route.ts';
 import { pathOf } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
-import { type RunningHistory, startHistory } from '../telemetry/cluster-history.ts';
-import type { History } from '../telemetry/history.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import type { Clock } from '../telemetry/sample.ts';
-import { withScope } from './routes.ts';
+import type { ReadMetrics } from '../telemetry/cluster-metrics.ts';
+import { type Count, type Figures, readFigures } from '../telemetry/figures.ts';
+import { DEPRECATED } from './deprecated.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -21,19 +17,6 @@ export const COUNTED_ROUTES: ReadonlySet<string> = new Set([
   'other',
   ...OPERATIONS.map(pathOf),
 ]);
-
-/** Starts to keep the history of the last minutes. */
-export const startStatusHistory = (
-  metrics: Metrics,
-  { poolUse }: Database,
-  clock: Clock,
-  log: Log,
-): RunningHistory =>
-  startHistory(
-    metrics,
-    { routes: COUNTED_ROUTES, deprecated: new Set(DEPRECATED.keys()), poolUse, clock },
-    log,
-  );
 
 /** Describes the database without its place, and whether it responds. */
 async function toDatabase({ ping, poolUse }: Database): Promise<object> {
@@ -47,45 +30,72 @@ async function toDatabase({ ping, poolUse }: Database): Promise<object> {
   }
 }
 
+/** Leaves out those that are zero; the largest come first. */
+const rank = (counts: readonly Count[]): Count[] =>
+  counts.filter(({ total }) => total > 0).toSorted((one, other) => other.total - one.total);
+
+/** Returns the requests and their errors, without those of the pages. */
+function toRequests({ sumBy }: Figures): object {
+  const sumCounted = (metric: string, label: string): Count[] =>
+    sumBy(metric, label, ({ route }) => COUNTED_ROUTES.has(String(route)));
+  const durations = sumCounted('http_request_duration_seconds', 'le');
+  return {
+    // Each bound includes those below it; the last one is +Inf.
+    requests: { total: durations.at(-1)?.total ?? 0, durations },
+    errors: rank(sumCounted('request_errors_total', 'code')),
+  };
+}
+
+const toPool = ({ sum }: Figures): object => ({
+  max: sum('database_pool_max'),
+  total: sum('database_pool_total'),
+  idle: sum('database_pool_idle'),
+  waiting: sum('database_pool_waiting'),
+});
+
 /** Returns the calls of each deprecated operation and schema element; only REST operations have a sunset. */
-function toDeprecated({ calls }: History, { sunset, enforceSunset }: Config): object[] {
-  return [...DEPRECATED].map(([operation, { deprecatedSince, successor }]) => ({
+function toDeprecated({ sumBy }: Figures, { sunset, enforceSunset }: Config): object[] {
+  return DEPRECATED.map(({ operation, reason }) => ({
     operation,
-    deprecatedSince: deprecatedSince && toDay(deprecatedSince),
-    successor: successor ?? null,
+    reason,
     ...(operation in REST_LIFECYCLES && {
       sunset: toDay(sunset),
       daysLeft: Math.ceil((sunset.getTime() - Date.now()) / DAY_MS),
       enforced: enforceSunset,
     }),
-    callers: calls
-      .filter((call) => call.operation === operation)
-      .map(({ caller, recent, total }) => ({ caller, recent, total })),
+    callers: rank(
+      sumBy('operation_calls_total', 'caller', (labels) => labels['operation'] === operation),
+    ),
   }));
 }
 
-/** Creates GET /status.json, for the page /status. */
+/** Creates GET /status.json, for the page /status: the present values, and counts since the start. */
 export const createStatusRoute = (
-  context: Context,
+  db: Database,
   config: Config,
-  { read }: Pick<RunningHistory, 'read'>,
-): Route =>
-  withScope(context, 'metrics', {
-    path: '/status.json',
-    isAuxiliary: true,
-    get: async () => {
-      const [history, database] = await Promise.all([read(), toDatabase(context.store.db)]);
-      const { startedAt, processes, calls: _calls, ...lastMinutes } = history;
-      const response = jsonResponse({
-        version: VERSION,
-        node: process.version,
-        startedAt,
-        at: new Date().toISOString(),
-        processes: { configured: config.workers, reporting: processes },
-        database,
-        ...lastMinutes,
-        deprecated: toDeprecated(history, config),
-      });
-      return { ...response, headers: { 'Cache-Control': 'no-store' } };
-    },
-  });
+  readMetrics: ReadMetrics,
+): Route => ({
+  path: '/status.json',
+  get: async () => {
+    const [figures, database] = await Promise.all([
+      readMetrics().then(readFigures),
+      toDatabase(db),
+    ]);
+    const { sum, sumBy } = figures;
+    const { workers } = config;
+    const response = jsonResponse({
+      version: VERSION,
+      node: process.version,
+      startedAt: new Date(sum('process_start_time_seconds') * 1000).toISOString(),
+      at: new Date().toISOString(),
+      processes: { configured: workers, reporting: workers > 1 ? sum('worker_up') : 1 },
+      database,
+      ...toRequests(figures),
+      ...(db.poolUse && { pool: toPool(figures) }),
+      eventLoop: sumBy('nodejs_eventloop_time_seconds_total', 'state'),
+      memoryBytes: sum('process_resident_memory_bytes'),
+      deprecated: toDeprecated(figures, config),
+    });
+    return { ...response, headers: { 'Cache-Control': 'no-store' } };
+  },
+});

@@ -1,4 +1,4 @@
-import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
@@ -11,52 +11,41 @@ import { isFromAllowedOrigin } from '../http/cors.ts';
 import { hasTooManyHeaders, ignoreLongLists } from '../http/headers.ts';
 import { findRejection, GRAPHQL_PATH, splitTarget } from './dispatch.ts';
 
-const HAS_UPGRADE = Symbol('has an upgrade');
 // Of RFC 6455. In version 8, which ws accepts too, a browser names its page in another header than Origin.
 const VERSION = '13';
 const OTHER_PROTOCOL = `A WebSocket needs the protocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`;
-
-/** Whether a request asks for another protocol: node:http has found out. */
-const hasUpgrade = (request: IncomingMessage & { [HAS_UPGRADE]?: boolean }): boolean =>
-  request[HAS_UPGRADE] === true;
-
-/**
- * Creates the class of requests. While an earlier response of the connection is unfinished, an upgrade is
- * ignored (RFC 9110 §7.8 allows it): node:http would no longer look after that response.
- */
-export function createRequestClass({ isAnswering }: ClientErrorHandler): typeof IncomingMessage {
-  return class extends IncomingMessage {
-    [HAS_UPGRADE]?: boolean;
-
-    // node:http sets this, and reads it to decide whether it emits `upgrade` or `connect`.
-    get upgrade(): boolean {
-      return hasUpgrade(this) && (this.method === 'CONNECT' || !isAnswering(this.socket));
-    }
-
-    set upgrade(value: boolean) {
-      this[HAS_UPGRADE] = value;
-    }
-  };
-}
 
 /**
  * Closes a connection after a request whose Upgrade node:http ignores, where what follows it can be lost:
  * node:http (20 to 26) drops the rest of the chunk in which the request ends. Of a request that begins
  * there, the body would be the next request.
  */
-export function closeAfterIgnored(request: IncomingMessage, response: ServerResponse): void {
-  // Behind another response, more may follow already.
-  if (hasUpgrade(request)) response.shouldKeepAlive = false;
-  // After a response that comes before the end of its request, the next one may follow immediately.
+export function closeAfterIgnored(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { isAnswering }: ClientErrorHandler,
+): void {
   if (request.headers.upgrade === undefined) return;
+  // Behind another response, more may follow already.
+  if (isAnswering(request.socket)) response.shouldKeepAlive = false;
+  // After a response that comes before the end of its request, the next one may follow immediately.
   response.once('finish', () => {
     if (!request.complete) request.once('end', () => request.socket.destroy());
   });
 }
 
-/** Whether a request wants to open a WebSocket. */
-export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+
+/**
+ * Creates the function by which node:http (since 22.21 and 24.9) decides whether it emits `upgrade`. Any
+ * other Upgrade is ignored (RFC 9110 §7.8), and one behind an unfinished response: node:http would no
+ * longer look after that response.
+ */
+export const createShouldUpgrade =
+  ({ isAnswering }: ClientErrorHandler) =>
+  (request: IncomingMessage): boolean =>
+    isWebSocket(request) && !isAnswering(request.socket);
 
 /** The error for another version of the protocol, with the header that names this one (RFC 6455 §4.4). */
 class OtherVersion extends StoreError {
@@ -89,7 +78,7 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
 /**
  * Lets node:http handle a request again, without its Upgrade: a server may ignore that header (RFC 9110
  * §7.8), and some clients ask for HTTP/2 this way with every first request. For Node.js before 22.21 and
- * 24.9 only: later ones do not emit `upgrade` for it (see shouldUpgradeCallback in server.ts).
+ * 24.9 only, which emits `upgrade` for each.
  */
 function handleWithoutUpgrade(
   server: Server,
@@ -111,9 +100,11 @@ export function acceptWebSockets(
   server: Server,
   { acceptWebSocket }: GraphqlEndpoint,
   config: Config,
-  { reject }: ClientErrorHandler,
+  { isAnswering, reject }: ClientErrorHandler,
 ): void {
   server.on('upgrade', (request, socket, head) => {
+    // Only of a Node.js without shouldUpgradeCallback, and of no client that waits for its responses.
+    if (isAnswering(socket)) return void socket.destroy();
     // Of too many headers, node:http has dropped some: without its Content-Length, the body of a request
     // would be the next request.
     if (!isWebSocket(request) && !hasTooManyHeaders(request)) {

@@ -2,59 +2,22 @@ import type { Database } from '../database/database.ts';
 import { type PetStatus, Prisma } from '../database/generated/prisma/client.ts';
 import type { Session } from '../database/session.ts';
 
-/** Ten categories, each with a description and ten pets. */
-const CATEGORIES: readonly (readonly [name: string, description: string, pets: string])[] = [
-  [
-    'Dogs',
-    'Loyal, loud and always ready for a walk.',
-    'Biscuit Luna Max Bella Charlie Daisy Rocky Molly Bruno Hazel',
-  ],
-  [
-    'Cats',
-    'They choose you, not the other way round.',
-    'Whiskers Cleo Simba Nala Felix Misty Oscar Pumpkin Salem Mango',
-  ],
-  [
-    'Rabbits',
-    'Quiet company with a great need of hay.',
-    'Clover Thumper Hazelnut Snowball Juniper Oreo Willow Marshmallow Basil Poppy',
-  ],
-  [
-    'Guinea pigs',
-    'They whistle when the fridge opens.',
-    'Peanut Ginger Patches Truffle Nibbles Mocha Waffles Cookie Acorn Butterscotch',
-  ],
-  [
-    'Hamsters',
-    'Small, busy, and awake at night.',
-    'Pip Squeak Nugget Dumpling Button Sesame Chestnut Fidget Tofu Twix',
-  ],
-  [
-    'Parrots',
-    'They live long and repeat everything.',
-    'Kiwi Rio Captain Paco Skittles Azul Zazu Pepper Sunny Coco',
-  ],
-  [
-    'Canaries and finches',
-    'Song from first light on.',
-    'Tweety Caruso Melody Saffron Pavarotti Sol Lemon Aria Figaro Celeste',
-  ],
-  [
-    'Fish',
-    'For a tank of 100 litres or more.',
-    'Nemo Bubbles Coral Flash Marlin Neptune Pearl Splash Koi Triton',
-  ],
-  [
-    'Turtles and tortoises',
-    'Plan for fifty years.',
-    'Sheldon Tank Olive Franklin Mossy Pebbles Atlas Shelly Bruce Methuselah',
-  ],
-  [
-    'Snakes and lizards',
-    'They need warmth, shade and patience.',
-    'Slinky Rex Jade Medusa Spike Noodle Amber Draco Sage Monty',
-  ],
-];
+/** Ten categories: the name of each, its description, and the names of its ten pets. */
+const CATEGORIES = `
+  Dogs | Loyal, loud and always ready for a walk. | Biscuit Luna Max Bella Charlie Daisy Rocky Molly Bruno Hazel
+  Cats | They choose you, not the other way round. | Whiskers Cleo Simba Nala Felix Misty Oscar Pumpkin Salem Mango
+  Rabbits | Quiet company with a great need of hay. | Clover Thumper Hazelnut Snowball Juniper Oreo Willow Marshmallow Basil Poppy
+  Guinea pigs | They whistle when the fridge opens. | Peanut Ginger Patches Truffle Nibbles Mocha Waffles Cookie Acorn Butterscotch
+  Hamsters | Small, busy, and awake at night. | Pip Squeak Nugget Dumpling Button Sesame Chestnut Fidget Tofu Twix
+  Parrots | They live long and repeat everything. | Kiwi Rio Captain Paco Skittles Azul Zazu Pepper Sunny Coco
+  Canaries and finches | Song from first light on. | Tweety Caruso Melody Saffron Pavarotti Sol Lemon Aria Figaro Celeste
+  Fish | For a tank of 100 litres or more. | Nemo Bubbles Coral Flash Marlin Neptune Pearl Splash Koi Triton
+  Turtles and tortoises | Plan for fifty years. | Sheldon Tank Olive Franklin Mossy Pebbles Atlas Shelly Bruce Methuselah
+  Snakes and lizards | They need warmth, shade and patience. | Slinky Rex Jade Medusa Spike Noodle Amber Draco Sage Monty
+`
+  .trim()
+  .split('\n')
+  .map((line) => line.trim().split(' | '));
 
 const { sql } = Prisma;
 
@@ -65,13 +28,9 @@ const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 
-interface Row {
-  readonly id: bigint;
-}
-
 /** Pet 1 is the first of the first category, pet 2 the first of the second, and so on. */
 function insertPets(categoryIds: readonly bigint[]): Prisma.Sql {
-  const names = CATEGORIES.map(([, , pets]) => pets.split(' '));
+  const names = CATEGORIES.map(([, , pets]) => pets?.split(' '));
   const indexes = Array.from({ length: 100 }, (_, index) => index);
   return sql`
     insert into pets (name, category_id, status)
@@ -111,12 +70,12 @@ export async function fillSampleStore(db: Database): Promise<boolean> {
     // Gateways that start at the same time wait for each other here.
     await write(sql`lock table categories in exclusive mode`);
     if (await isUsed(session)) return false;
-    const categories = await write<Row>(sql`
+    const categories = await write<{ id: bigint }>(sql`
       insert into categories (name, description)
       select * from unnest(${CATEGORIES.map(([name]) => name)}::text[],
         ${CATEGORIES.map(([, description]) => description)}::text[])
       returning id`);
-    const pets = await write<Row>(insertPets(categories.map(({ id }) => id)));
+    const pets = await write<{ id: bigint }>(insertPets(categories.map(({ id }) => id)));
     const stocked = pets.map(({ id }) => id).filter((_, index) => index % 9 !== 8);
     await write(sql`
       insert into inventory_items (pet_id, quantity)

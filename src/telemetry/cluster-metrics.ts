@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import {
   AggregatorRegistry,
@@ -9,66 +10,105 @@ import {
 } from 'prom-client';
 
 import { StoreError } from '../contract/errors.ts';
-import { askPrimary, createClusterRequest } from './cluster-requests.ts';
-import type { Metrics } from './metrics.ts';
 
 // A worker needs two seconds if the database does not respond.
 const WORKER_WAIT_MS = 3000;
+const POLL_MS = 2;
+// Less than the ten seconds that Prometheus waits by default.
+const PRIMARY_WAIT_MS = 5000;
 
-/** The metrics of each registry of a worker. */
-type WorkerMetrics = MetricObject[][];
+/** The metrics of some registries, as they are sent between processes. */
+type Report = MetricObject[][];
 
-const metricsOfWorker = createClusterRequest<WorkerMetrics>('metrics of a worker');
-const metricsOfAll = createClusterRequest<string>('metrics of all workers');
+/** A request for metrics, or the reply to all requests of its receiver. */
+interface Message {
+  /** Null in a request. */
+  readonly metrics: Report | null;
+}
 
-/** Adds whether each worker has responded. */
-function reportWorkers(registry: Registry, workers: readonly Worker[], up: Set<Worker>): void {
-  const gauge = new Gauge({
+const isMessage = (message: unknown): message is Message =>
+  typeof message === 'object' && message !== null && 'metrics' in message;
+
+// A process that has just ended receives nothing; without a callback, that would be an event `error`.
+const send = (to: Pick<Worker, 'send'>, message: Message): void =>
+  void to.send(message, undefined, undefined, () => {});
+
+const toReport = (registries: readonly Registry[]): Promise<Report> =>
+  Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));
+
+const fromReport = (report: Report): Registry =>
+  AggregatorRegistry.aggregate<PrometheusContentType>(report);
+
+const findWorkers = (): Worker[] =>
+  Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+
+/** Returns whether each worker has responded, and the start of the primary process: that of the gateway. */
+function createOwnMetrics(isUp: (worker: Worker) => boolean): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+  const up = new Gauge({
     name: 'worker_up',
     help: 'Whether each worker has reported its metrics within three seconds, by its process id.',
     labelNames: ['pid'],
-    registers: [registry],
+    registers,
   });
-  for (const worker of workers) gauge.set({ pid: worker.process.pid ?? 0 }, up.has(worker) ? 1 : 0);
+  for (const worker of findWorkers()) {
+    up.set({ pid: worker.process.pid ?? 0 }, isUp(worker) ? 1 : 0);
+  }
+  const start = new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'Start time of the primary process, in seconds since 1970.',
+    registers,
+  });
+  start.set(Math.round(performance.timeOrigin / 1000));
+  return registry;
 }
 
 /**
- * Lets the primary process reply to its workers with the metrics of all workers. Those of a worker that
- * does not respond are its last ones: without them a sum would fall and rise again, which Prometheus
- * takes for a restart and many new calls.
+ * Lets the primary process report the metrics of all workers, most of them summed. The metrics of a worker that
+ * does not respond are its last ones: without them a sum would fall and rise again, which Prometheus takes for a
+ * restart and many new calls.
  */
-export function serveClusterMetrics(): void {
-  const lastOf = new WeakMap<Worker, WorkerMetrics>();
-  metricsOfAll.reply(async () => {
-    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-    const up = new Set<Worker>();
-    await Promise.all(
-      workers.map(async (worker) => {
-        const metrics = await metricsOfWorker.send(worker, WORKER_WAIT_MS);
-        if (!metrics) return;
-        lastOf.set(worker, metrics);
-        up.add(worker);
-      }),
-    );
-    const registry = AggregatorRegistry.aggregate<PrometheusContentType>(
-      workers.flatMap((worker) => lastOf.get(worker) ?? []),
-    );
-    reportWorkers(registry, workers, up);
-    return registry.metrics();
+export function serveMetrics(): void {
+  const last = new WeakMap<Worker, { readonly report: Report; readonly at: number }>();
+  const collect = async (): Promise<Report> => {
+    const start = performance.now();
+    const isUp = (worker: Worker): boolean => (last.get(worker)?.at ?? -1) >= start;
+    for (const worker of findWorkers()) send(worker, { metrics: null });
+    while (!findWorkers().every(isUp) && performance.now() < start + WORKER_WAIT_MS) {
+      await sleep(POLL_MS);
+    }
+    const reports = findWorkers().flatMap((worker) => last.get(worker)?.report ?? []);
+    return toReport([fromReport(reports), createOwnMetrics(isUp)]);
+  };
+  cluster.on('message', (worker, message: unknown) => {
+    if (!isMessage(message)) return;
+    const { metrics: report } = message;
+    if (report) last.set(worker, { report, at: performance.now() });
+    else void collect().then((metrics) => send(worker, { metrics }));
   });
 }
 
-/**
- * Creates a function that returns the metrics in the text format of Prometheus. In a worker they are the
- * metrics of all workers, most of them summed.
- * @throws StoreError if the primary process does not respond
- */
-export function createMetricsReader({ registries }: Metrics): () => Promise<string> {
-  if (!cluster.isWorker) return () => Registry.merge([...registries]).metrics();
-  metricsOfWorker.reply(() => Promise.all(registries.map((each) => each.getMetricsAsJSON())));
+/** Reads the metrics of this process, or with several workers those of all. @throws StoreError */
+export type ReadMetrics = () => Promise<Registry>;
+
+/** Creates the function that reads the metrics; `registries` are those of this process. */
+export function createReadMetrics(registries: readonly Registry[]): ReadMetrics {
+  const { worker } = cluster;
+  if (!worker) return async () => Registry.merge([...registries]);
+  const waiting = new Set<(report: Report) => void>();
+  worker.on('message', (message: unknown) => {
+    if (!isMessage(message)) return;
+    if (message.metrics) {
+      for (const resolve of waiting) resolve(message.metrics);
+      waiting.clear();
+    } else void toReport(registries).then((metrics) => send(worker, { metrics }));
+  });
   return async () => {
-    const text = await askPrimary(metricsOfAll);
-    if (text !== undefined) return text;
+    const replied = new Promise<Report>((resolve) => void waiting.add(resolve));
+    send(worker, { metrics: null });
+    const report = await Promise.race([replied, sleep(PRIMARY_WAIT_MS, undefined, { ref: false })]);
+    if (report) return fromReport(report);
     throw new StoreError('SERVICE_UNAVAILABLE', 'The metrics could not be read: try again.');
   };
 }

@@ -1,9 +1,18 @@
-import { Gauge, Registry } from 'prom-client';
-
-import { SeriesHistogram } from './histogram.ts';
+import { Gauge, Histogram, Registry } from 'prom-client';
 
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** How a pool of connections is used. */
+export interface PoolUse {
+  /** The maximum number of connections. */
+  readonly max: number;
+  /** Connections, in use or idle. */
+  readonly total: number;
+  readonly idle: number;
+  /** Statements and transactions that wait for a connection. */
+  readonly waiting: number;
+}
 
 /** What a database responds when it is asked whether it is ready. */
 interface Readiness {
@@ -11,40 +20,45 @@ interface Readiness {
 }
 
 /** The metrics of one database. */
-export interface DatabaseMetrics {
-  readonly registry: Registry;
-  /** Runs a statement and observes how long that took. */
-  readonly timeStatement: <Result>(
-    load: 'light' | 'heavy',
-    run: () => Promise<Result>,
-  ) => Promise<Result>;
+export type DatabaseMetrics = ReturnType<typeof createDatabaseMetrics>;
+
+function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
+  const help = {
+    max: 'Maximum number of connections to PostgreSQL.',
+    total: 'Number of connections to PostgreSQL, in use or idle.',
+    idle: 'Number of idle connections to PostgreSQL.',
+    waiting: 'Number of statements and transactions that wait for a connection.',
+  } as const;
+  for (const state of ['max', 'total', 'idle', 'waiting'] as const) {
+    void new Gauge({
+      name: `database_pool_${state}`,
+      help: help[state],
+      registers,
+      collect() {
+        this.set(poolUse()[state]);
+      },
+    });
+  }
 }
 
 /**
  * Creates the metrics of one database. Each time they are read, `ping` is called to learn whether the
- * database responds.
+ * database responds. The embedded database has no pool.
  */
-export function createDatabaseMetrics(ping: () => Promise<Readiness>): DatabaseMetrics {
+export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: () => PoolUse) {
   const registry = new Registry();
   const registers = [registry];
-  const durations = new SeriesHistogram({
+  const durations = new Histogram({
     name: 'database_statement_duration_seconds',
     help: 'Duration of each SQL statement with its wait for a connection, by how much it reads.',
     labelNames: ['load', 'result'],
     buckets: BUCKETS,
     registers,
   });
-  // How statements end, by how much they read.
-  const ends = {
-    light: {
-      success: durations.createSeries({ load: 'light', result: 'success' }),
-      error: durations.createSeries({ load: 'light', result: 'error' }),
-    },
-    heavy: {
-      success: durations.createSeries({ load: 'heavy', result: 'success' }),
-      error: durations.createSeries({ load: 'heavy', result: 'error' }),
-    },
-  };
+  for (const load of ['light', 'heavy']) {
+    for (const result of ['success', 'error']) durations.zero({ load, result });
+  }
+  if (poolUse) watchPool(poolUse, registers);
   const addGauge = (name: string, help: string, isTrue: (state: Readiness) => boolean): void => {
     void new Gauge({
       name,
@@ -62,15 +76,16 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>): DatabaseM
   addGauge('database_writable', 'Whether the database accepts writes.', ({ writes }) => writes);
   return {
     registry,
-    timeStatement: (load, run) => {
-      const start = performance.now();
-      const observe = (end: (seconds: number) => void): void =>
-        end((performance.now() - start) / 1000);
+    /** Runs a statement and observes how long that took. */
+    timeStatement: <Result>(
+      load: 'light' | 'heavy',
+      run: () => Promise<Result>,
+    ): Promise<Result> => {
+      const end = durations.startTimer({ load });
       const running = run();
-      const { success, error } = ends[load];
       running.then(
-        () => observe(success),
-        () => observe(error),
+        () => end({ result: 'success' }),
+        () => end({ result: 'error' }),
       );
       return running;
     },

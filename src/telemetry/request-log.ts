@@ -25,7 +25,7 @@ export interface RequestLog {
 }
 
 /** How a request ended. */
-interface RequestEnd {
+export interface RequestEnd {
   readonly method: string | undefined;
   /** The path template of its route, as the path and the query may contain values. */
   readonly route: string;
@@ -51,21 +51,10 @@ export function addErrorCode(requestLog: RequestLog, code: ErrorCode): void {
   (requestLog.codes ??= new Set()).add(code);
 }
 
-/** The first path of an error in a GraphQL response, and the number of fields that failed with it. */
-interface FailedFields {
-  readonly path: readonly (string | number)[] | undefined;
-  readonly fields: number;
-}
-
-/** Logs the cause of an error of the server; ignores errors of the caller. */
-export function logCause(
-  log: Log,
-  { id }: RequestLog,
-  error: StoreError,
-  failed?: FailedFields,
-): void {
+/** Logs the cause of an error of the server, with what else is known of it; ignores errors of the caller. */
+export function logCause(log: Log, { id }: RequestLog, error: StoreError, known?: object): void {
   if (!error.isLogged) return;
-  log.error({ err: error.cause ?? error, requestId: id, ...failed }, error.message);
+  log.error({ err: error.cause ?? error, requestId: id, ...known }, error.message);
 }
 
 /** Writes the log line of a request that has ended. It contains no value of the caller or the store. */

@@ -6,18 +6,9 @@ import type { RequestLog } from './request-log.ts';
 const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** The metrics of subscriptions. */
-export interface StreamMetrics {
-  /** Counts a stream that begins; the result must be called at its end. */
-  readonly beginStream: () => (requestLog: RequestLog) => void;
-  /** Observes changes that were read for the streams, and how many others they left out as unknown. */
-  readonly observeChanges: (
-    changes: readonly { readonly changedAt: Date }[],
-    unknown: number,
-  ) => void;
-}
+export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 
-/** Creates the metrics of subscriptions. */
-export function createStreamMetrics(registers: Registry[]): StreamMetrics {
+export function createStreamMetrics(registers: Registry[]) {
   const active = new Gauge({
     name: 'streams_active',
     help: 'Number of subscriptions that are open.',
@@ -41,14 +32,16 @@ export function createStreamMetrics(registers: Registry[]): StreamMetrics {
     registers,
   });
   return {
+    /** Counts a stream that begins; the result must be called at its end. */
     beginStream: () => {
       active.inc();
-      return ({ codes = [] }) => {
+      return ({ codes }: RequestLog): void => {
         active.dec();
-        streams.inc({ code: [...codes].at(-1) ?? 'none' });
+        streams.inc({ code: [...(codes ?? [])].at(-1) ?? 'none' });
       };
     },
-    observeChanges: (changes, unknown) => {
+    /** Observes changes that were read for the streams, and how many others they left out as unknown. */
+    observeChanges: (changes: readonly { readonly changedAt: Date }[], unknown: number): void => {
       unknownChanges.inc(unknown);
       const now = Date.now();
       for (const { changedAt } of changes) {

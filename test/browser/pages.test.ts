@@ -28,14 +28,6 @@ describeInChromium((chromium) => {
     });
   });
 
-  it('links of all pages are one line on a phone, the current one in sight', async () => {
-    page = await chromium.open('/status', PHONE);
-    const links = page.locator('.pages');
-    expect((await links.boundingBox())?.height).toBeLessThan(40);
-    const box = await links.locator('[aria-current]').boundingBox();
-    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
-  });
-
   it('a block of code is copied by its button, with the URL of this gateway', async () => {
     page = await chromium.open('/');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

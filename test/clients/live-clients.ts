@@ -5,7 +5,6 @@ import type { Gateway } from '../support/gateway.ts';
 import { createApolloClient } from './apollo.ts';
 import { addLiveLink, followPets as followByApollo } from './live-apollo.ts';
 import type { PetChange } from './live-operations.ts';
-import { followPets as followPlainly } from './live-plain.ts';
 import { createLiveExchange, followPets as followByUrql } from './live-urql.ts';
 import type { Follower, Subscribe } from './live.ts';
 import { readPossibleTypes } from './possible-types.ts';
@@ -28,7 +27,7 @@ const READ_PET: TypedDocumentNode<{ pet: { name: string } | null }, { id: string
 export interface LiveClient {
   follow(ids: string[], follower: Follower<PetChange>): Promise<() => void>;
   /** Returns the name of a pet, from the cache if it is there; undefined if the pet is gone. */
-  nameOf?(id: string): Promise<string | undefined>;
+  nameOf(id: string): Promise<string | undefined>;
 }
 
 /** Returns a function that creates clients. */
@@ -76,14 +75,9 @@ const prepareRelay: Prepare = async (_gateway, schema) => {
   };
 };
 
-const preparePlain: Prepare = async () => (by) => ({
-  follow: (ids, follower) => followPlainly(by, ids, follower),
-});
-
 /** The clients with which subscriptions are tested. */
 export const CLIENTS: Readonly<Record<string, Prepare>> = {
   'Apollo Client': prepareApollo,
   urql: prepareUrql,
   Relay: prepareRelay,
-  'no cache': preparePlain,
 };

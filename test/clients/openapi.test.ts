@@ -11,15 +11,24 @@ import { compile, load, runGenerator } from './compiled-clients.ts';
 
 const require = createRequire(import.meta.url);
 
-interface Generator {
-  readonly bin: string;
-  readonly options: readonly string[];
-  /** The declarations of its program: `readPage` and `readPet`, and the types of the document. */
-  readonly program: string;
-}
+const GENERATOR = join(dirname(require.resolve('openapi-typescript/package.json')), 'bin/cli.js');
 
-/** What callers do with the results, whatever the generator. */
-const COMMON = `
+/** What callers do with the types of the document. */
+const PROGRAM = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './store.gen.ts';
+
+type Schemas = components['schemas'];
+type Order = Schemas['Order'];
+type PetStatus = Schemas['PetStatus'];
+type NewPet = Schemas['NewPet'];
+type NewCategory = Schemas['NewCategory'];
+type NewOrder = Schemas['NewOrder'];
+
+const readPage = (baseUrl: string, after: number) =>
+  createClient<paths>({ baseUrl }).GET('/store/orders', { params: { query: { limit: 2, after } } });
+const readPet = (baseUrl: string, petId: number) =>
+  createClient<paths>({ baseUrl }).GET('/pets/{petId}', { params: { path: { petId } } });
 export async function listAllOrders(baseUrl: string): Promise<Order[]> {
   const all: Order[] = [];
   let after: number | undefined = 0;
@@ -56,41 +65,6 @@ export const newOrder: NewOrder = { petId: 1, quantity: 1 };
 export const shipDateOf = ({ shipDate }: Order): string => shipDate?.slice(0, 10) ?? 'open';
 `;
 
-const GENERATORS: Record<string, Generator> = {
-  'openapi-typescript': {
-    bin: join(dirname(require.resolve('openapi-typescript/package.json')), 'bin/cli.js'),
-    options: ['openapi.json', '--output', 'openapi-typescript.gen.ts'],
-    program: `
-import createClient from 'openapi-fetch';
-import type { components, paths } from './openapi-typescript.gen.ts';
-
-type Schemas = components['schemas'];
-type Order = Schemas['Order'];
-type PetStatus = Schemas['PetStatus'];
-type NewPet = Schemas['NewPet'];
-type NewCategory = Schemas['NewCategory'];
-type NewOrder = Schemas['NewOrder'];
-
-const readPage = (baseUrl: string, after: number) =>
-  createClient<paths>({ baseUrl }).GET('/store/orders', { params: { query: { limit: 2, after } } });
-const readPet = (baseUrl: string, petId: number) =>
-  createClient<paths>({ baseUrl }).GET('/pets/{petId}', { params: { path: { petId } } });
-`,
-  },
-  '@hey-api/openapi-ts': {
-    bin: join(dirname(require.resolve('@hey-api/openapi-ts/package.json')), 'dist/run.mjs'),
-    options: ['--input', 'openapi.json', '--output', 'hey-api', '--no-log-file'],
-    program: `
-import { getPet, listOrders } from './hey-api/index.ts';
-import type { NewCategory, NewOrder, NewPet, Order, PetStatus } from './hey-api/index.ts';
-
-const readPage = (baseUrl: string, after: number) =>
-  listOrders({ baseUrl, query: { limit: 2, after } });
-const readPet = (baseUrl: string, petId: number) => getPet({ baseUrl, path: { petId } });
-`,
-  },
-};
-
 const FETCH = {
   paths: { 'openapi-fetch': [dirname(require.resolve('openapi-fetch/package.json'))] },
 };
@@ -112,17 +86,11 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Generates the code of a client and writes its program; returns the name of that file. */
-async function generate({ bin, options, program }: Generator): Promise<string> {
-  await runGenerator(folder, bin, options);
-  const file = 'program.ts';
-  writeFileSync(join(folder, file), program + COMMON);
-  return file;
-}
-
-describe.each(Object.entries(GENERATORS))('a client that %s generates', (_name, generator) => {
+describe('a client that openapi-typescript generates', () => {
   it('compiles without casts, pages through the orders and distinguishes errors', async () => {
-    const file = await generate(generator);
+    await runGenerator(folder, GENERATOR, ['openapi.json', '--output', 'store.gen.ts']);
+    const file = 'program.ts';
+    writeFileSync(join(folder, file), PROGRAM);
     expect(await compile(folder, [file], FETCH)).toBe('');
     const { listAllOrders, describePet } = (await load(folder, file)) as Program;
     const petId = await makePet(gateway, { stock: 5 });

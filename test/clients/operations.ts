@@ -51,17 +51,6 @@ export const SET_STOCK = `mutation SetStock($petId: ID!, $quantity: Int!) {
   updateInventory(petId: $petId, input: { quantity: $quantity }) { ${STOCK} }
 }`;
 
-/** Adds units to a stock, or removes some. */
-export const ADJUST_STOCK = `mutation AdjustStock($petId: ID!, $by: Int!, $idempotencyKey: String) {
-  adjustInventory(petId: $petId, by: $by, idempotencyKey: $idempotencyKey) { ${STOCK} }
-}`;
-
-/** Two writes in one request. */
-export const SET_BOTH = `mutation SetBoth($one: ID!, $other: ID!, $quantity: Int!) {
-  one: updateInventory(petId: $one, input: { quantity: $quantity }) { ${STOCK} }
-  other: updateInventory(petId: $other, input: { quantity: $quantity }) { ${STOCK} }
-}`;
-
 export const UPDATE_PET = `mutation UpdatePet($id: ID!, $input: PetUpdate!) {
   updatePet(id: $id, input: $input) { ... on Pet { id name status inventory { id status } } ${PROBLEM} }
 }`;
@@ -81,13 +70,8 @@ export const PLACE_ORDER = `mutation PlaceOrder($input: NewOrder!, $idempotencyK
 export const PLACE_ORDERS = `mutation PlaceOrders($input: [NewOrder!]!, $idempotencyKey: String) {
   placeOrders(input: $input, idempotencyKey: $idempotencyKey) {
     ... on PlacedOrders { orders { ${ORDER} } }
-    ... on InsufficientStock { available line }
     ${PROBLEM}
   }
-}`;
-
-export const COMPLETE_ORDER = `mutation CompleteOrder($id: ID!) {
-  completeOrder(id: $id) { ... on Order { id complete } ${PROBLEM} }
 }`;
 
 export const CANCEL_ORDER = `mutation CancelOrder($id: ID!) {

@@ -54,7 +54,7 @@ async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
     bundle: true,
     format: 'esm',
     platform: 'node',
-    // The packages of React are CommonJS modules.
+    // The packages of Relay are CommonJS modules.
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
     },

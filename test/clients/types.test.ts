@@ -9,6 +9,7 @@ import { ROOT } from '../../src/config/root.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makePet, stockOf } from '../support/make.ts';
 import { compile, load, runGenerator } from './compiled-clients.ts';
+import { watchFetch } from './watched-fetch.ts';
 
 const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
 const GUIDE = readFileSync(new URL('docs/clients-types.md', ROOT), 'utf8');
@@ -22,7 +23,6 @@ const OPERATIONS = read('operations.ts.txt');
 const STORE = read('store.ts.txt');
 const CODEGEN = read('codegen.ts.txt');
 const TADA = read('graphql.ts.txt');
-const GENQL_STORE = read('genql-store.ts.txt');
 
 const { compilerOptions } = JSON.parse(TSCONFIG) as { compilerOptions: object };
 
@@ -40,15 +40,10 @@ const GQL_TADA: SetUp = {
   command: 'gql.tada generate-output',
   files: { 'graphql.ts': TADA, 'operations.ts': OPERATIONS, 'store.ts': STORE },
 };
-const GENQL: SetUp = {
-  command: 'genql --schema schema.graphql --output genql --scalar DateTime:string',
-  files: { 'store.ts': GENQL_STORE },
-};
 
 const SET_UPS = {
-  'graphql-request with GraphQL Code Generator': CODE_GENERATOR,
-  'graphql-request with gql.tada': GQL_TADA,
-  genql: GENQL,
+  'GraphQL Code Generator': CODE_GENERATOR,
+  'gql.tada': GQL_TADA,
 };
 
 interface Store {
@@ -59,42 +54,11 @@ interface Store {
     quantity: number;
     shipDate: string;
   }) => Promise<string>;
-  readonly namesOf: (left: string, right: string) => Promise<string[]>;
-  readonly followPets: (ids: string[], after: string | null) => AsyncGenerator<string>;
 }
 
 interface Program {
   readonly openStore: (url: string, options?: { fetch?: typeof fetch }) => Store;
 }
-
-const UTC_TIME = 'export type UtcTime = `${string}Z`;';
-const UTC_CHECK = `
-import type { ResultOf } from '@graphql-typed-document-node/core';
-import { PLACE_ORDER } from './operations';
-import type { UtcTime } from './utc-time';
-
-type Order = Extract<ResultOf<typeof PLACE_ORDER>['placeOrder'], { __typename: 'Order' }>;
-export const toTime = ({ shipDate }: Order): UtcTime | null => shipDate;
-// @ts-expect-error -- not a time in UTC
-export const order: Order = { __typename: 'Order', shipDate: '2030-01-31' };
-`;
-const CODEGEN_SCALARS = "DateTime: { input: 'string', output: '../utc-time#UtcTime' }";
-const TADA_SCALARS = 'DateTime: UtcTime';
-
-/** Returns a set-up with other files, and with a check of its own type of DateTime. */
-const withOwn = ({ command, files }: SetUp, own: Record<string, string>): SetUp => ({
-  command,
-  files: { ...files, ...own, 'utc-time.ts': UTC_TIME, 'check.ts': UTC_CHECK },
-});
-
-const OWN_TYPES = {
-  'GraphQL Code Generator': withOwn(CODE_GENERATOR, {
-    'codegen.ts': CODEGEN.replace("DateTime: 'string'", CODEGEN_SCALARS),
-  }),
-  'gql.tada': withOwn(GQL_TADA, {
-    'graphql.ts': `import type { UtcTime } from './utc-time';\n${TADA.replace('DateTime: string', TADA_SCALARS)}`,
-  }),
-};
 
 /** Writes the files of a set-up and the schema to a new folder, runs its generator and returns the folder. */
 async function generate({ command, files }: SetUp, schema: string): Promise<string> {
@@ -114,7 +78,7 @@ beforeAll(async () => {
   gateway = await startGateway();
   const schema = await (await gateway.rest('/schema.graphql')).text();
   await Promise.all(
-    Object.entries({ ...SET_UPS, ...OWN_TYPES }).map(async ([name, setUp]) =>
+    Object.entries(SET_UPS).map(async ([name, setUp]) =>
       folders.set(name, await generate(setUp, schema)),
     ),
   );
@@ -124,8 +88,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-describe.each(Object.keys(SET_UPS))('a client of %s', (name) => {
-  const hasNoAliases = name === 'genql';
+describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
   let open: Program['openStore'];
   let store: Store;
   beforeAll(async () => {
@@ -151,8 +114,8 @@ describe.each(Object.keys(SET_UPS))('a client of %s', (name) => {
   it('distinguishes a changed row from an error', async () => {
     const id = await makePet(gateway, { status: 'SOLD' });
     expect(await store.renamePet(id, 'Luna')).toBe('Luna is sold');
-    const error = 'PET_NOT_FOUND: There is no pet 999999.';
-    expect(await store.renamePet('999999', 'Luna')).toBe(hasNoAliases ? error : `404 ${error}`);
+    const error = '404 PET_NOT_FOUND: There is no pet 999999.';
+    expect(await store.renamePet('999999', 'Luna')).toBe(error);
   });
 
   it('sends a date and gets one as a string', async () => {
@@ -165,74 +128,20 @@ describe.each(Object.keys(SET_UPS))('a client of %s', (name) => {
 
   it('places one order if its first response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
-    let requests = 0;
-    const lossy = open(`${gateway.url}/graphql`, {
-      fetch: async (input, init) => {
-        const response = await fetch(input, init);
-        requests += 1;
-        if (requests > 1) return response;
-        await response.text();
-        throw new TypeError('terminated');
-      },
-    });
+    const watched = watchFetch();
+    watched.loseNext();
+    const lossy = open(`${gateway.url}/graphql`, { fetch: watched.fetch });
     const order = { petId, quantity: 1, shipDate: '2030-01-31T00:00:00Z' };
     expect(await lossy.placeOrder(order)).toBe('ships on 2030-01-31');
-    expect(requests).toBe(2);
+    expect(watched.methods).toEqual(['POST', 'POST']);
     expect(await stockOf(gateway, petId)).toBe(4);
   });
-
-  it('reads two rows by one request', async () => {
-    const [left, right] = [
-      await makePet(gateway, { name: 'Left' }),
-      await makePet(gateway, { name: 'Right' }),
-    ];
-    let requests = 0;
-    const counted = open(`${gateway.url}/graphql`, {
-      fetch: async (input, init) => {
-        requests += 1;
-        return fetch(input, init);
-      },
-    });
-    expect(await counted.namesOf(left, right)).toEqual(['Left', 'Right']);
-    expect(requests).toBe(1);
-  });
-
-  it('follows the changes of a row', async () => {
-    const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
-    const id = await makePet(gateway, { name: 'Ada' });
-    const followed = store.followPets([id], changes.pageInfo.endCursor);
-    expect((await followed.next()).value).toBe('CREATED: Ada');
-    await store.renamePet(id, 'Zoe');
-    expect((await followed.next()).value).toBe('UPDATED: Zoe');
-    await gateway.data(`mutation { deletePet(id: "${id}") { __typename } }`);
-    expect((await followed.next()).value).toBe('gone');
-    await followed.return(undefined);
-  });
 });
-
-describe.each(Object.keys(OWN_TYPES))('a type of one’s own for DateTime with %s', (name) => {
-  it('is the type of results', async () => {
-    expect(await compile(folderOf(name), ['check.ts'], compilerOptions)).toBe('');
-  });
-});
-
-/** Removes the indentation of each line, as a part of a function is shown without it. */
-const unindent = (code: string): string => code.replaceAll(/^ +/gm, '');
 
 describe('docs/clients-types.md', () => {
-  it('shows parts of the programs that ran', () => {
-    const programs = [TSCONFIG, OPERATIONS, STORE, CODEGEN, TADA, GENQL_STORE].map(unindent);
-    const blocks = [...GUIDE.matchAll(/^```(\w*)\n([^]*?)^```$/gm)]
-      .filter(([, language]) => language !== 'sh')
-      .map(([, , text = '']) => unindent(text));
-    expect(blocks.length).toBeGreaterThan(5);
-    expect(blocks.filter((text) => !programs.some((code) => code.includes(text)))).toEqual([]);
-  });
-
-  it('shows their commands, and how DateTime gets a type of one’s own', () => {
+  it('shows the commands of the generators', () => {
     for (const { command } of Object.values(SET_UPS)) {
       expect(GUIDE).toContain(`npx ${command}\n`);
     }
-    for (const line of [UTC_TIME, CODEGEN_SCALARS, TADA_SCALARS]) expect(GUIDE).toContain(line);
   });
 });

@@ -90,10 +90,7 @@ function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
 export const createUrqlClient = (
   url: string,
   schema: IntrospectionQuery,
-  {
-    live = [],
-    ...options
-  }: { fetch?: typeof fetch; preferGetMethod?: false; live?: Exchange[] } = {},
+  { live = [], ...options }: { fetch?: typeof fetch; live?: Exchange[] } = {},
 ): Client =>
   new Client({
     url,

@@ -1,39 +1,32 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import { readConfig } from '../../src/config/config.ts';
-import { ROOT } from '../../src/config/root.ts';
 import { Variables } from '../../src/config/variables.ts';
 import { ERRORS } from '../../src/contract/error-codes.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
-import { createDatabaseMetrics } from '../../src/telemetry/database-metrics.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { reportServers } from '../../src/telemetry/server-metrics.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
 import { post } from '../support/post.ts';
-import { killPrograms, type Program, startProgram } from '../support/program.ts';
+import { killPrograms, startProgram } from '../support/program.ts';
 
 const ADDRESS = 'http://127.0.0.1:4000';
 
-const read = (file: string): string => readFileSync(new URL(file, ROOT), 'utf8');
-const isThere = (path: string): boolean => existsSync(new URL(path, ROOT));
+const read = (file: string): string => readFileSync(file, 'utf8');
 
-const sources = readdirSync(new URL('src/', ROOT), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.includes('generated'))
-  .map((file) => `src/${file}`);
+/** Lists the files in a folder and below it. */
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`);
+
+const sources = filesIn('src').filter(
+  (file) => file.endsWith('.ts') && !file.includes('generated'),
+);
 
 // What tests compile and run with clients; `.txt` is a program that needs generated files.
-const clientFiles = readdirSync(new URL('test/clients/', ROOT), {
-  recursive: true,
-  encoding: 'utf8',
-}).map((file) => `test/clients/${file}`);
+const clientFiles = filesIn('test/clients');
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
 const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
 
@@ -56,9 +49,7 @@ const documents = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'bench/README.md',
-  ...readdirSync(new URL('docs/', ROOT))
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => `docs/${file}`),
+  ...filesIn('docs').filter((file) => file.endsWith('.md')),
 ].map((file) => {
   const markdown = read(file);
   return { file, markdown, blocks: blocksOf(markdown) };
@@ -78,19 +69,19 @@ const samplesOf = (blocks: readonly Block[]): { request: Block; response: Block 
 
 const isSubscription = (text: string): boolean => text.includes('text/event-stream');
 
-/** Returns each command of a shell block in one line. */
-const commandsOf = ({ text }: Block): string[] =>
-  text
-    .replaceAll('\\\n', '')
-    .split('\n')
-    .map((line) => line.replace(/ +# .*$/, ''))
-    .filter((line) => line !== '');
-
-/** Splits a command as a shell does. */
-const wordsOf = (command: string): string[] =>
-  [...command.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|[^\s'"]+/g)].map(
+/** Reads the request of a curl command. */
+function requestOf(command: string) {
+  const words = Array.from(
+    command.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|[^\s'"]+/g),
     ([word, single, double]) => single ?? double ?? word,
   );
+  const valuesOf = (option: string): string[] =>
+    words.filter((_word, index) => words[index - 1] === option);
+  const url = words.find((word) => word.startsWith(ADDRESS)) ?? '';
+  const headers = valuesOf('-H').map((header) => header.split(': ') as [string, string]);
+  const [body = ''] = valuesOf('-d');
+  return { path: url.slice(ADDRESS.length), headers, body };
+}
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -104,26 +95,12 @@ async function resetStore(): Promise<void> {
   await fillSampleStore(gateway.db);
 }
 
-/** Sends the request of a curl command. */
-async function sendCurl(command: string): Promise<unknown> {
-  const words = wordsOf(command);
-  const valuesOf = (option: string): string[] =>
-    words.filter((_word, index) => words[index - 1] === option);
-  const url = words.find((word) => word.startsWith(ADDRESS)) ?? '';
-  const [body] = valuesOf('-d');
-  const response = await gateway.rest(url.slice(ADDRESS.length), {
-    headers: valuesOf('-H').map((header): [string, string] => {
-      const [name = '', value = ''] = header.split(': ');
-      return [name, value];
-    }),
-    ...(body !== undefined && { method: 'POST', body }),
-  });
-  return response.json();
-}
-
-async function sendGraphql(query: string): Promise<unknown> {
-  const response = await post(gateway, { query });
-  return response.json();
+/** Sends a request of the documentation. */
+async function send({ language, text }: Block): Promise<unknown> {
+  const { path, headers, body } = requestOf(text);
+  const init = body === '' ? { headers } : { method: 'POST', headers, body };
+  const sent = language === 'graphql' ? post(gateway, { query: text }) : gateway.rest(path, init);
+  return (await sent).json();
 }
 
 const sampled = documents.filter(
@@ -135,13 +112,8 @@ describe.each(sampled)('the samples of $file', ({ blocks }) => {
 
   it.each(samplesOf(blocks))('return what is shown: $request.text', async (sample) => {
     const { request, response } = sample;
-    const { language, text } = request;
     expect(response?.language).toBe('json');
-    const body =
-      language === 'graphql'
-        ? await sendGraphql(text)
-        : await sendCurl(commandsOf(request).join(''));
-    expect(body).toEqual(JSON.parse(response?.text ?? ''));
+    expect(await send(request)).toEqual(JSON.parse(response?.text ?? ''));
   });
 
   const consoles = blocks.filter(
@@ -151,8 +123,7 @@ describe.each(sampled)('the samples of $file', ({ blocks }) => {
   it.runIf(consoles.length > 0).each(consoles)('return what is shown: $text', async ({ text }) => {
     const [head = '', body = ''] = text.split('\n\n');
     const [command = '', statusLine = '', ...headers] = head.split('\n');
-    const url = wordsOf(command).find((word) => word.startsWith(ADDRESS)) ?? '';
-    const response = await gateway.rest(url.slice(ADDRESS.length));
+    const response = await gateway.rest(requestOf(command).path);
     expect(`HTTP/1.1 ${response.status} ${response.statusText}`).toBe(statusLine);
     for (const header of headers) {
       const [name = '', value] = header.split(/: (.*)/);
@@ -164,10 +135,6 @@ describe.each(sampled)('the samples of $file', ({ blocks }) => {
 
 const findCursor = (text = ''): string => /"cursor":"(\w+)"/.exec(text)?.[1] ?? '';
 
-/** Returns the query of a curl command. */
-const queryOf = (command: string): string =>
-  /"query":"(.*)"}'/.exec(command)?.[1]?.replaceAll('\\"', '"') ?? '';
-
 describe('the subscriptions of docs/live.md', () => {
   const blocks = blocksOf(read('docs/live.md'));
   const subscriptions = blocks.filter(({ text }) => isSubscription(text));
@@ -178,14 +145,15 @@ describe('the subscriptions of docs/live.md', () => {
 
   it.each(subscriptions)('return what is shown: $text', async ({ text }) => {
     const [command = '', shown = ''] = text.split('\n\n');
-    const query = queryOf(command).replaceAll(
+    const { query } = JSON.parse(requestOf(command).body) as { query: string };
+    const resumed = query.replaceAll(
       /(?<=after: ")\w+/g,
       (cursor) => realCursors.get(cursor) ?? '',
     );
-    const stream = await openEvents(gateway, query);
-    await sendGraphql(mutation?.request.text ?? '');
-    // A comment can be the first.
+    const stream = await openEvents(gateway, resumed);
+    await post(gateway, { query: mutation?.request.text });
     let received = await stream.event();
+    // A comment can be the first.
     while (received && !received.event) received = await stream.event();
     stream.disconnect();
     const { event, data } = received ?? {};
@@ -205,7 +173,7 @@ describe('the subscriptions of docs/live.md', () => {
 });
 
 describe('the samples of the documentation', () => {
-  it('are in languages that a test reads', () => {
+  it('are in languages that tests know', () => {
     const languages = new Set(
       documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
     );
@@ -227,10 +195,6 @@ describe('the samples of the documentation', () => {
     ]);
   });
 
-  it('of Mermaid have no semicolon, which ends a statement there', () => {
-    expect(blocksIn('mermaid').filter(({ text }) => text.includes(';'))).toEqual([]);
-  });
-
   it('in TypeScript are lines of the source', () => {
     const lines = new Set(
       [...sources, ...clientPrograms].flatMap((file) =>
@@ -242,45 +206,6 @@ describe('the samples of the documentation', () => {
     const quoted = blocksIn('ts').flatMap(({ text }) => text.trim().split('\n'));
     expect(quoted.length).toBeGreaterThan(4);
     expect(quoted.filter((line) => !lines.has(line.trim()))).toEqual([]);
-  });
-
-  it('of PromQL, and the table above them, name metrics that exist', async () => {
-    const database = createDatabaseMetrics(async () => ({ writes: true }));
-    reportServers({ readServers: () => [], readFailovers: () => 0 }, database.registry);
-    const { registries } = createMetrics({
-      poolUse: () => ({ max: 0, total: 0, idle: 0, waiting: 0 }),
-      databaseRegistry: database.registry,
-      facts: { version: '', sunset: new Date(), maxCost: 0 },
-    });
-    const exposed = (await Promise.all(registries.map((registry) => registry.metrics()))).join(
-      '\n',
-    );
-    const guide = read('docs/observability.md');
-    const named = [
-      ...guide.matchAll(
-        /(?<![\w:])(?:change|database|dataloader|gateway|graphql|http|nodejs|operation|process|request|streams)_\w+/g,
-      ),
-    ];
-    expect(named.length).toBeGreaterThan(5);
-    for (const [name] of named) expect(exposed).toContain(`# HELP ${name}`);
-  });
-});
-
-describe('a command of the documentation', () => {
-  const commands = blocksIn('sh').flatMap(commandsOf);
-  const withVariables = commands.flatMap((command) => {
-    const [variables = ''] = /^(?:[A-Z_]+=[^\s$]+ +)+/.exec(command) ?? [];
-    const pairs = variables
-      .trim()
-      .split(/ +/)
-      .map((pair) => pair.split(/=(.*)/));
-    return variables === '' ? [] : [{ command, variables: Object.fromEntries(pairs) as object }];
-  });
-
-  it.each(withVariables)('has variables that the gateway accepts: $command', ({ variables }) => {
-    const own = Object.entries(variables).filter(([name]) => !name.startsWith('OTEL_'));
-    expect(Object.keys(Variables.shape)).toEqual(expect.arrayContaining(own.map(([name]) => name)));
-    expect(() => readConfig(Object.fromEntries(own))).not.toThrow();
   });
 });
 
@@ -294,16 +219,17 @@ const toAnchor = (heading: string): string =>
 const hasHeading = (file: string, anchor: string): boolean =>
   [...read(file).matchAll(/^#+ (.*)$/gm)].some(([, heading = '']) => toAnchor(heading) === anchor);
 
+const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
 const BUILT_IN = ['ci', 'install', 'audit', 'pack'];
 // Names in capitals that are neither variables of the gateway nor error codes.
-const OTHER_NAMES = ['LC_CTYPE', 'TEST_DATABASE_URL'];
+const OTHER_NAMES = ['LC_CTYPE', 'POSTGRES_PASSWORD', 'TEST_DATABASE_URL', 'TOKEN'];
 
 describe.each(documents)('$file', ({ file, markdown }) => {
   it('links to files and headings that exist', () => {
     const broken = [...markdown.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)].filter(
       ([, path = '', anchor = '']) => {
         const target = path === '' ? file : normalize(join(dirname(file), path));
-        return !isThere(target) || (anchor !== '' && !hasHeading(target, anchor));
+        return !existsSync(target) || (anchor !== '' && !hasHeading(target, anchor));
       },
     );
     expect(broken.map(([link]) => link)).toEqual([]);
@@ -314,11 +240,10 @@ describe.each(documents)('$file', ({ file, markdown }) => {
       /(?<![\w/.@])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g,
     );
     const all = Array.from(paths, ([path]) => path);
-    expect(all.filter((path) => !isThere(path))).toEqual([]);
+    expect(all.filter((path) => !existsSync(path))).toEqual([]);
   });
 
   it('names npm scripts that exist', () => {
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
     const names = Array.from(
       markdown.matchAll(/\bnpm (?:run )?([a-z][\w:]*)/g),
       ([, name = '']) => name,
@@ -328,41 +253,30 @@ describe.each(documents)('$file', ({ file, markdown }) => {
   });
 
   it('names variables and error codes that exist', () => {
-    const names = Array.from(
-      markdown.matchAll(/`([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)(?==|`)|`([A-Z]+)=/g),
-      ([, long, short]) => long ?? short,
-    );
+    const found = markdown.matchAll(/`([A-Z\d]+(?:_[A-Z\d]+)+)`|(?<![\w$-])(?!OTEL_)([A-Z_]+)=/g);
+    const names = Array.from(found, ([, quoted, variable]) => quoted ?? variable ?? '');
     const known = [...Object.keys(Variables.shape), ...Object.keys(ERRORS), ...OTHER_NAMES];
-    expect(names.filter((name) => !name || !known.includes(name))).toEqual([]);
+    expect(names.filter((name) => !known.includes(name))).toEqual([]);
   });
 });
 
-describe('README.md', () => {
-  it('has at most 200 lines', () => {
-    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(200);
-  });
-
-  it('names each folder of src in its map', () => {
+describe('the documentation', () => {
+  it('names each folder of src in the map of README.md', () => {
     const map = blocksOf(read('README.md')).find(({ language }) => language === '');
     const folders = sources.flatMap((file) => /^src\/\w+\//.exec(file)?.[0] ?? []);
     const named = [...(map?.text ?? '').matchAll(/^src\/\w+\//gm)].map(([name]) => name);
     expect(named.toSorted()).toEqual([...new Set(folders)].toSorted());
   });
-});
 
-const toRow = ([, room = '', imports = '']: string[]): [string, string] => [room, imports];
-
-describe('docs/architecture.md', () => {
-  it('lists for each room what the linter lets it import', () => {
+  it('lists in docs/architecture.md for each room what the linter lets it import', () => {
     const rules = read('.oxlintrc.json').matchAll(/"message": "(.*) may import: (.*)\."/g);
     const rows = read('docs/architecture.md').matchAll(/^\| `(.*)` +\| (.*?) +\|$/gm);
-    expect(Array.from(rows, toRow)).toEqual(Array.from(rules, toRow));
+    expect(Array.from(rows, ([, ...cells]) => cells)).toEqual(
+      Array.from(rules, ([, ...room]) => room),
+    );
   });
-});
 
-describe('CONTRIBUTING.md', () => {
-  it('explains each npm script', () => {
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
+  it('explains in CONTRIBUTING.md each npm script', () => {
     const names = Object.keys(scripts);
     const isHook = (name: string): boolean =>
       name.startsWith('pre') && names.includes(name.slice(3));
@@ -374,73 +288,44 @@ describe('CONTRIBUTING.md', () => {
 });
 
 describe('a gateway that is started as docs/access.md shows', () => {
-  const [starting, calling] = blocksOf(read('docs/access.md')).filter(
-    ({ language }) => language === 'sh',
-  );
+  const [starting = '', calling = ''] = blocksOf(read('docs/access.md'))
+    .filter(({ language }) => language === 'sh')
+    .map(({ text }) => text);
+  const variables = starting.matchAll(/([A-Z_]+)=(\S+)/g);
   const environment = Object.fromEntries(
-    [...(starting?.text ?? '').matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name = '', value = '']) => [
-      name,
-      value,
-    ]),
+    Array.from(variables, ([, name = '', value = '']) => [name, value]),
   );
-  const [creating = '', curl = ''] = (calling?.text ?? '').split('\ncurl ');
+  const [creating = '', curl = ''] = calling.split('\ncurl ');
   const [sample] = blocksOf(read('docs/observability.md')).filter(({ text }) =>
     text.includes('"requestId"'),
   );
 
-  let folder: string;
-  let program: Program;
-  let token: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'store-'));
-    program = await startProgram({ ...environment, DATA_DIR: folder, LOG_LEVEL: 'debug' });
-    token = execFileSync('sh', ['-c', `${creating}\nprintf %s "$TOKEN"`], {
-      cwd: fileURLToPath(ROOT),
-      encoding: 'utf8',
+  it('accepts the token that is created there, and logs each request as docs/observability.md shows', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'store-'));
+    onTestFinished(async () => {
+      await killPrograms();
+      rmSync(folder, { recursive: true });
     });
-  });
-  afterAll(async () => {
-    await killPrograms();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  const mutate = async (query: string): Promise<unknown> => {
+    const program = await startProgram({ ...environment, DATA_DIR: folder, LOG_LEVEL: 'debug' });
+    const print = `${creating}\nprintf %s "$TOKEN"`;
+    const token = execFileSync('sh', ['-c', print], { encoding: 'utf8' });
     const headers = { authorization: `Bearer ${token}` };
-    return (await post(program, { query }, { headers })).json();
-  };
-
-  it('accepts the token that is created there, and no other', async () => {
-    expect(token.split('.')).toHaveLength(3);
-    const path = /http:\/\/127\.0\.0\.1:4000(\S+)/.exec(curl)?.[1] ?? '';
-    const statusWith = async (authorization: string): Promise<number> =>
-      (await fetch(program.url + path, { headers: { authorization } })).status;
-    expect(await statusWith(`Bearer ${token}`)).toBe(200);
-    expect(await statusWith(`Bearer ${token}x`)).toBe(401);
-    expect(await statusWith(token)).toBe(401);
-  });
-
-  it('logs nothing of the token, and each request as docs/observability.md shows', async () => {
-    const query = `mutation {
-      createCategory(input: { name: "Rats" }, idempotencyKey: "1") { ... on Category { name } } }`;
-    expect(await mutate(query)).toEqual({ data: { createCategory: { name: 'Rats' } } });
-    await mutate(`mutation Place {
-      placeOrder(input: { petId: "1", quantity: 1000 }) { ... on Order { id quantity shipDate complete } } }`);
+    const url = program.url + requestOf(curl).path;
+    expect((await fetch(url)).status).toBe(401);
+    expect((await fetch(url, { headers })).status).toBe(200);
+    const query = `mutation Place {
+      placeOrder(input: { petId: "1", quantity: 1000 }) { ... on Order { id quantity shipDate complete } } }`;
+    await post(program, { query }, { headers });
     await program.stop();
 
-    const shown = JSON.parse(sample?.text ?? '') as Record<string, unknown>;
-    const logged = program.entries.find(({ operationName }) => operationName === 'Place');
-    const { time, requestId, ms, ...constant } = shown;
-    expect(logged).toEqual({
-      ...constant,
-      time: expect.any(typeof time === 'string' ? String : Number),
-      requestId: expect.any(typeof requestId === 'string' ? String : Number),
-      ms: expect.any(typeof ms === 'number' ? Number : String),
+    expect(program.entries.find(({ operationName }) => operationName === 'Place')).toEqual({
+      ...(JSON.parse(sample?.text ?? '') as object),
+      time: expect.any(String),
+      requestId: expect.any(String),
+      ms: expect.any(Number),
     });
-
     const log = JSON.stringify(program.entries);
-    expect(log).toContain('insert into idempotency_keys');
-    expect(log).not.toContain('somebody');
-    for (const part of [...token.split('.'), environment['AUTH_SECRET']]) {
+    for (const part of [...token.split('.'), environment['AUTH_SECRET'], 'somebody']) {
       expect(log).not.toContain(part);
     }
   });

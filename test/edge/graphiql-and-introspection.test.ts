@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { readExamples } from '../../src/pages/files.ts';
 import { renderGraphiql } from '../../src/pages/graphiql.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
-import { BROWSER, GRAPHIQL_FILES, QUERY } from '../support/browsing.ts';
+import { BROWSER, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
@@ -21,44 +21,12 @@ afterAll(async () => {
   await gateway.close();
 });
 
-const hasPicture = async (by: Gateway): Promise<boolean> =>
-  (await (await by.rest('/')).text()).includes('class="schema"');
-
 describe('GraphiQL', () => {
-  it('is a page without anything from other servers', async () => {
-    const response = await gateway.rest('/graphql', { headers: BROWSER });
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    const html = await response.text();
-    expect(html).toMatch(/^\s*<!doctype html>/i);
-    expect(html).not.toMatch(/<(script|link|img|iframe)[^>]{0,300}(src|href)=["']?(https?:)?\/\//i);
-    expect(html).not.toMatch(/@import\s+(url\()?["']?(https?:)?\/\//i);
-  });
-
-  it('is gzipped if the caller accepts that', async () => {
-    const headers = { Accept: 'text/html', 'Accept-Encoding': 'gzip, br' };
-    const zipped = await requestRaw(gateway, 'HEAD', '/graphql', headers);
-    expect(zipped.headers.get('content-encoding')).toBe('gzip');
-    expect(zipped.headers.get('vary')).toMatch(/accept-encoding/i);
-    const plain = await requestRaw(gateway, 'HEAD', '/graphql', { Accept: 'text/html' });
-    expect(plain.headers.get('content-encoding')).toBeNull();
-    const page = await gateway.rest('/graphql', { headers: BROWSER });
-    expect(await page.text()).toContain('</html>');
-  });
-
   it('is not gzipped if the caller rejects that', async () => {
     const headers = { Accept: 'text/html', 'Accept-Encoding': 'gzip;q=0' };
     const answer = await requestRaw(gateway, 'HEAD', '/graphql', headers);
     expect(answer.headers.get('content-encoding')).toBeNull();
-  });
-
-  it('is not sent again to a caller that has it', async () => {
-    const first = await requestRaw(gateway, 'HEAD', '/graphql', { Accept: 'text/html' });
-    const tag = first.headers.get('etag') ?? '';
-    const headers = { Accept: 'text/html', 'If-None-Match': tag };
-    const again = await requestRaw(gateway, 'GET', '/graphql', headers);
-    expect(again).toMatchObject({ status: 304, body: '' });
-    expect(again.headers.get('etag')).toBe(tag);
+    expect(answer.headers.get('vary')).toMatch(/accept-encoding/i);
   });
 
   it('has a menu with the examples, each in a group and with a title', async () => {
@@ -81,15 +49,14 @@ describe('the examples of GraphiQL', async () => {
   beforeAll(() => fillSampleStore(gateway.db));
 
   const examples = await readExamples();
-  // Those of subscriptions are in live-pages.test.ts.
+  // Those of subscriptions are in test/browser/live.test.ts.
   const titled = examples.flatMap((query) => {
     const name = /^(?:query|mutation) (\w+)/m.exec(query)?.[1];
     return name === undefined ? [] : [[name, query]];
   });
 
   it.each(titled)('%s has a result on the sample store', async (_name, query = '') => {
-    const data = await gateway.data(query);
-    const text = JSON.stringify(data);
+    const text = JSON.stringify(await gateway.data(query));
     expect(text).not.toContain('"code"');
     expect(text).not.toMatch(/:null\}$|"nodes":\[\]/);
   });
@@ -108,13 +75,8 @@ describe('GRAPHIQL=false', () => {
     expect(html.body).toContain('"NOT_ACCEPTABLE"');
   });
 
-  it('rejects a link of another site to a query', async () => {
-    const headers = { ...BROWSER, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
-    expect((await hidden.rest(QUERY, { headers })).status).toBe(403);
-  });
-
-  it.each(GRAPHIQL_FILES)('has no %s', async (path) => {
-    expect((await hidden.rest(path)).status).toBe(404);
+  it('has no GraphiQL', async () => {
+    expect((await hidden.rest('/assets/graphiql/graphiql.js')).status).toBe(404);
   });
 
   it.each(['/', '/docs', '/docs/moving'])('removes the links to GraphiQL from %s', async (path) => {
@@ -131,9 +93,7 @@ const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
 };
 
 describe('GRAPHIQL=true with INTROSPECTION=false', () => {
-  it('is a GraphiQL that asks for no schema and names no icon for it', async () => {
-    expect(await readGraphiql('true')).toMatch(/book icon/);
-    expect(await readGraphiql('false')).not.toMatch(/book icon/);
+  it('is a GraphiQL that asks for no schema', async () => {
     expect(await readGraphiql('true')).not.toContain('"schema":null');
     expect(await readGraphiql('false')).toContain('"schema":null,"referencePlugin":null');
   });
@@ -141,8 +101,6 @@ describe('GRAPHIQL=true with INTROSPECTION=false', () => {
 
 describe('INTROSPECTION=false', () => {
   it.each([
-    '{ __schema { queryType { name } } }',
-    '{ __type(name: "Pet") { name } }',
     '{ a: __schema { types { name } } __typename }',
     '{ ...F } fragment F on Query { __type(name: "Pet") { fields { name } } }',
   ])('rejects %s', async (query) => {
@@ -153,11 +111,6 @@ describe('INTROSPECTION=false', () => {
       expect(errors?.[0]?.message).toContain('introspection');
     }
     expect((await gateway.graphql(query)).errors).toBeUndefined();
-  });
-
-  it('rejects introspection by GET', async () => {
-    const target = `/graphql?query=${encodeURIComponent('{ __schema { types { name } } }')}`;
-    expect(await (await hidden.rest(target)).json()).not.toHaveProperty('data');
   });
 
   it('keeps __typename', async () => {
@@ -174,40 +127,29 @@ describe('INTROSPECTION=false', () => {
     }
   });
 
-  it('has no picture of the schema', async () => {
-    expect(await hasPicture(gateway)).toBe(true);
-    expect(await hasPicture(hidden)).toBe(false);
-  });
-
   const UPDATE =
     'mutation ($input: PetUpdate!) { updatePet(id: "1", input: $input) { __typename } }';
 
   it.each<[what: string, query: string, variables?: Record<string, unknown>]>([
     ['a field', '{ pest { totalCount } }'],
-    ['a field of the schema', '{ __schema { directive } }'],
     ['a field of a member', 'mutation { deletePet(id: "1") { name } }'],
     ['a type', 'query ($id: IDD) { pet(id: $id) { id } }'],
     ['an argument', '{ pet(idd: "1", id: "1") { id } }'],
-    ['an argument of a directive', '{ __typename @skip(iff: true, if: true) }'],
     ['an input field', 'mutation { updatePet(id: "1", input: { nam: "A" }) { __typename } }'],
     ['an enum value', '{ pets(filter: { status: [AVAILABL] }) { totalCount } }'],
-    ['an enum value as a string', '{ pets(filter: { status: "AVAILABLE" }) { totalCount } }'],
-    ['a selection', '{ pet(id: "1") }'],
     ['an input field in a variable', UPDATE, { input: { nam: 'A' } }],
     ['an enum value in a variable', UPDATE, { input: { status: 'SOL' } }],
     ['one that looks like a suggestion', UPDATE, { input: { nam: ' Did you mean "a"?' } }],
   ])('suggests nothing for %s', async (_what, query, variables) => {
-    const shown = await gateway.graphql(query, variables);
-    const suggested = shown.errors?.filter(({ message }) => / Did you mean "?.+\?$/.test(message));
+    const { errors: shown = [] } = await gateway.graphql(query, variables);
+    const suggested = shown.filter(({ message }) => / Did you mean "?.+\?$/.test(message));
     expect(suggested).not.toEqual([]);
-    const cut = shown.errors?.map(({ message }) =>
-      message.replace(/\. Did you mean [^?]+\?$/, '.'),
-    );
+    const cut = shown.map(({ message }) => message.replace(/\. Did you mean [^?]+\?$/, '.'));
     const { errors = [] } = await hidden.graphql(query, variables);
     const own = errors.filter(({ message }) => !message.includes('introspection'));
     expect(own.map(({ message }) => message)).toEqual(cut);
     for (const { message, extensions } of own) {
-      expect(extensions.issues?.[0]?.message ?? message).toBe(message);
+      expect(message).toContain(extensions.issues?.[0]?.message ?? message);
     }
   });
 });

@@ -1,12 +1,10 @@
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
 
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type ClientError, type Gateway, startGateway } from '../support/gateway.ts';
-import { makePet } from '../support/make.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
 
 let gateway: Gateway;
@@ -22,8 +20,8 @@ const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, st
     body,
   });
 
-const get = (parameters: Record<string, string>) =>
-  gateway.rest(`/graphql?${new URLSearchParams(parameters).toString()}`);
+const get = (parameters: Record<string, string>, headers: Record<string, string> = {}) =>
+  gateway.rest(`/graphql?${new URLSearchParams(parameters).toString()}`, { headers });
 
 const ofSize = (bytes: number): string => {
   const [head, tail] = ['{"query":"{ __typename }","x":"', '"}'];
@@ -38,6 +36,27 @@ async function expectRejected(response: Response, status: number, code: string):
   expect(errors[0]?.extensions).toMatchObject({ code, status });
 }
 
+const TYPENAME = '{ __typename }';
+const BODY = JSON.stringify({ query: TYPENAME });
+const JSON_TYPE = 'application/json';
+const GRAPHQL_TYPE = 'application/graphql-response+json';
+
+async function expectTypename(response: Response): Promise<void> {
+  expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+}
+
+/** Expects that a mutation is rejected before it is executed. */
+async function expectNotExecuted(
+  send: (query: string) => Promise<Response>,
+  status: number,
+  code: string,
+): Promise<void> {
+  const query = 'mutation { createCategory(input: { name: "Forged" }) { __typename } }';
+  await expectRejected(await send(query), status, code);
+  const found = '{ categories(filter: { name: "Forged" }) { totalCount } }';
+  expect(await gateway.data(found)).toEqual({ categories: { totalCount: 0 } });
+}
+
 const url = (): string => `${gateway.url}/graphql`;
 
 describe('GraphQL over HTTP', () => {
@@ -47,39 +66,25 @@ describe('GraphQL over HTTP', () => {
 });
 
 describe('GET /graphql', () => {
-  it('runs a query with variables and an operation name', async () => {
-    const id = await makePet(gateway, { name: 'Luna' });
-    const response = await get({
-      query: 'query A($id: ID!) { pet(id: $id) { name } } query B { __typename }',
-      variables: JSON.stringify({ id }),
-      operationName: 'A',
-    });
-    expect(response.status).toBe(200);
-    expect(await response.json()).toEqual({ data: { pet: { name: 'Luna' } } });
+  it('runs the operation that is named', async () => {
+    const query = 'query A { __typename } query B { other: __typename }';
+    await expectTypename(await get({ query, operationName: 'A' }));
   });
 
-  it('rejects a mutation', async () => {
-    const query = 'mutation { createCategory(input: { name: "Sneaked" }) { __typename } }';
-    await expectRejected(await get({ query }), 405, 'METHOD_NOT_ALLOWED');
-    const { categories } = await gateway.data(
-      '{ categories(filter: { name: "Sneaked" }) { totalCount } }',
-    );
-    expect(categories.totalCount).toBe(0);
-  });
+  it('rejects a mutation', () =>
+    expectNotExecuted((query) => get({ query }), 405, 'METHOD_NOT_ALLOWED'));
 
   it.each([
     ['no query', {}],
     ['an empty query', { query: '' }],
-    ['variables that are not JSON', { query: '{ __typename }', variables: '{' }],
-    ['variables that are not an object', { query: '{ __typename }', variables: '[1]' }],
-    ['extensions that are not JSON', { query: '{ __typename }', extensions: 'x' }],
+    ['variables that are not JSON', { query: TYPENAME, variables: '{' }],
+    ['extensions that are not JSON', { query: TYPENAME, extensions: 'x' }],
   ])('returns BAD_REQUEST for %s', async (_what, parameters) => {
     await expectRejected(await get(parameters), 400, 'BAD_REQUEST');
   });
 
   it('has no body for HEAD', async () => {
-    const target = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
-    const head = await requestRaw(gateway, 'HEAD', target);
+    const head = await requestRaw(gateway, 'HEAD', '/graphql?query=%7B__typename%7D');
     expect(head).toMatchObject({ status: 200, body: '' });
     expect(head.headers.get('content-type')).toContain('json');
     expect((await requestRaw(gateway, 'HEAD', '/graphql')).status).toBe(400);
@@ -87,170 +92,99 @@ describe('GET /graphql', () => {
 });
 
 describe('the encoding of a POST', () => {
-  const BODY = JSON.stringify({ query: '{ __typename }' });
-
-  it.each(['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'x'])(
-    'is rejected: %s',
-    async (encoding) => {
-      const body = encoding === 'gzip' ? gzipSync(BODY) : BODY;
-      const response = await post(body, { 'content-encoding': encoding });
-      expect(response.headers.get('accept-encoding')).toBe('identity');
-      const { errors } = (await response.clone().json()) as { errors: ClientError[] };
-      expect(errors[0]?.message).toContain('Content-Encoding');
-      await expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
-    },
-  );
-
-  it.each(['identity', 'Identity', ''])('can be "%s"', async (encoding) => {
+  it.each(['gzip', 'identity, gzip', 'x'])('is rejected: %s', async (encoding) => {
     const response = await post(BODY, { 'content-encoding': encoding });
-    expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+    const { errors } = (await response.clone().json()) as { errors: ClientError[] };
+    expect(errors[0]?.message).toContain('Content-Encoding');
+    await expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it.each(['Identity', ''])('can be "%s"', async (encoding) => {
+    await expectTypename(await post(BODY, { 'content-encoding': encoding }));
   });
 });
 
 describe('the media type of a POST', () => {
-  const BODY = JSON.stringify({ query: '{ __typename }' });
-
-  it.each([
-    'application/x-www-form-urlencoded',
-    'text/plain',
-    'text/plain; application/json',
-    'multipart/form-data; boundary=x',
-    'application/graphql',
-    'application/graphql+json',
-    'application/jsonp',
-    'application/xml',
-    '*/*',
-  ])('is rejected: %s', async (type) => {
-    await expectRejected(await post(BODY, { 'content-type': type }), 415, 'UNSUPPORTED_MEDIA_TYPE');
-  });
-
-  it('is required', async () => {
-    const body = new TextEncoder().encode(BODY);
-    const response = await gateway.rest('/graphql', { method: 'POST', body });
-    await expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
-  });
-
-  it.each([
-    'application/json',
-    'Application/JSON',
-    'application/json;charset=UTF-8',
-    'application/json ; charset=utf-8',
-  ])('can be %s', async (type) => {
-    const response = await post(BODY, { 'content-type': type });
-    expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
-  });
-
-  it('is checked before a mutation runs', async () => {
-    const query = 'mutation { createCategory(input: { name: "Forged" }) { __typename } }';
-    await post(JSON.stringify({ query }), { 'content-type': 'text/plain' });
-    const { categories } = await gateway.data(
-      '{ categories(filter: { name: "Forged" }) { totalCount } }',
-    );
-    expect(categories.totalCount).toBe(0);
-  });
+  // All that a form of another site can send.
+  it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x'])(
+    'is rejected before a mutation is executed: %s',
+    (type) =>
+      expectNotExecuted(
+        (query) => post(JSON.stringify({ query }), { 'content-type': type }),
+        415,
+        'UNSUPPORTED_MEDIA_TYPE',
+      ),
+  );
 });
 
 describe('the body of a POST', () => {
   it.each([
     ['nothing', ''],
-    ['white space', ' \n'],
-    ['malformed JSON', '{"query": "{ __typename }"'],
-    ['two objects', '{"query":"{ __typename }"}{}'],
-    ['a comment', '{"query":"{ __typename }"} // hello'],
-    ['NaN', '{"query":"{ __typename }","variables":{"a":NaN}}'],
-    ['a list', '[{"query":"{ __typename }"}]'],
-    ['an empty list', '[]'],
-    ['a string', '"{ __typename }"'],
-    ['a number', '42'],
+    ['two objects', `${BODY}{}`],
+    ['a list', `[${BODY}]`],
     ['null', 'null'],
-    ['no query', '{}'],
     ['a null query', '{"query":null}'],
-    ['an empty query', '{"query":""}'],
-    ['a query that is a number', '{"query":1}'],
-    ['a query that is a list', '{"query":["{ __typename }"]}'],
-    ['a query that is an object', '{"query":{}}'],
-    ['variables that are a string', '{"query":"{ __typename }","variables":"{}"}'],
-    ['variables that are a list', '{"query":"{ __typename }","variables":[]}'],
-    ['variables that are a number', '{"query":"{ __typename }","variables":0}'],
-    ['variables that are false', '{"query":"{ __typename }","variables":false}'],
-    ['an operation name that is a number', '{"query":"{ __typename }","operationName":7}'],
-    ['extensions that are a string', '{"query":"{ __typename }","extensions":"x"}'],
+    ['bytes that are not UTF-8', Uint8Array.from(Buffer.from('{"query":"\xff"}', 'latin1'))],
   ])('returns BAD_REQUEST for %s', async (_what, body) => {
     await expectRejected(await post(body), 400, 'BAD_REQUEST');
   });
 
-  it('returns BAD_REQUEST if it is not UTF-8', async () => {
-    const body = new Uint8Array(Buffer.from('{"query":"{ __typename } # \xff"}', 'latin1'));
-    await expectRejected(await post(body), 400, 'BAD_REQUEST');
-  });
-
-  it('may have unknown parameters, and null for absent ones', async () => {
-    const response = await post(
-      '{"query":"{ __typename }","variables":null,"operationName":null,"extensions":null,"x":[1]}',
-    );
-    expect(response.status).toBe(200);
-    expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+  it('is where the operation is: that of the URL is not executed', async () => {
+    const init = { method: 'POST', headers: { 'content-type': JSON_TYPE }, body: '{}' };
+    const response = await gateway.rest('/graphql?query={__typename}', init);
+    await expectRejected(response, 400, 'BAD_REQUEST');
   });
 });
 
 describe('a body beyond 1 MB', () => {
   it('is rejected, with Content-Length or without', async () => {
+    await expectTypename(await post(ofSize(1_000_000)));
     await expectRejected(await post(ofSize(1_000_001)), 413, 'PAYLOAD_TOO_LARGE');
     const chunks = Readable.from([Buffer.from(ofSize(3_000_000))]);
     const streamed = {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': JSON_TYPE },
       body: Readable.toWeb(chunks) as ReadableStream,
       duplex: 'half',
     };
     const chunked = await gateway.rest('/graphql', streamed);
     await expectRejected(chunked, 413, 'PAYLOAD_TOO_LARGE');
-    expect((await post('{"query":"{ __typename }"}')).status).toBe(200);
-  });
-
-  it('is one byte more than the limit', async () => {
-    expect((await post(ofSize(1_000_000))).status).toBe(200);
   });
 });
 
-const documentOf = (length: number) => `{ __typename #${'x'.repeat(length - 16)}\n}`;
+/** Sends the head of a POST that waits, then the body after a response, and returns all responses. */
+const postLater = (head: string, length = BODY.length): Promise<string> =>
+  new Promise((resolve) => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (data: Buffer) => {
+      received += data.toString();
+      if (received === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write(BODY);
+      if (received.endsWith('{"data":{"__typename":"Query"}}')) socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(received));
+    socket.write(
+      `POST ${head}\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\nConnection: keep-alive\r\n\r\n`,
+    );
+  });
 
 describe('a body that waits for 100 (Continue)', () => {
-  const BODY = JSON.stringify({ query: '{ __typename }' });
-  /** Sends the head of a POST that waits, then the body after a response, and returns all responses. */
-  const postLater = (head: string, length = BODY.length): Promise<string> =>
-    new Promise((resolve) => {
-      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-      let received = '';
-      socket.on('data', (data: Buffer) => {
-        received += data.toString();
-        if (received === 'HTTP/1.1 100 Continue\r\n\r\n') socket.write(BODY);
-        if (received.endsWith('{"data":{"__typename":"Query"}}')) socket.destroy();
-      });
-      socket.on('error', () => {});
-      socket.on('close', () => resolve(received));
-      socket.write(
-        `POST ${head}\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\nConnection: keep-alive\r\n\r\n`,
-      );
-    });
   const HOST = 'HTTP/1.1\r\nHost: localhost';
-  const JSON_TYPE = '\r\nContent-Type: application/json';
+  const AS_JSON = `\r\nContent-Type: ${JSON_TYPE}`;
 
   it('is sent after it, and then the connection stays open', async () => {
-    const received = await postLater(`/graphql ${HOST}${JSON_TYPE}`);
+    const received = await postLater(`/graphql ${HOST}${AS_JSON}`);
     expect(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     expect(received).toContain('Connection: keep-alive');
   });
 
   it.each([
-    ['is too large', `/graphql ${HOST}${JSON_TYPE}`, 413, 1_000_001],
+    ['is too large', `/graphql ${HOST}${AS_JSON}`, 413, 1_000_001],
     ['has another media type', `/graphql ${HOST}`, 415],
-    ['has an encoding', `/graphql ${HOST}${JSON_TYPE}\r\nContent-Encoding: gzip`, 415],
     ['has no route', `/nowhere ${HOST}`, 404],
-    ['is for a route without POST', `/health ${HOST}`, 405],
     ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
-    ['has a long URL', `/graphql?${'x'.repeat(8000)} ${HOST}${JSON_TYPE}`, 414],
-    ['wants another response', `/graphql ${HOST}${JSON_TYPE}\r\nAccept: image/png`, 406],
+    ['wants another response', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
   ])('is not sent if it %s: then the connection closes', async (_what, head, status, length?) => {
     const received = await postLater(head, length);
     expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -261,42 +195,30 @@ describe('a body that waits for 100 (Continue)', () => {
 
 describe('a document', () => {
   it('can have 50,000 characters, and its variables more', async () => {
-    const fits = JSON.stringify({
-      query: documentOf(50_000),
-      variables: { x: Array(10).fill('y'.repeat(10_000)) },
-    });
-    expect((await post(fits)).status).toBe(200);
-    await expectRejected(
-      await post(JSON.stringify({ query: documentOf(50_001) })),
-      400,
-      'DOCUMENT_TOO_LARGE',
-    );
+    const variables = { x: Array(10).fill('y'.repeat(10_000)) };
+    const bodyOf = (length: number) =>
+      JSON.stringify({ query: TYPENAME.padEnd(length), variables });
+    await expectTypename(await post(bodyOf(50_000)));
+    await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
   });
 
   it('may come with an empty operationName', async () => {
-    const body = JSON.stringify({ query: 'query A { __typename }', operationName: '' });
-    expect((await post(body)).status).toBe(200);
-    expect((await gateway.rest('/graphql?query={__typename}&operationName=')).status).toBe(200);
+    const params = { query: 'query A { __typename }', operationName: '' };
+    await expectTypename(await post(JSON.stringify(params)));
+    await expectTypename(await get(params));
   });
 });
 
+const INCOMPLETE = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: 99\r\n\r\n{`;
+
 describe('a body that is cut off', () => {
-  it('is not logged as an error, and the server goes on', async () => {
-    const { status } = await sendRaw(
-      gateway,
-      'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
-        'Content-Length: 500000\r\n\r\n{"query"',
-    );
-    expect([0, 400]).toContain(status);
-    expect((await gateway.rest('/health')).status).toBe(200);
-    expect(gateway.loggedErrors.splice(0)).toEqual([]);
+  it('is not logged as an error', async () => {
+    expect([0, 400]).toContain((await sendRaw(gateway, INCOMPLETE)).status);
+    expect(gateway.loggedErrors).toEqual([]);
   });
 });
 
 describe('a body that does not arrive in time', () => {
-  const SLOW =
-    'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
-    'Content-Length: 99\r\n\r\n{';
   let hasty: Gateway;
   beforeAll(async () => {
     hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' });
@@ -304,37 +226,24 @@ describe('a body that does not arrive in time', () => {
   afterAll(() => hasty.close());
 
   it('is rejected with 408', async () => {
-    const { status, body } = await sendRaw(hasty, SLOW, { wait: true });
+    const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
     expect(status).toBe(408);
     expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
   });
 
   it('is not rejected after the response', async () => {
-    const { status, body } = await sendRaw(hasty, SLOW.replace('/graphql', '/pets/1'), {
-      wait: true,
-    });
+    const bytes = INCOMPLETE.replace('/graphql', '/pets/1');
+    const { status, body } = await sendRaw(hasty, bytes, { wait: true });
     expect(status).toBe(405);
     expect(body).not.toContain('REQUEST_TIMEOUT');
   });
 });
 
-const JSON_TYPE = 'application/json';
-const GRAPHQL_TYPE = 'application/graphql-response+json';
-
 describe('the media type of a response', () => {
-  const query = '{"query":"{ __typename }"}';
-
   it.each([
-    ['*/*', JSON_TYPE],
     ['application/*', JSON_TYPE],
-    [JSON_TYPE, JSON_TYPE],
-    [GRAPHQL_TYPE, GRAPHQL_TYPE],
-    [`${GRAPHQL_TYPE}, ${JSON_TYPE};q=0.9`, GRAPHQL_TYPE],
-    [`${GRAPHQL_TYPE};q=0.5, ${JSON_TYPE}`, JSON_TYPE],
-    [`${JSON_TYPE};q=0, */*`, GRAPHQL_TYPE],
     ['x/y, text/html, */*;q=0.1', JSON_TYPE],
     ['', JSON_TYPE],
-    [`${JSON_TYPE}; odata=verbose`, JSON_TYPE],
     [`${GRAPHQL_TYPE};charset="utf-8" ; q=0.5, ${JSON_TYPE};v=1;q=0.4`, GRAPHQL_TYPE],
     // As Apollo Client 3 and 4, urql and Relay send it.
     [`${GRAPHQL_TYPE},${JSON_TYPE};q=0.9`, GRAPHQL_TYPE],
@@ -344,26 +253,23 @@ describe('the media type of a response', () => {
       GRAPHQL_TYPE,
     ],
   ])('for Accept: %s is %s', async (accept, type) => {
-    const response = await post(query, { accept });
+    const response = await post(BODY, { accept });
     expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
-    expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+    await expectTypename(response);
   });
 
   it.each([
-    'application/json, text/html;q=0.1',
     'application/json; charset=utf-8, text/html;q=0.1',
-    'application/json, text/html;q=0',
     'text/html;q=0, */*',
     'application/graphql-response+json, */*;q=0.1',
   ])('for GET with Accept: %s is JSON, not HTML', async (accept) => {
-    const response = await gateway.rest('/graphql?query={__typename}', { headers: { accept } });
-    expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
+    await expectTypename(await get({ query: TYPENAME }, { accept }));
   });
 
-  it.each(['text/plain', 'image/png', 'text/event-stream;q=0', 'text/html;q=0', '*/*;q=0'])(
+  it.each(['image/png', 'text/event-stream;q=0'])(
     'for Accept: %s does not exist: 406',
     async (accept) => {
-      const response = await post(query, { accept });
+      const response = await post(BODY, { accept });
       expect(response.status).toBe(406);
       expect(await response.text()).toContain('"NOT_ACCEPTABLE"');
     },
@@ -371,70 +277,42 @@ describe('the media type of a response', () => {
 });
 
 describe('the status of a result', () => {
-  const TYPES = [JSON_TYPE, GRAPHQL_TYPE];
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
-  const DEPRECATED = `mutation { updateInventory(petId: "1", input: { quantity: 1 }, expectedQuantity: 9) {
-    ... on StaleInventory { quantity } } }`;
-  const withWrongId = {
-    query: 'query ($id: ID!) { pet(id: $id) { name } }',
-    variables: { id: {} },
-  };
-  const unknownOperation = { query: 'query A { __typename }', operationName: 'B' };
 
   // The first status is in application/json, where documents that don't parse or validate are 200.
-  it.each<[what: string, body: object | string, statuses: number[], type?: string]>([
-    ['a query', { query: '{ pets { totalCount } }' }, [200, 200]],
+  it.each([
     [
       'a mutation with an error',
-      { query: 'mutation { deletePet(id: "99") { ... on Error { code } } }' },
-      [200, 200],
+      'mutation { deletePet(id: 9) { ... on Error { code } } }',
+      200,
+      200,
     ],
-    ['a deprecated field', { query: DEPRECATED }, [200, 200]],
-    ['an id that cannot be', { query: '{ a: pet(id: "x") { name } __typename }' }, [400, 400]],
-    ['a page that is too large', { query: '{ pets(first: 101) { totalCount } }' }, [400, 400]],
-    ['a document that does not parse', { query: '{' }, [200, 400]],
-    ['an unknown field', { query: '{ cat }' }, [200, 400]],
-    ['a variable of another type', withWrongId, [400, 400]],
-    ['an unknown operation', unknownOperation, [400, 400]],
-    ['a subscription', { query: 'subscription { petChanged { kind } }' }, [406, 406]],
-    ['a query that costs too much', { query: COSTLY }, [400, 400]],
-    ['no query', {}, [400, 400]],
-    ['variables that are a list', { query: '{ __typename }', variables: [] }, [400, 400]],
-    ['a body that is not JSON', '{', [400, 400]],
-    ['a body of another type', '{}', [415, 415], 'text/plain'],
-    ['a body that is too large', 'x'.repeat(1_000_001), [413, 413]],
+    ['an id that cannot be', '{ a: pet(id: "x") { name } __typename }', 400, 400],
+    ['an unknown field', '{ cat }', 200, 400],
+    ['two operations without a name', 'query A { __typename } query B { __typename }', 400, 400],
+    ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
+    ['a query that costs too much', COSTLY, 400, 400],
   ])(
     'of %s depends on its media type alone, and the body does not',
-    async (_what, given, statuses, type = JSON_TYPE) => {
-      const body = typeof given === 'string' ? given : JSON.stringify(given);
-      const send = (accept: string) => post(body, { 'content-type': type, accept });
-      const [asJson, asGraphql] = await Promise.all(TYPES.map(send));
-      expect([asJson?.status, asGraphql?.status]).toEqual(statuses);
-      expect(await asGraphql?.text()).toBe(await asJson?.text());
+    async (_what, query, inJson, inGraphql) => {
+      const send = (accept: string) => post(JSON.stringify({ query }), { accept });
+      const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];
+      expect([asJson.status, asGraphql.status]).toEqual([inJson, inGraphql]);
+      expect(await asGraphql.text()).toBe(await asJson.text());
     },
   );
 });
 
 describe('another method', () => {
-  it.each(['PUT', 'DELETE', 'PATCH', 'TRACE', 'OPTIONS', 'PROPFIND'])(
-    'is rejected: %s',
-    async (method) => {
-      const answer = await requestRaw(gateway, method, '/graphql');
-      expect(answer.status).toBe(405);
-      const allow = answer.headers.get('allow')?.split(/, */) ?? [];
-      expect(allow).toEqual(expect.arrayContaining(['GET', 'POST']));
-      expect(answer.body).toContain('"METHOD_NOT_ALLOWED"');
-    },
-  );
-});
-
-describe('CONNECT', () => {
-  it('is rejected with 405 and Allow', async () => {
-    const answer = await sendRaw(gateway, 'CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n', {
-      wait: true,
-    });
+  it.each([
+    ['PUT', '/graphql', 'GET, HEAD, POST'],
+    ['OPTIONS', '/graphql', 'GET, HEAD, POST'],
+    ['TRACE', '/graphql', 'GET, HEAD, POST'],
+    ['CONNECT', 'a:1', 'GET, HEAD'],
+  ])('is rejected: %s %s', async (method, target, allow) => {
+    const answer = await requestRaw(gateway, method, target);
     expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+    expect(answer.headers.get('allow')).toBe(allow);
     expect(answer.body).toContain('"METHOD_NOT_ALLOWED"');
   });
 });

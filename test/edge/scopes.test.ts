@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { schema } from '../../src/graphql/schema.ts';
+import { BROWSER } from '../support/browsing.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
-import { makeCategory, makeOrder, makePet, stockOf } from '../support/make.ts';
+import { makeOrder, makePet, stockOf } from '../support/make.ts';
 import { post as postTo } from '../support/post.ts';
-import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
 
 /** AUTH=none: every caller has every scope. */
@@ -85,32 +85,21 @@ describe('a mutation', () => {
   it.each(MUTATIONS)('needs exactly its scope: %s', async (name, scope, args, code) => {
     const query = `mutation { ${name}(${args}) {
       __typename ... on Error { code status message } ... on Forbidden { scope } } }`;
+    const { description } = schema.getMutationType()?.getFields()[name] ?? {};
+    expect(description).toContain(`Needs the scope \`${scope}\``);
     const ask = async (headers: Headers) => post(gateway, query, headers);
+    const unauthenticated = { __typename: 'Unauthenticated', ...TOKEN.errors[0]?.extensions };
+    const { message } = TOKEN.errors[0] ?? {};
+    const rejected = { status: 200, challenge: null };
     expect(await ask({})).toEqual({
-      status: 200,
-      challenge: null,
-      data: {
-        [name]: {
-          __typename: 'Unauthenticated',
-          code: 'UNAUTHENTICATED',
-          status: 401,
-          message: TOKEN.errors[0]?.message,
-        },
-      },
+      ...rejected,
+      data: { [name]: { ...unauthenticated, message } },
     });
     const others = SCOPES.filter((other) => other !== scope);
+    const forbidden = { __typename: 'Forbidden', ...READ.errors[0]?.extensions, scope };
     expect(await ask(await withScopes(...others))).toEqual({
-      status: 200,
-      challenge: null,
-      data: {
-        [name]: {
-          __typename: 'Forbidden',
-          code: 'FORBIDDEN',
-          status: 403,
-          message: expect.stringContaining(`scope "${scope}"`),
-          scope,
-        },
-      },
+      ...rejected,
+      data: { [name]: { ...forbidden, message: expect.stringContaining(`scope "${scope}"`) } },
     });
     for (const claims of [
       { scope },
@@ -122,11 +111,6 @@ describe('a mutation', () => {
       expect(data[name]).toMatchObject({ code });
     }
     expect((await post(open, query)).data[name]).toMatchObject({ code });
-  });
-
-  it.each(MUTATIONS)('has its scope in its description: %s', (name, scope) => {
-    const field = schema.getMutationType()?.getFields()[name];
-    expect(field?.description).toContain(`Needs the scope \`${scope}\``);
   });
 
   it('runs with its scope, beside one that lacks its own', async () => {
@@ -227,30 +211,16 @@ describe('an operation', () => {
   });
 });
 
-describe('an operation in a URL', () => {
-  it('needs the scope read', async () => {
-    const path = `/graphql?query=${encodeURIComponent('{ pets { totalCount } }')}`;
-    const denied = await gateway.rest(path);
-    expect(denied.status).toBe(401);
-    expect(denied.headers.get('www-authenticate')).toBe(TOKEN.challenge);
-    expect((await gateway.rest(path, { headers: await withScopes('metrics') })).status).toBe(403);
-    expect((await gateway.rest(path, { headers: await withScopes('read') })).status).toBe(200);
-    expect((await gateway.rest(path, { method: 'HEAD' })).status).toBe(401);
-  });
-});
-
 describe.each([
   ['/pets/1', 'read'],
-  ['/pets/none', 'read'],
   ['/store/orders', 'read'],
-  ['/store/orders?limit=1', 'read'],
+  [`/graphql?query=${encodeURIComponent('{ pets { totalCount } }')}`, 'read'],
   ['/metrics', 'metrics'],
   ['/status.json', 'metrics'],
 ])('GET %s', (path, scope) => {
   it.each(['GET', 'HEAD'])('%s needs a scope', async (method) => {
     const ask = async (to: Gateway, headers: Headers = {}) => to.rest(path, { method, headers });
     const expected = (await ask(open)).status;
-    const head = await ask(open);
     const denied = await ask(gateway);
     expect(denied.status).toBe(401);
     expect(denied.headers.get('www-authenticate')).toBe(TOKEN.challenge);
@@ -260,12 +230,6 @@ describe.each([
     expect(forbidden.headers.get('www-authenticate')).toBe(
       `Bearer error="insufficient_scope", scope="${scope}"`,
     );
-    for (const answer of [denied, forbidden]) {
-      for (const name of ['deprecation', 'sunset', 'link']) {
-        const lasting = head.headers.get(name)?.replace(/^.*rel="next", /, '') ?? null;
-        expect(answer.headers.get(name)).toBe(lasting);
-      }
-    }
     expect((await ask(gateway, await withScopes(scope))).status).toBe(expected);
     expect((await ask(readable)).status).toBe(scope === 'read' ? expected : 401);
     expect((await ask(readable, bearing('x'))).status).toBe(401);
@@ -283,70 +247,30 @@ describe('without a token', () => {
     '/openapi.json',
     '/openapi.yaml',
     '/schema.graphql',
+    '/graphql',
   ])('%s is 200', async (path) => {
-    expect((await gateway.rest(path)).status).toBe(200);
+    const { Accept } = BROWSER;
+    expect((await gateway.rest(path, { headers: { Accept } })).status).toBe(200);
     // Proxies may send credentials that are not for the gateway.
-    expect((await gateway.rest(path, { headers: { authorization: 'Basic x' } })).status).toBe(200);
-  });
-
-  it('GraphiQL is 200', async () => {
-    const page = await gateway.rest('/graphql', { headers: { accept: 'text/html' } });
-    expect(page.status).toBe(200);
+    const headers = { Accept, authorization: 'Basic x' };
+    expect((await gateway.rest(path, { headers })).status).toBe(200);
   });
 });
 
-describe('a caller without the scope', () => {
-  it('is not counted in operation_calls_total', async () => {
-    const headers = { 'apollographql-client-name': 'refused' };
-    await post(gateway, '{ pets { totalCount } }', headers);
-    await gateway.rest('/pets/1', { headers });
-    await post(gateway, '{ orders { totalCount } }', { ...headers, ...(await withScopes('read')) });
-    const metrics = await gateway.rest('/metrics', { headers: await withScopes('metrics') });
-    const calls = (await metrics.text()).split('\n').filter((line) => line.includes('"refused"'));
-    expect(calls).toEqual(['operation_calls_total{operation="Query.orders",caller="refused"} 1']);
-  });
-});
-
-describe('a page of an allowed origin', () => {
-  it('can read WWW-Authenticate and send a token', async () => {
-    const site = 'https://shop.example';
-    const shared = await startGateway({ ...AUTH_BY_SECRET, CORS_ORIGINS: site }, openThatOf(open));
-    const { headers } = await shared.rest('/pets/1', { headers: { origin: site } });
-    expect(headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
-    const preflight = await requestRaw(shared, 'OPTIONS', '/graphql', {
-      Origin: site,
-      'Access-Control-Request-Method': 'POST',
-      'Access-Control-Request-Headers': 'authorization,content-type',
-    });
-    expect(preflight.status).toBe(204);
-    expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization');
-    await shared.close();
-  });
-});
+/** Creates a category with the same idempotency key each time. */
+async function make(to: Gateway, sub: string | undefined, name: string) {
+  const query = `mutation { createCategory(input: { name: "${name}" }, idempotencyKey: "1") {
+    ... on Category { id } ... on Error { code } } }`;
+  const headers = sub === undefined ? {} : bearing(await mint({ sub, scope: 'pets:write' }));
+  return (await post(to, query, headers)).data.createCategory;
+}
 
 describe('an idempotency key', () => {
-  const MAKE: [name: string, toArgs: (name: string) => string, type: string, scope: string][] = [
-    ['createCategory', (name) => `input: { name: "${name}" }`, 'Category', 'pets:write'],
-    ['createPet', (name) => `input: { name: "${name}", categoryId: "1" }`, 'Pet', 'pets:write'],
-    [
-      'placeOrder',
-      (name) => `input: { petId: "1", quantity: ${name.length} }`,
-      'Order',
-      'orders:write',
-    ],
-  ];
-
-  it.each(MAKE)('belongs to its caller: %s', async (name, toArgs, type, scope) => {
-    await makeCategory(open);
-    const make = async (to: Gateway, sub: string | undefined, as: string) => {
-      const query = `mutation { made: ${name}(${toArgs(as)}, idempotencyKey: "${name}") {
-        ... on ${type} { id } ... on Error { code } } }`;
-      const headers = sub === undefined ? {} : bearing(await mint({ sub, scope }));
-      return (await post(to, query, headers)).data.made;
-    };
+  it('belongs to its caller', async () => {
     const ofAnn = await make(gateway, 'ann', 'A');
     const ofBob = await make(gateway, 'bob', 'BB');
     const ofNobody = await make(open, undefined, 'CCC');
+    for (const made of [ofAnn, ofBob, ofNobody]) expect(made).toEqual({ id: expect.any(String) });
     expect(new Set([ofAnn.id, ofBob.id, ofNobody.id]).size).toBe(3);
     expect(await make(gateway, 'ann', 'A')).toEqual(ofAnn);
     expect(await make(gateway, 'bob', 'BB')).toEqual(ofBob);

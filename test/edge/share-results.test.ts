@@ -41,12 +41,27 @@ describe('the results of a change', () => {
     // In this order no cache of fewer results would have any of the second time.
     const results = [1, 2].flatMap(() =>
       operations.map((operation) => {
-        const key = { root, operation, variables: '' };
-        return share({} as Call, key, { stream: openStream().stream, estimate });
+        const { stream } = openStream();
+        return share({ operation, estimate } as Call, { root, variables: '', stream });
       }),
     );
     await Promise.all(results);
     expect(executions).toBe(OPERATIONS);
+  });
+
+  it('are made for each combination of variables', async () => {
+    const [operation] = operations;
+    if (!operation) throw new Error('There is no operation.');
+    const share = shareResults(async ({ variables }) => ({ data: variables }));
+    const ask = (id: number) =>
+      share({ operation, estimate, variables: { id } } as unknown as Call, {
+        root,
+        variables: JSON.stringify({ id }),
+        stream: openStream().stream,
+      });
+    expect(await Promise.all([1, 2, 1].map(ask))).toEqual(
+      [1, 2, 1].map((id) => ({ data: { id } })),
+    );
   });
 
   it('are not made for streams that have ended while they waited', async () => {
@@ -56,7 +71,7 @@ describe('the results of a change', () => {
       return { data: {} };
     });
     const ask = (operation: Operation, stream: Stream) =>
-      share({ operation } as Call, { root, operation, variables: '' }, { stream, estimate });
+      share({ operation, estimate } as Call, { root, variables: '', stream });
     const [first, left, kept] = operations;
     if (!first || !left || !kept) throw new Error('There are too few operations.');
     const leaving = openStream();

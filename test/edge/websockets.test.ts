@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { WebSocket } from 'ws';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import {
@@ -12,10 +11,10 @@ import {
   openInitialized,
   openSocket,
   type RawSocket,
-  socketUrl,
+  subscriptionTo,
 } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
-import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
+import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 const SITE = 'https://shop.example';
@@ -27,8 +26,8 @@ beforeAll(async () => {
   gateway = await startGateway({ CORS_ORIGINS: SITE });
   const that = openThatOf(gateway);
   guarded = await startGateway({ ...AUTH_BY_SECRET }, that);
-  const limits = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1', MAX_BODY_BYTES: '10000' };
-  small = await startGateway(limits, that);
+  const environment = { MAX_STREAMS: '2', MAX_STREAMS_PER_CALLER: '1' };
+  small = await startGateway(environment, that, { maxBodyBytes: 10_000 });
 });
 afterAll(async () => {
   for (const each of [small, guarded, gateway]) await each.close();
@@ -41,35 +40,20 @@ afterEach(async () => {
   await untilNoStreams(gateway, guarded, small);
 });
 
-/** Subscribes to the categories after the last change, as only then no change can be missed. */
-async function subscription(): Promise<{ query: string; variables: Record<string, unknown> }> {
-  await makeCategory(gateway, 'last');
-  const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
-  return {
-    query:
-      'subscription Names($after: String) { categoryChanged(after: $after) { after { name } } }',
-    variables: { after: changes.pageInfo.endCursor },
-  };
-}
 const named = (name: string): object => ({ data: { categoryChanged: { after: { name } } } });
-const withCode = (code: string): object => ({ errors: [{ extensions: { code } }] });
 const isError = (code: string): object => ({ type: 'error', payload: [{ extensions: { code } }] });
 
-/** Subscribes on a WebSocket, and waits for a first change. */
-async function subscribe(opened: RawSocket, id: string, target = gateway): Promise<void> {
-  const payload = await subscription();
-  opened.send({ type: 'subscribe', id, payload });
-  await makeCategory(target, `first of ${id}`);
-  let message = await opened.message();
-  // Its other subscriptions receive the change too, before or after this one.
-  while (message.id !== id) message = await opened.message();
-  expect(message).toEqual({ type: 'next', id, payload: named(`first of ${id}`) });
+/** Begins the operation 1 on a WebSocket, and waits for a first change. */
+async function subscribe(opened: RawSocket): Promise<void> {
+  opened.send({ type: 'subscribe', id: '1', payload: await subscriptionTo(gateway) });
+  await makeCategory(gateway, 'first');
+  expect(await opened.message()).toEqual({ type: 'next', id: '1', payload: named('first') });
 }
 
 describe('a client of graphql-transport-ws', () => {
   it('receives each change, and ends its subscription', async () => {
     const client = createSocketClient(gateway);
-    const results = client.iterate(await subscription());
+    const results = client.iterate(await subscriptionTo(gateway));
     for (const name of ['one', 'two', 'three']) {
       await makeCategory(gateway, name);
       expect((await results.next()).value).toEqual(named(name));
@@ -80,37 +64,15 @@ describe('a client of graphql-transport-ws', () => {
     await client.dispose();
   });
 
-  it.each([
-    ['a query', QUERY, { data: { __typename: 'Query' } }],
-    [
-      'a mutation',
-      'mutation { deletePet(id: 9) { ... on Error { code } } }',
-      { data: { deletePet: { code: 'PET_NOT_FOUND' } } },
-    ],
-  ])('may send %s', async (_what, query, result) => {
-    const client = createSocketClient(gateway);
-    const results = client.iterate({ query });
-    expect(await results.next()).toMatchObject({ value: result });
-    expect(await results.next()).toMatchObject({ done: true });
-    await client.dispose();
-  });
-
   it('sends its token in the first message, with either spelling', async () => {
     const { authorization } = bearing(await mint({ scope: 'read' }));
     for (const params of [{ authorization }, { Authorization: authorization }]) {
       const client = createSocketClient(guarded, params);
-      const results = client.iterate(await subscription());
+      const results = client.iterate(await subscriptionTo(gateway));
       await makeCategory(gateway, 'allowed');
       expect((await results.next()).value).toEqual(named('allowed'));
       await client.dispose();
     }
-  });
-
-  it('without the scope read receives FORBIDDEN', async () => {
-    const opened = await openInitialized(guarded, bearing(await mint({ scope: 'pets:write' })));
-    opened.send({ type: 'subscribe', id: '1', payload: await subscription() });
-    expect(await opened.message()).toMatchObject(isError('FORBIDDEN'));
-    opened.socket.terminate();
   });
 
   it('without a valid token is closed with the reason', async () => {
@@ -135,33 +97,6 @@ describe('a client of graphql-transport-ws', () => {
     opened.socket.terminate();
     await open.close();
   });
-
-  it('receives a pong without the payload of its ping', async () => {
-    const opened = await openInitialized(gateway);
-    opened.send({ type: 'ping', payload: { text: 'x' } });
-    expect(await opened.message()).toEqual({ type: 'pong' });
-    opened.socket.terminate();
-  });
-
-  it('gets an error when its token expires, and then the end of the subscription', async () => {
-    const { authorization } = bearing(await mint({ scope: 'read', exp: -3 }));
-    const opened = await openInitialized(guarded, { authorization });
-    opened.send({ type: 'subscribe', id: '1', payload: await subscription() });
-    expect(await opened.message()).toMatchObject({
-      type: 'next',
-      payload: withCode('UNAUTHENTICATED'),
-    });
-    expect(await opened.message()).toEqual({ type: 'complete', id: '1' });
-    opened.socket.terminate();
-  });
-
-  it('that disconnects without a word leaves no stream open', async () => {
-    const opened = await openInitialized(gateway);
-    await subscribe(opened, '1');
-    expect(await countStreams(gateway)).toBe(1);
-    opened.socket.terminate();
-    await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
-  });
 });
 
 /** Opens a connection and sends nothing. */
@@ -171,81 +106,39 @@ const connectTo = async ({ url }: Gateway): Promise<Socket> => {
   return socket;
 };
 
-/** Returns the status of the response to a handshake: 101 if the WebSocket is accepted. */
-const statusOf = (url: string, protocols: string[], origin?: string): Promise<number> =>
-  new Promise((resolve) => {
-    const socket = new WebSocket(url, protocols, origin === undefined ? {} : { origin });
-    socket.on('error', () => {});
-    socket.on('unexpected-response', (_request, response) => {
-      resolve(response.statusCode ?? 0);
-      response.destroy();
-    });
-    socket.on('open', () => {
-      resolve(101);
-      socket.terminate();
-    });
-  });
+const PROTOCOL = 'graphql-transport-ws';
+const HANDSHAKE = {
+  Upgrade: 'websocket',
+  Connection: 'Upgrade',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  'Sec-WebSocket-Protocol': PROTOCOL,
+};
 
 /** The request that opens a WebSocket. */
-const handshake = (target: string, protocol = 'graphql-transport-ws'): string =>
-  `GET ${target} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
-  `Sec-WebSocket-Protocol: ${protocol}\r\n\r\n`;
+function handshake(target = '/graphql', own: Record<string, string> = {}): string {
+  const headers = Object.entries({ Host: 'localhost', ...HANDSHAKE, ...own });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return `GET ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** Sends bytes and returns what comes back first. */
+async function exchange(socket: Socket, bytes: string): Promise<string> {
+  socket.write(bytes);
+  const [data] = (await once(socket, 'data')) as [Buffer];
+  return data.toString();
+}
 
 describe('a WebSocket is accepted', () => {
-  const PROTOCOL = 'graphql-transport-ws';
-  const HANDSHAKE = {
-    Upgrade: 'websocket',
-    Connection: 'Upgrade',
-    'Sec-WebSocket-Version': '13',
-    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-    'Sec-WebSocket-Protocol': PROTOCOL,
-  };
-
-  it.each([
-    ['graphql-transport-ws', 101],
-    ['other,graphql-transport-ws', 101],
-    ['graphql-ws', 400],
-    ['', 400],
-  ])('with the protocol: %j is %i', async (protocols, status) => {
-    const list = protocols === '' ? [] : protocols.split(',');
-    expect(await statusOf(socketUrl(gateway), list)).toBe(status);
-  });
-
-  it.each([
-    ['/graphql?token=1', 101],
-    ['/', 404],
-    ['/graphql/', 404],
-    ['/store/orders', 404],
-  ])('at /graphql alone: %s is %i', async (path, status) => {
-    expect(await statusOf(socketUrl(gateway, path), [PROTOCOL])).toBe(status);
-  });
-
-  it('with a URL in absolute form', async () => {
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    socket.write(handshake('http://localhost/graphql?token=1'));
-    const [data] = (await once(socket, 'data')) as [Buffer];
-    expect(data.toString()).toMatch(/^HTTP\/1\.1 101 /);
+  it.each<[what: string, own: Record<string, string>, target?: string]>([
+    ['with its protocol among others', { 'Sec-WebSocket-Protocol': `other, ${PROTOCOL}` }],
+    ['with a URL in absolute form', {}, 'http://localhost/graphql?token=1'],
+    ['from an allowed origin', { Origin: SITE }],
+    ['from the origin of the gateway', { Origin: 'http://localhost' }],
+  ])('%s', async (_what, own, target) => {
+    const socket = await connectTo(gateway);
+    expect(await exchange(socket, handshake(target, own))).toMatch(/^HTTP\/1\.1 101 /);
     socket.destroy();
-  });
-
-  it('with another protocol not, and the error names the one that is needed', async () => {
-    const { body } = await sendRaw(gateway, handshake('/graphql', 'graphql-ws'), { wait: true });
-    expect(JSON.parse(body)).toMatchObject({
-      code: 'BAD_REQUEST',
-      message: 'A WebSocket needs the protocol graphql-transport-ws.',
-    });
-  });
-
-  it.each([
-    [undefined, 101],
-    [SITE, 101],
-    ['own', 101],
-    ['https://other.example', 403],
-    ['null', 403],
-  ])('from an allowed origin: %s is %i', async (origin, status) => {
-    const sent = origin === 'own' ? gateway.url : origin;
-    expect(await statusOf(socketUrl(gateway), [PROTOCOL], sent)).toBe(status);
   });
 
   it('within MAX_STREAMS', async () => {
@@ -256,31 +149,20 @@ describe('a WebSocket is accepted', () => {
     await vi.waitFor(async () => (await openSocket(small)).socket.terminate(), WAIT);
   });
 
-  it.each<[what: string, own: Record<string, string>, target?: string]>([
-    ['without a key', { 'Sec-WebSocket-Key': '' }],
-    ['with an invalid key', { 'Sec-WebSocket-Key': 'x' }],
-    ['without a version', { 'Sec-WebSocket-Version': '' }],
-    ['with the version 8', { 'Sec-WebSocket-Version': '8' }],
-    ['with the version x', { 'Sec-WebSocket-Version': 'x' }],
-    ['without a protocol', { 'Sec-WebSocket-Protocol': '' }],
-    ['with a protocol twice', { 'Sec-WebSocket-Protocol': `${PROTOCOL}, ${PROTOCOL}` }],
-    ['with an invalid protocol', { 'Sec-WebSocket-Protocol': `${PROTOCOL}, "` }],
-    [
-      'with too long a list of protocols',
-      { 'Sec-WebSocket-Protocol': PROTOCOL.padEnd(1001, ',a') },
-    ],
-    ['at another path', {}, '/other'],
-    ['from another origin', { Origin: 'https://other.example' }],
-    ['for another host', { Host: 'evil.example' }],
+  it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
+    ['with an invalid key', 400, { 'Sec-WebSocket-Key': 'x' }],
+    ['with the version 8', 400, { 'Sec-WebSocket-Version': '8' }],
+    ['with the older protocol', 400, { 'Sec-WebSocket-Protocol': 'graphql-ws' }],
+    ['at another path', 404, {}, '/other'],
+    ['from another origin', 403, { Origin: 'https://other.example' }],
+    ['for another host', 421, { Host: 'evil.example' }],
   ])(
     'not %s, and the error is the object of all errors',
-    async (what, own, target = '/graphql') => {
-      const headers = Object.entries({ ...HANDSHAKE, ...own }).filter(([, value]) => value);
-      const answer = await requestRaw(gateway, 'GET', target, Object.fromEntries(headers));
-      const { status, body } = answer;
+    async (what, status, own, target = '/graphql') => {
+      const answer = await requestRaw(gateway, 'GET', target, { ...HANDSHAKE, ...own });
       const message = expect.stringMatching(/^[A-Z].*\.$/);
-      expect(JSON.parse(body)).toEqual({ code: expect.any(String), message, status });
-      expect(status).toBeGreaterThanOrEqual(400);
+      expect(JSON.parse(answer.body)).toEqual({ code: expect.any(String), message, status });
+      expect(answer.status).toBe(status);
       expect(Object.fromEntries(answer.headers)).toMatchObject({
         'content-type': 'application/json; charset=utf-8',
         'x-content-type-options': 'nosniff',
@@ -315,65 +197,34 @@ describe('a WebSocket is closed', () => {
   });
 
   it.each([
-    ['is not JSON', '{', 4400],
-    ['is no object', '[]', 4400],
-    ['has no type', '{}', 4400],
     [
       'subscribes before the first message',
       { type: 'subscribe', id: '1', payload: { query: QUERY } },
       4401,
     ],
     ['is one that servers send', { type: 'connection_ack' }, 4400],
-    ['is a result', { type: 'next', id: '1', payload: {} }, 4400],
-    ['is binary', Buffer.from([255, 0]), 4400],
     ['is huge', JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(1_000_001) } }), 1009],
   ])('if a message %s', async (_what, message, code) => {
     const opened = await openSocket(gateway);
-    if (Buffer.isBuffer(message)) opened.socket.send(message);
-    else opened.send(message);
+    opened.send(message);
     expect((await opened.closed).code).toBe(code);
   });
 
-  it('if an id is used twice, or the first message is sent twice', async () => {
+  // Too long for the reason of a close frame.
+  const ID = 'x'.repeat(200);
+  it.each<[what: string, between: object[]]>([
+    ['runs', []],
+    ['was completed, but has not ended', [{ type: 'complete', id: ID }]],
+  ])('if the id of an operation that %s is used again', async (_what, between) => {
     const opened = await openInitialized(gateway);
-    opened.send({ type: 'connection_init' });
-    expect((await opened.closed).code).toBe(4429);
-    const again = await openInitialized(gateway);
-    await subscribe(again, '1');
-    again.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
-    expect((await again.closed).code).toBe(4409);
-  });
-
-  it('if an id is used again before its operation has ended, also if that was completed', async () => {
-    const opened = await openInitialized(gateway);
-    const payload = await subscription();
-    opened.send({ type: 'subscribe', id: '1', payload });
-    opened.send({ type: 'complete', id: '1' });
-    opened.send({ type: 'subscribe', id: '1', payload });
+    const again = { type: 'subscribe', id: ID, payload: await subscriptionTo(gateway) };
+    for (const message of [again, ...between, again]) opened.send(message);
     expect((await opened.closed).code).toBe(4409);
-    await untilNoStreams(gateway);
-  });
-
-  it('if a long id is used twice', async () => {
-    const opened = await openInitialized(gateway);
-    const id = 'x'.repeat(200);
-    await subscribe(opened, id);
-    opened.send({ type: 'subscribe', id, payload: { query: QUERY } });
-    expect((await opened.closed).code).toBe(4409);
-  });
-
-  it('if it begins far more operations than it may have', async () => {
-    const opened = await openInitialized(small);
-    for (let id = 0; id < 10; id += 1) {
-      opened.send({ type: 'subscribe', id: String(id), payload: { query: QUERY } });
-    }
-    expect(await opened.closed).toEqual({ code: 4429, reason: 'Too many operations' });
   });
 
   it('if its frames break the protocol of WebSocket, and nothing else happens', async () => {
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-    socket.write(handshake('/graphql'));
-    await once(socket, 'data');
+    const socket = await connectTo(gateway);
+    await exchange(socket, handshake());
     socket.write(Buffer.alloc(100, 255));
     await once(socket, 'close');
     expect(await gateway.data(QUERY)).toEqual({ __typename: 'Query' });
@@ -381,75 +232,31 @@ describe('a WebSocket is closed', () => {
 
   it('with 1001 when its gateway stops, after its subscriptions are complete', async () => {
     const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
+    const late = await connectTo(stopping);
     const [busy, idle, silent] = [
       await openInitialized(stopping),
       await openInitialized(stopping),
       await openSocket(stopping),
     ];
-    await subscribe(busy, '1', stopping);
-    await subscribe(busy, '2', stopping);
+    await subscribe(busy);
     const stopped = stopping.stop();
-    const last = new Map<string, unknown[]>();
-    for (let ended = 0; ended < 2;) {
-      const { id, type, payload } = await busy.message();
-      last.set(id, [...(last.get(id) ?? []), payload ?? type].slice(-2));
-      if (type === 'complete') ended += 1;
-    }
-    expect([...last.values()]).toMatchObject([
-      [withCode('SERVICE_UNAVAILABLE'), 'complete'],
-      [withCode('SERVICE_UNAVAILABLE'), 'complete'],
-    ]);
+    expect((await busy.message()).type).toBe('next');
+    expect((await busy.message()).type).toBe('complete');
     for (const { closed } of [busy, idle, silent]) {
-      expect(await closed).toEqual({ code: 1001, reason: 'The gateway stops.' });
+      expect(await closed).toEqual({ code: 1001, reason: 'The gateway is shutting down.' });
     }
-    await stopped;
-    await stopping.close();
-  });
-});
-
-describe('while a gateway stops', () => {
-  it('a connection that was open becomes no WebSocket', async () => {
-    const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
-    const socket = await connectTo(stopping);
-    const server = await openSocket(stopping);
-    const stopped = stopping.stop();
-    expect((await server.closed).code).toBe(1001);
-    socket.write(handshake('/graphql'));
-    const [data] = (await once(socket, 'data')) as [Buffer];
-    expect(data.toString()).toMatch(/^HTTP\/1\.1 503 /);
-    socket.destroy();
+    // A connection that was open becomes no WebSocket.
+    expect(await exchange(late, handshake())).toMatch(/^HTTP\/1\.1 503 /);
+    late.destroy();
     await stopped;
     await stopping.close();
   });
 });
 
 describe('an operation on a WebSocket', () => {
-  it.each<[string, object, string]>([
-    ['that does not parse', { query: '{' }, 'GRAPHQL_PARSE_FAILED'],
-    ['that is not valid', { query: '{ no }' }, 'GRAPHQL_VALIDATION_FAILED'],
-    [
-      'with two roots',
-      { query: 'subscription { a: petChanged { kind } b: petChanged { kind } }' },
-      'GRAPHQL_VALIDATION_FAILED',
-    ],
-    [
-      'with a cursor that cannot be',
-      { query: 'subscription { petChanged(after: "x") { kind } }' },
-      'INVALID_CURSOR',
-    ],
-    ['with an unknown name', { query: QUERY, operationName: 'A' }, 'BAD_REQUEST'],
-  ])('%s is an error, and others go on', async (_what, payload, code) => {
-    const opened = await openInitialized(gateway);
-    opened.send({ type: 'subscribe', id: 'bad', payload });
-    expect(await opened.message()).toMatchObject({ id: 'bad', ...isError(code) });
-    opened.send({ type: 'subscribe', id: 'good', payload: { query: QUERY } });
-    expect(await opened.message()).toMatchObject({ id: 'good', type: 'next' });
-    opened.socket.terminate();
-  });
-
   it('beyond MAX_STREAMS_PER_CALLER of its WebSocket is TOO_MANY_STREAMS', async () => {
     const opened = await openInitialized(small);
-    await subscribe(opened, '1', small);
+    await subscribe(opened);
     opened.send({ type: 'subscribe', id: '2', payload: { query: QUERY } });
     expect(await opened.message()).toMatchObject({ id: '2', ...isError('TOO_MANY_STREAMS') });
     opened.send({ type: 'complete', id: '1' });
@@ -460,49 +267,36 @@ describe('an operation on a WebSocket', () => {
   });
 });
 
-const expectAnswered = ({ status, body: answer }: RawAnswer): void => {
-  expect(status).toBe(200);
-  expect(JSON.parse(answer)).toEqual({ data: { __typename: 'Query' } });
-};
-
 describe('a request for another protocol', () => {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const canIgnoreUpgrade = major === 22 ? minor >= 21 : major > 24 || (major === 24 && minor >= 9);
   const body = JSON.stringify({ query: QUERY });
   const h2c = (rest: string): string =>
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n' +
     'HTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Type: application/json\r\n' +
     `Content-Length: ${body.length}\r\n\r\n${rest}`;
-  it('is answered as HTTP/1.1, with its body', async () => {
-    expectAnswered(await sendRaw(gateway, h2c(body), { wait: true }));
-  });
-
-  it('is answered as HTTP/1.1 if its body comes later, and many times on a connection', async () => {
-    const warnings: string[] = [];
-    const warn = ({ name }: Error): void => void warnings.push(name);
-    process.on('warning', warn);
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  it('is answered as HTTP/1.1 with its body, also if that comes later, and many times on a connection', async () => {
+    const socket = await connectTo(gateway);
     for (let count = 0; count < 20; count += 1) {
       socket.write(h2c(body.slice(0, 5)));
-      socket.write(body.slice(5));
-      const [data] = (await once(socket, 'data')) as [Buffer];
-      expect(data.toString()).toMatch(
+      expect(await exchange(socket, body.slice(5))).toMatch(
         /^HTTP\/1\.1 200 OK\r\n.*\{"data":\{"__typename":"Query"\}\}$/s,
       );
     }
     socket.destroy();
-    process.off('warning', warn);
-    expect(warnings).toEqual([]);
   });
 
   it.each([
-    ['WebSocket', handshake('/graphql'), 400],
+    ['WebSocket', handshake(), 400],
     ['h2c', h2c(body), 200],
   ])(
-    'is answered as HTTP/1.1 behind an unfinished response, after which the connection closes: %s',
+    // Before 22.21 and 24.9, Node.js can't ignore it.
+    'behind an unfinished response ends the connection, after the response if Node.js can: %s',
     async (_name, request, status) => {
       const post =
         'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
         `Content-Length: ${body.length}\r\n\r\n${body}`;
-      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+      const socket = await connectTo(gateway);
       let received = '';
       socket.on('data', (data: Buffer) => {
         received += data.toString();
@@ -510,7 +304,7 @@ describe('a request for another protocol', () => {
       socket.write(post + request);
       await once(socket, 'close');
       const statuses = [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => Number(code));
-      expect(statuses).toEqual([200, status]);
+      expect(statuses).toEqual(canIgnoreUpgrade ? [200, status] : []);
     },
   );
 
@@ -531,13 +325,5 @@ describe('a request for another protocol', () => {
     await once(socket, 'close');
     expect(received).toMatch(/^HTTP\/1\.1 404 /);
     expect(received).not.toContain('smuggled');
-  });
-
-  it('is answered as HTTP/1.1 if it is a WebSocket by another method', async () => {
-    const response = await requestRaw(gateway, 'HEAD', '/health', {
-      Connection: 'Upgrade, close',
-      Upgrade: 'websocket',
-    });
-    expect(response.status).toBe(200);
   });
 });

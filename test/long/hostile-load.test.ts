@@ -1,28 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
+import { useProgramStore } from '../support/databases.ts';
 import { HOSTILE_DOCUMENTS, WORST_DOCUMENTS } from '../support/hostile-documents.ts';
 import { HOSTILE_VARIABLES } from '../support/hostile-variables.ts';
-import { expectFewKept, LITTLE_MEMORY, usedMb } from '../support/memory.ts';
+import { LITTLE_MEMORY, usedMb } from '../support/memory.ts';
 import { post } from '../support/post.ts';
-import { killPrograms, type Program, startProgram } from '../support/program.ts';
+import { type Program, startProgram } from '../support/program.ts';
 
 const ATTACKERS = 4;
 const HONEST = '{ pet(id: "1") { name category { name } } }';
 
-let store: ProgramStore;
+const store = useProgramStore('PGlite');
 let program: Program;
 beforeAll(async () => {
-  store = await makeProgramStore();
   program = await startProgram({
     SAMPLE_STORE: 'true',
     ...LITTLE_MEMORY,
     ...store.environment,
   });
-});
-afterAll(async () => {
-  await killPrograms();
-  await store.remove();
 });
 
 const EXPECTED = [200, 400, 413];
@@ -66,18 +61,10 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
   it('uses no more memory after many hostile requests than before', async () => {
     await times(100, postHonest);
     const before = await usedMb(program);
-    const bodies = [
-      ...HOSTILE_DOCUMENTS.map(([, body]) => JSON.stringify(body)),
-      ...HOSTILE_VARIABLES.map(([, body]) => body),
-    ];
-    for (const body of bodies) await time(body);
+    const bodies = [...HOSTILE_DOCUMENTS, ...HOSTILE_VARIABLES];
+    for (let round = 1; round <= 2; round += 1) for (const body of bodies) await time(body);
     const after = await usedMb(program);
     expect(after).toBeLessThan(before + 50);
-    await expectWell();
-  });
-
-  it('keeps few of many long documents in memory', async () => {
-    await expectFewKept(program);
     await expectWell();
   });
 

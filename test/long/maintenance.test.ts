@@ -1,11 +1,10 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { prepareStore } from '../support/prepared-store.ts';
-import { ask, isReady, killPrograms, startProgram } from '../support/program.ts';
+import { useProgramStore } from '../support/databases.ts';
+import { ask, isReady, startProgram } from '../support/program.ts';
 
 const MIB = 2 ** 20;
 // Each adds a megabyte to the tables and four to the write-ahead log.
@@ -13,13 +12,9 @@ const WRITES = 400;
 const MAX_LOG_MIB = 100;
 const MAX_GROWTH_MIB = 20;
 
-let folder: string;
+const store = useProgramStore('PGlite');
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'maintenance-'));
-});
-afterAll(async () => {
-  await killPrograms();
-  await rm(folder, { recursive: true, force: true });
+  await store.run(AMPLIFY);
 });
 
 // Each new category writes a megabyte, and turns the megabyte of the one before into dead rows.
@@ -38,7 +33,7 @@ const AMPLIFY = `
 
 /** Returns the size of a folder of the store, in MiB. */
 async function sizeOf(name: string): Promise<number> {
-  const path = join(folder, 'pglite', name);
+  const path = join(store.environment['DATA_DIR'] ?? '', 'pglite', name);
   const names = await readdir(path, { recursive: true });
   const sizes = await Promise.all(
     // PostgreSQL may have removed a file meanwhile.
@@ -62,9 +57,7 @@ async function deleteAll(gateway: { url: string }): Promise<void> {
 
 describe('a gateway that writes much', { timeout: 300_000 }, () => {
   it('keeps its write-ahead log and its tables small, and answers meanwhile', async () => {
-    const environment = { DATA_DIR: folder, SAMPLE_STORE: 'false' };
-    await prepareStore(folder, AMPLIFY);
-    const gateway = await startProgram(environment);
+    const gateway = await startProgram({ ...store.environment, SAMPLE_STORE: 'false' });
     const before = await sizeOf('base');
     for (let write = 0; write < WRITES; write += 1) {
       expect(await createCategory(gateway, 'Large')).toEqual({

@@ -3,8 +3,8 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
-import { ask, killPrograms, migrateStore, type Program, startProgram } from '../support/program.ts';
+import { useProgramStore } from '../support/databases.ts';
+import { ask, type Program, startProgram } from '../support/program.ts';
 import { repeat } from '../support/repeat.ts';
 
 const COUNTS = 45;
@@ -12,21 +12,15 @@ const COUNTS = 45;
 // One connection, open before the statements begin.
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-let store: ProgramStore;
+const store = useProgramStore('PGlite');
 let program: Program;
 beforeAll(async () => {
-  store = await makeProgramStore();
   const environment = { ...store.environment, SAMPLE_STORE: 'false' };
-  await migrateStore(environment);
   await store.run(`insert into categories (name) values ('Cats');
     insert into pets (name, category_id) select 'Luna', 1 from generate_series(1, 100000)`);
   program = await startProgram(environment);
 });
-afterAll(async () => {
-  agent.destroy();
-  await killPrograms();
-  await store.remove();
-});
+afterAll(() => agent.destroy());
 
 /** Makes a request that needs no statement; returns how long it took, in milliseconds. */
 async function timeHealth(): Promise<number> {

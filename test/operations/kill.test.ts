@@ -1,21 +1,56 @@
-import { afterEach, beforeEach, describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { makeProgramStore, type ProgramStore } from '../support/databases.ts';
-import { expectOrdersSurvive } from '../support/kills.ts';
-import { killPrograms } from '../support/program.ts';
+import { placeOrders } from '../support/callers.ts';
+import { useProgramStore } from '../support/databases.ts';
+import { ask, startProgram } from '../support/program.ts';
 import { rounds } from '../support/rounds.ts';
 
-let store: ProgramStore;
-beforeEach(async () => {
-  store = await makeProgramStore();
-});
-afterEach(async () => {
-  await killPrograms();
-  await store.remove();
-});
+const STOCK = 1_000_000;
+const CALLERS = 8;
+const KILLS = rounds(1, 10);
+// The moment of a kill is to be another one each time.
+const MIN_PLACED = 20;
+const MAX_PLACED = 60;
 
-describe('a gateway that is killed while it places orders', { timeout: 180_000 }, () => {
-  it('has every order that it acknowledged after its next start', async () => {
-    await expectOrdersSurvive(store, rounds(1, 10));
-  });
-});
+describe.each(['PGlite', 'PostgreSQL'] as const)(
+  'a gateway on %s',
+  { timeout: 180_000 },
+  (database) => {
+    const store = useProgramStore(database);
+
+    it('has every order that it acknowledged before it was killed', async () => {
+      const environment = { SAMPLE_STORE: 'false', ...store.environment };
+      const acknowledged: string[] = [];
+      let gateway = await startProgram(environment);
+      await ask(
+        gateway,
+        `mutation {
+        createCategory(input: { name: "Cats" }) { __typename }
+        createPet(input: { name: "Cleo", categoryId: "1" }) { __typename }
+        updateInventory(petId: "1", input: { quantity: ${STOCK} }) { __typename }
+      }`,
+      );
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const before = acknowledged.length;
+        const target = before + MIN_PLACED + Math.floor(Math.random() * (MAX_PLACED - MIN_PLACED));
+        const callers = Array.from({ length: CALLERS }, () =>
+          placeOrders(gateway, '1', acknowledged),
+        );
+        const placed = (): number => acknowledged.length;
+        await expect.poll(placed, { timeout: 30_000, interval: 5 }).toBeGreaterThan(target);
+        expect(await gateway.stop('SIGKILL')).toBe('SIGKILL');
+        await Promise.all(callers);
+        gateway = await startProgram(environment);
+      }
+      const orders = (await (await fetch(`${gateway.url}/store/orders`)).json()) as {
+        id: number;
+      }[];
+      const ids = new Set(orders.map(({ id }) => String(id)));
+      expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+      expect(await ask(gateway, '{ inventoryItem(petId: "1") { quantity } }')).toEqual({
+        inventoryItem: { quantity: STOCK - orders.length },
+      });
+      expect(await gateway.stop()).toBe(0);
+    });
+  },
+);

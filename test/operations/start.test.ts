@@ -1,33 +1,22 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { TEMPLATE } from '../../src/database/template.ts';
-import {
-  ask,
-  killPrograms,
-  type LogEntry,
-  spawnProgram,
-  startProgram,
-} from '../support/program.ts';
-import { rounds } from '../support/rounds.ts';
+import { useProgramStore } from '../support/databases.ts';
+import { holdLock, runSql } from '../support/postgres.ts';
+import { ask, spawnProgram, startProgram } from '../support/program.ts';
 
+const store = useProgramStore('PGlite');
 let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'store-'));
-});
-afterAll(async () => {
-  await killPrograms();
-  await rm(folder, { recursive: true, force: true });
+beforeAll(() => {
+  folder = store.environment['DATA_DIR'] ?? '';
 });
 
 /** Returns the number that initdb gives to each PostgreSQL. */
-const identify = async (store: string): Promise<bigint> =>
-  (await readFile(join(store, 'global/pg_control'))).readBigUInt64LE();
-
-const toNumber = ({ err }: LogEntry): number => Number((err as { message: string }).message);
+const identify = async (pglite: string): Promise<bigint> =>
+  (await readFile(join(pglite, 'global/pg_control'))).readBigUInt64LE();
 
 describe('starting the gateway', { timeout: 60_000 }, () => {
   it('replaces a store whose creation was interrupted with a copy of the template, and does not migrate it with MIGRATE=false', async () => {
@@ -40,7 +29,7 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
       expect.stringMatching(/^Migration \w+ was not applied: run npm run migrate\.$/),
     ]);
     expect(await readdir(folder)).not.toContain('unfinished');
-    // test/long/template.test.ts creates a store without the template.
+    // test/operations/package.test.ts creates a store without the template.
     expect(await identify(join(folder, 'pglite'))).toBe(await identify(TEMPLATE));
   });
 
@@ -96,40 +85,13 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
   });
 });
 
-/**
- * Logs a numbered line in each turn of the event loop of a program that starts, while the only thread of
- * libuv's pool is busy: the last lines would overtake a write that waits for that thread.
- */
-const NUMBERED_LINES = `
-  import { pbkdf2 } from 'node:crypto';
-  process.on('newListener', (event) => {
-    if (event !== 'unhandledRejection') return;
-    const keepBusy = () => pbkdf2('', '', 5000, 64, 'sha512', keepBusy);
-    keepBusy();
-    let lines = 0;
-    const log = () => {
-      Promise.reject(new Error(String(lines)));
-      lines += 1;
-      setImmediate(log);
-    };
-    log();
-  });`;
-const NUMBERED = {
-  DATABASE_URL: 'postgresql://127.0.0.1:1/store',
-  UV_THREADPOOL_SIZE: '1',
-  NODE_OPTIONS: `--stack-trace-limit=0 --import "data:text/javascript,${encodeURIComponent(NUMBERED_LINES)}"`,
-};
-// A write in flight was overtaken in about every third start.
-const STARTS = rounds(2, 20);
-
 describe('a start that fails', () => {
   it('ends with a sentence if DATA_DIR can be no folder', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     const link = join(folder, 'link');
     await symlink(join(folder, 'missing'), link);
-    // Of /proc/x the system says that it does not exist, also when it is to be created.
-    const programs = ['/proc/x/y', file, join(file, 'x/y'), link].map((place) =>
+    const programs = [file, join(file, 'x/y'), link].map((place) =>
       spawnProgram('main', { DATA_DIR: place }),
     );
     for (const program of programs) {
@@ -139,16 +101,31 @@ describe('a start that fails', () => {
       ]);
     }
   });
+});
 
-  it('logs its lines in order, the reason last', async () => {
-    for (let started = 0; started < STARTS; started += 2) {
-      for (const program of [spawnProgram('main', NUMBERED), spawnProgram('main', NUMBERED)]) {
-        expect(await program.end).toBe(1);
-        const numbers = program.entries.slice(0, -1).map(toNumber);
-        expect(numbers.length).toBeGreaterThan(0);
-        expect(numbers).toEqual([...numbers.keys()]);
-        expect(program.messages.at(-1)).toBe('DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.');
-      }
-    }
-  }, 120_000);
+describe('a start on PostgreSQL', () => {
+  const onPostgres = useProgramStore();
+
+  it('ends with a sentence if it loses its connection', async () => {
+    const { url, environment } = onPostgres;
+    const unlock = await holdLock(url, 'lock table _prisma_migrations in access exclusive mode');
+    const { entries, end } = spawnProgram('main', environment);
+    const endWaiting = `select pg_terminate_backend(pid) as ended from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(() => runSql(url, endWaiting)).toHaveLength(1);
+    expect(await end).toBe(1);
+    const msg = expect.stringMatching(/^DATABASE_URL: .+\.$/);
+    expect(entries.at(-1)).toMatchObject({ level: 50, msg });
+    expect(entries.at(-1)).not.toHaveProperty('err');
+    await unlock();
+  });
+
+  it('leaves a store empty that was emptied', async () => {
+    await onPostgres.run(`insert into categories (name) values ('Cats');
+      truncate orders, inventory_items, pets, categories`);
+    const program = await startProgram({ ...onPostgres.environment, SAMPLE_STORE: 'true' });
+    expect(program.messages).not.toContain('Filled the sample store.');
+    const empty = { categories: { totalCount: 0 } };
+    expect(await ask(program, '{ categories { totalCount } }')).toEqual(empty);
+  });
 });

@@ -6,21 +6,17 @@ import type { Journal } from './journal.ts';
 
 /** How long an honest caller waits for one response. */
 const PATIENCE_MS = 20_000;
+/** How long it sends a request again. */
+const MAX_RETRY_MS = 90_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
 // After both, a request can be repeated.
-const TEMPORARY: ReadonlySet<string | undefined> = new Set([
-  'SERVICE_UNAVAILABLE',
-  'OUTCOME_UNKNOWN',
-]);
+const TEMPORARY = new Set<string | undefined>(['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
 
 // What one caller has written is compared with what others read.
 const fetchOwnWrites = createOwnWritesFetch();
 
-/** Thrown if an honest caller has no response by the end of the soak. */
-export class GivenUp extends Error {}
-
-export interface GraphqlBody {
+interface GraphqlBody {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;
 }
@@ -31,7 +27,7 @@ interface GraphqlAnswer<Data> {
 }
 
 /** The data of a response, and how many requests failed before. */
-export interface Answered<Data> {
+interface Answered<Data> {
   readonly data: Data;
   readonly failures: number;
 }
@@ -40,8 +36,6 @@ export interface Answered<Data> {
 export class Client {
   readonly #gateway: GatewayProcess;
   readonly #journal: Journal;
-  /** Set when the soak has no more time to wait for responses. */
-  givesUp = false;
 
   constructor(gateway: GatewayProcess, journal: Journal) {
     this.#gateway = gateway;
@@ -50,63 +44,63 @@ export class Client {
 
   /** Sends an operation once; returns undefined if no response came. */
   async tryGraphql<Data>(body: GraphqlBody): Promise<Data | undefined> {
-    return this.#try(body.query, async (url, signal) => {
-      const headers = { 'content-type': 'application/json' };
-      const init = { method: 'POST', headers, body: JSON.stringify(body), signal };
-      const text = await (await fetchOwnWrites(`${url}/graphql`, init)).text();
+    return this.#try('/graphql', body, (text) => {
       const { data, errors } = JSON.parse(text) as GraphqlAnswer<Data>;
       if (errors?.some(({ extensions }) => !TEMPORARY.has(extensions?.code))) {
         this.#journal.violate(`${shorten(body.query)} was answered with ${shorten(text)}`);
       }
-      if (errors || !data) throw new Error(shorten(text));
-      return data;
+      return errors ? undefined : (data ?? undefined);
     });
   }
 
   /** Sends an operation until a response comes. */
   async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
-    for (let failures = 0; !this.givesUp; failures += 1) {
-      const data = await this.tryGraphql<Data>(body);
-      if (data) return { data, failures };
-      await sleep(RETRY_MS);
-    }
-    throw new GivenUp(shorten(body.query));
+    let failures = 0;
+    const data = await repeat(async () => {
+      const result = await this.tryGraphql<Data>(body);
+      if (!result) failures += 1;
+      return result;
+    });
+    return { data, failures };
   }
 
   /** Requests JSON from REST until a response comes. */
   async rest<Body>(path: string): Promise<Body> {
-    while (!this.givesUp) {
-      const answer = await this.#try(`GET ${path}`, async (url, signal) => {
-        const response = await fetchOwnWrites(url + path, { signal });
-        const text = await response.text();
-        if (!response.ok && response.status !== 503) {
-          this.#journal.violate(
-            `GET ${path} was answered with ${response.status} ${shorten(text)}`,
-          );
-        }
-        if (!response.ok) throw new Error(`${response.status} ${shorten(text)}`);
-        return { body: JSON.parse(text) as Body };
-      });
-      if (answer) return answer.body;
-      await sleep(RETRY_MS);
-    }
-    throw new GivenUp(path);
+    return repeat(() => this.#try(path, undefined, (text) => JSON.parse(text) as Body));
   }
 
   async #try<Result>(
-    what: string,
-    send: (url: string, signal: AbortSignal) => Promise<Result>,
+    path: string,
+    body: GraphqlBody | undefined,
+    parse: (text: string) => Result | undefined,
   ): Promise<Result | undefined> {
     const from = performance.now();
+    const headers = { 'content-type': 'application/json' };
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : {};
     try {
-      const result = await send(this.#gateway.url, AbortSignal.timeout(PATIENCE_MS));
-      this.#journal.addAnswer(from);
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      const response = await fetchOwnWrites(this.#gateway.url + path, { ...init, signal });
+      const text = await response.text();
+      const result = parse(text);
+      if (result === undefined || !response.ok) throw new Error(shorten(text));
+      this.#journal.answered += 1;
       return result;
     } catch (error) {
-      this.#journal.addFailure(from, `${shorten(what)}: ${explain(error)}`);
+      this.#journal.addFailure(from, `${shorten(body?.query ?? path)}: ${explain(error)}`);
       return undefined;
     }
   }
+}
+
+/** Calls a function until it returns something. */
+async function repeat<Result>(send: () => Promise<Result | undefined>): Promise<Result> {
+  const deadline = performance.now() + MAX_RETRY_MS;
+  while (performance.now() < deadline) {
+    const result = await send();
+    if (result !== undefined) return result;
+    await sleep(RETRY_MS);
+  }
+  throw new Error(`An honest caller got no response in ${MAX_RETRY_MS} ms.`);
 }
 
 const shorten = (text: string): string =>

@@ -1,131 +1,103 @@
-import { randomInt } from 'node:crypto';
-import { join } from 'node:path';
+// Runs the gateway under load while its processes, databases and disks fail at random: `npm run soak`.
+import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import { createDatabaseOn, startPostgres } from '../support/postgres.ts';
-import { startReplication } from '../support/replication.ts';
+import { killPrograms } from '../support/program.ts';
+import { startCallers } from './callers.ts';
 import { Client } from './client.ts';
-import type { Cluster } from './failovers.ts';
-import type { World } from './fault.ts';
+import { type Faults, gatewayFaults } from './faults.ts';
+import { Followers } from './followers.ts';
 import { GatewayProcess } from './gateway-process.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
-import { CALLERS, Load } from './load.ts';
-import { Random } from './random.ts';
-import { report } from './report.ts';
-import { FAULT_NAMES, runRound } from './schedule.ts';
-import { fillStore } from './store.ts';
+import { pick, whole } from './random.ts';
+import { STORES } from './stores.ts';
 import { Watch } from './watch.ts';
-import { openWorkshop, type Workshop } from './workshop.ts';
 
 const CHECK_EVERY_MS = 60_000;
-const STORE_DISK_MB = 1000;
-const LOG_DISK_MB = 16;
-const ENVIRONMENT = { SAMPLE_STORE: 'false', STOP_TIMEOUT_MS: '5000' };
+const MAX_OFFSET_MS = 3000;
+const [MIN_DURATION_MS, MAX_DURATION_MS] = [500, 8000];
+const [MIN_REST_MS, MAX_REST_MS] = [3500, 6000];
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '20' },
     database: { type: 'string', default: 'embedded' },
-    /** Determines the faults and the actions of callers; random by default. */
-    seed: { type: 'string', default: String(randomInt(1_000_000)) },
-    /** Names of faults, with commas between; all by default. */
-    only: { type: 'string', default: FAULT_NAMES.join() },
-    /** Names of faults to leave out, with commas between. */
-    without: { type: 'string', default: '' },
+    /** Part of the names of faults; all by default. */
+    only: { type: 'string', default: '' },
   },
 });
 const minutes = Number(values.minutes);
-const seed = Number(values.seed);
-const left = values.without.split(',').filter(Boolean);
-const chosen = values.only.split(',');
-const unknown = [...chosen, ...left].filter((name) => !FAULT_NAMES.includes(name));
-if (unknown.length > 0)
-  throw new Error(`Unknown faults: ${unknown.join()}. Known: ${FAULT_NAMES.join(', ')}.`);
-if (!(minutes > 0) || !Number.isInteger(seed)) throw new Error('--minutes and --seed are numbers.');
-if (!['embedded', 'postgres', 'cluster'].includes(values.database)) {
-  throw new Error('--database is embedded, postgres or cluster.');
-}
-type Databases = Pick<World, 'server' | 'cluster'>;
+const openStore = STORES[values.database];
+if (!(minutes > 0)) throw new Error('--minutes is a number.');
+if (!openStore) throw new Error(`--database is one of ${Object.keys(STORES).join(', ')}.`);
 
-const names = chosen.filter((name) => !left.includes(name));
-
-/** Starts a primary and two replicas; a commit is acknowledged when one of them has it. */
-async function startCluster(): Promise<Cluster> {
-  const replication = await startReplication({ synchronous: true });
-  const [primary] = replication.servers;
-  if (!primary) throw new Error('A replication has a primary.');
-  return { replication, primary };
+/** Starts a fault and ends it, at random times. */
+async function inject(start: Faults[string]): Promise<void> {
+  await sleep(whole(0, MAX_OFFSET_MS));
+  const stop = await start();
+  await sleep(whole(MIN_DURATION_MS, MAX_DURATION_MS));
+  await stop();
 }
 
-/** Creates a database and returns the variables for it. */
-async function createStore({ server, cluster }: Databases): Promise<Record<string, string>> {
-  if (server) return { DATABASE_URL: await createDatabaseOn(server.url), WORKERS: '2' };
-  if (!cluster) return {};
-  const url = cluster.replication.multiHostUrl(await createDatabaseOn(cluster.primary.url));
-  return { DATABASE_URL: url, DATABASE_REPLICA_URLS: url, WORKERS: '2' };
-}
-
-/** Starts the gateway on a new database. */
-async function prepare(workshop: Workshop, journal: Journal, databases: Databases): Promise<World> {
-  const { folder } = workshop;
-  const store = await createStore(databases);
-  const databaseUrl = store['DATABASE_URL'];
-  const storeDisk = databaseUrl ? undefined : await workshop.mountSmall('store', STORE_DISK_MB);
-  const logDisk = await workshop.mountSmall('log', LOG_DISK_MB);
-  const settings = {
-    folder,
-    logFile: join(logDisk ?? folder, 'gateway.log'),
-    environment: {
-      ...ENVIRONMENT,
-      ...store,
-      DATA_DIR: join(storeDisk ?? folder, 'data'),
-    },
-  };
-  const gateway = new GatewayProcess(settings, journal);
-  journal.readTail = () => gateway.readTail();
-  while (!(await gateway.isReady())) await sleep(50);
-  const random = new Random(seed);
-  return { ...databases, folder, gateway, random, databaseUrl, storeDisk, logDisk };
-}
-
-/** Soaks the gateway and returns the report. */
-async function soak(world: World, journal: Journal): Promise<string> {
-  const { gateway } = world;
-  const client = new Client(gateway, journal);
-  const ledger = new Ledger(journal);
-  await fillStore(client, ledger, CALLERS);
-  const watch = new Watch(gateway, journal);
-  const load = new Load(gateway, ledger, journal, seed);
-  const check = async (): Promise<void> => {
-    await watch.checkHandles();
-    await ledger.check(client);
-  };
-  const end = performance.now() + minutes * 60_000;
-  let nextCheck = performance.now();
-  while (performance.now() < end) {
-    await runRound(world, journal, names);
-    if (performance.now() < nextCheck) continue;
-    await load.whilePaused(check);
-    nextCheck = performance.now() + CHECK_EVERY_MS;
-  }
-  await load.close();
-  await check();
-  watch.close();
-  await gateway.close();
-  return report({ journal, ledger, watch, seed, database: values.database });
-}
+type Fault = readonly [name: string, start: Faults[string]];
 
 const journal = new Journal();
-const server = values.database === 'postgres' ? await startPostgres() : undefined;
-const cluster = values.database === 'cluster' ? await startCluster() : undefined;
-const workshop = await openWorkshop();
-try {
-  journal.print(`Seed ${seed}, ${values.database}, ${minutes} minutes.`);
-  process.stdout.write(await soak(await prepare(workshop, journal, { server, cluster }), journal));
-} finally {
-  await server?.stop();
-  await cluster?.replication.stop();
+execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
+const store = await openStore();
+const isOfStore = ([name]: Fault): boolean => name in store.faults;
+const environment = { ...store.environment, SAMPLE_STORE: 'false', STOP_TIMEOUT_MS: '5000' };
+
+/** Injects one or two faults, ends them, and leaves the gateway undisturbed for a while. */
+async function runRound(gateway: GatewayProcess, faults: readonly Fault[]): Promise<void> {
+  const [first, second] = [pick(faults), pick(faults)];
+  const chosen = isOfStore(first) === isOfStore(second) ? [first] : [first, second];
+  gateway.mayEnd = chosen.some(isOfStore);
+  journal.startFaults(chosen.map(([name]) => name));
+  await Promise.all(chosen.map(([, start]) => inject(start)));
+  await gateway.recover();
+  journal.stopFaults();
+  await sleep(whole(MIN_REST_MS, MAX_REST_MS));
+  gateway.mayEnd = false;
 }
-process.exit(journal.violations.length > 0 ? 1 : 0);
+
+async function soak(): Promise<void> {
+  const gateway = await GatewayProcess.start(environment, journal);
+  const ofGateway = gatewayFaults(gateway, 'WORKERS' in environment);
+  const faults = Object.entries({ ...ofGateway, ...store.faults }).filter(([name]) =>
+    name.includes(values.only),
+  );
+  const client = new Client(gateway, journal);
+  const ledger = new Ledger(journal);
+  await ledger.createPets(client);
+  const followers = await Followers.start(gateway, client, journal);
+  const watch = new Watch();
+  const end = performance.now() + minutes * 60_000;
+  while (performance.now() < end) {
+    const stopCallers = startCallers(client, ledger, journal);
+    const nextCheck = Math.min(end, performance.now() + CHECK_EVERY_MS);
+    while (performance.now() < nextCheck) {
+      await runRound(gateway, faults);
+      watch.check(gateway, journal);
+    }
+    await stopCallers();
+    await ledger.check(client);
+    await followers.check();
+    journal.print(
+      `${journal.answered} responses, ${journal.retried} requests without one, ` +
+        `${ledger.orders.size} orders, ${followers.received} changes received, ` +
+        `${watch.maxMb} MB at most, ${journal.violations} violations`,
+    );
+  }
+  followers.close();
+  await gateway.close();
+}
+
+try {
+  await soak();
+} finally {
+  await killPrograms();
+  await store.close();
+}
+process.exit(journal.violations > 0 ? 1 : 0);

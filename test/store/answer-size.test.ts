@@ -25,7 +25,7 @@ function estimateOf({ query, variables, operationName }: Operation): Estimate {
   const document = parse(query);
   const operation = operationOf(document, operationName);
   if (!operation) throw new Error('There is no operation.');
-  return estimate(schema, operation, variables, 100);
+  return estimate(schema, operation, variables);
 }
 
 const TOO_LARGE = [{ extensions: { code: 'ANSWER_TOO_LARGE', status: 400 } }];
@@ -83,10 +83,8 @@ describeOnBothDatabases(() => {
     });
 
     it('is no more than the estimate, for generated queries', async () => {
-      const open = await startGateway(
-        { ...UNLIMITED, MAX_ANSWER_BYTES: '500000000' },
-        openThatOf(gateway),
-      );
+      const limits = { ...UNLIMITED, maxAnswerBytes: 500_000_000 };
+      const open = await startGateway({}, openThatOf(gateway), limits);
       const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
       const check = async (operation: Operation): Promise<void> => {
         const { data } = (await (await post(open, operation)).json()) as GraphqlAnswer;

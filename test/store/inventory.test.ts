@@ -1,44 +1,44 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { describeOnBothDatabases } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { makePet, stockOf } from '../support/make.ts';
+import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { makePet, mutate, stockOf } from '../support/make.ts';
 
-let gateway: Gateway;
+const ITEM =
+  '... on InventoryItem { petId quantity status } ... on InvalidInput { issues { path } }';
 
-const UPDATE = `mutation ($petId: ID!, $quantity: Int!) {
-  updateInventory(petId: $petId, input: { quantity: $quantity }) {
-    ... on InventoryItem { petId quantity status pet { id } }
-    ... on InvalidInput { issues { path } }
-    ... on Error { code }
-  }
-}`;
+const update = (petId: string, quantity: number, expectedQuantity?: number | null) =>
+  mutate(
+    gateway,
+    'updateInventory',
+    { petId, input: { quantity }, expectedQuantity },
+    `${ITEM} ... on StaleInventory { available }`,
+  );
+const adjust = (petId: string, by: number) =>
+  mutate(
+    gateway,
+    'adjustInventory',
+    { petId, by },
+    `${ITEM} ... on InsufficientStock { available line }`,
+  );
 
-const update = async (petId: string, quantity: number) =>
-  (await gateway.data(UPDATE, { petId, quantity })).updateInventory;
+const stale = (available: number) => ({ code: 'STALE_INVENTORY', available });
 
-const changed = (quantity: number) => ({ __typename: 'InventoryItem', quantity });
-const stale = (quantity: number) => ({
-  __typename: 'StaleInventory',
-  code: 'STALE_INVENTORY',
-  status: 409,
-  quantity,
-});
+const MAX = 2_147_483_647;
 
-describeOnBothDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
+/** Returns the inventory entry of a pet. */
+const entryOf = async (petId: string) =>
+  (await gateway.data('query ($id: ID!) { inventoryItem(petId: $id) { quantity } }', { id: petId }))
+    .inventoryItem;
 
+describeOnBothGateways(() => {
   describe('setting the stock', () => {
     it('creates the entry, then changes it', async () => {
       const petId = await makePet(gateway);
-      const item = { petId, status: 'AVAILABLE', pet: { id: petId } };
+      const item = { petId, status: 'AVAILABLE' };
       expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
       expect(await update(petId, 0)).toEqual({ ...item, quantity: 0 });
-      expect(await update(petId, 2_147_483_647)).toEqual({ ...item, quantity: 2_147_483_647 });
-      expect(await stockOf(gateway, petId)).toBe(2_147_483_647);
+      expect(await update(petId, MAX)).toEqual({ ...item, quantity: MAX });
+      expect(await stockOf(gateway, petId)).toBe(MAX);
     });
 
     it('rejects a negative quantity, and changes nothing', async () => {
@@ -49,75 +49,34 @@ describeOnBothDatabases(() => {
       });
       expect(await stockOf(gateway, petId)).toBe(4);
     });
-
-    it.each([2_147_483_648, 1.5, '3', null])('rejects %j, which is no int32', async (quantity) => {
-      const petId = await makePet(gateway, { stock: 4 });
-      const { errors } = await gateway.graphql(
-        `mutation ($petId: ID!, $input: InventoryUpdate!) {
-        updateInventory(petId: $petId, input: $input) { __typename }
-      }`,
-        { petId, input: { quantity } },
-      );
-      expect(errors?.[0]?.extensions).toMatchObject({
-        code: 'INVALID_INPUT',
-        issues: [{ path: ['input', 'quantity'] }],
-      });
-      expect(await stockOf(gateway, petId)).toBe(4);
-    });
-
-    it('returns PET_NOT_FOUND if the pet does not exist', async () => {
-      expect(await update('999999', 1)).toEqual({ code: 'PET_NOT_FOUND' });
-    });
   });
 
   describe('setting the stock with an expected quantity', () => {
-    const SWAP = `mutation ($petId: ID!, $quantity: Int!, $expected: Int) {
-    updateInventory(petId: $petId, input: { quantity: $quantity }, expectedQuantity: $expected) {
-      __typename
-      ... on InventoryItem { quantity }
-      ... on StaleInventory { status quantity }
-      ... on InvalidInput { issues { path } }
-      ... on Error { code }
-    }
-  }`;
-    const swap = async (petId: string, quantity: number, expected: number | null) =>
-      (await gateway.data(SWAP, { petId, quantity, expected })).updateInventory;
-
-    it('changes it if the stock is as expected', async () => {
+    it('changes it if the stock is as expected, or null is expected', async () => {
       const petId = await makePet(gateway, { stock: 4 });
-      expect(await swap(petId, 7, 4)).toEqual(changed(7));
-      expect(await swap(petId, 0, 7)).toEqual(changed(0));
-      expect(await swap(petId, 1, 0)).toEqual(changed(1));
+      expect(await update(petId, 7, 4)).toMatchObject({ quantity: 7 });
+      expect(await update(petId, 0, 7)).toMatchObject({ quantity: 0 });
+      expect(await update(petId, 1, 0)).toMatchObject({ quantity: 1 });
+      expect(await update(petId, 1, null)).toMatchObject({ quantity: 1 });
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
     it('returns STALE_INVENTORY with the present quantity if it is not, and changes nothing', async () => {
       const petId = await makePet(gateway, { stock: 4 });
-      expect(await swap(petId, 7, 3)).toEqual(stale(4));
-      expect(await swap(petId, 7, 0)).toEqual(stale(4));
+      expect(await update(petId, 7, 3)).toEqual(stale(4));
+      expect(await update(petId, 7, 0)).toEqual(stale(4));
       expect(await stockOf(gateway, petId)).toBe(4);
     });
 
     it('treats a missing entry as a stock of 0', async () => {
       const petId = await makePet(gateway);
-      expect(await swap(petId, 7, 1)).toEqual(stale(0));
-      expect(await swap(petId, 7, 0)).toEqual(changed(7));
-    });
-
-    it('changes any stock if null is expected', async () => {
-      const petId = await makePet(gateway, { stock: 4 });
-      expect(await swap(petId, 7, null)).toEqual(changed(7));
-    });
-
-    it('returns PET_NOT_FOUND if the pet does not exist', async () => {
-      for (const expected of [0, 1]) {
-        expect(await swap('999999', 1, expected)).toMatchObject({ code: 'PET_NOT_FOUND' });
-      }
+      expect(await update(petId, 7, 1)).toEqual(stale(0));
+      expect(await update(petId, 7, 0)).toMatchObject({ quantity: 7 });
     });
 
     it('rejects a negative expected quantity', async () => {
       const petId = await makePet(gateway, { stock: 4 });
-      expect(await swap(petId, 7, -1)).toMatchObject({
+      expect(await update(petId, 7, -1)).toMatchObject({
         code: 'INVALID_INPUT',
         issues: [{ path: ['expectedQuantity'] }],
       });
@@ -128,11 +87,9 @@ describeOnBothDatabases(() => {
       async (stock) => {
         const petId = await makePet(gateway, stock > 0 ? { stock } : {});
         const answers = await Promise.all(
-          Array.from({ length: 20 }, (_, index) => swap(petId, 100 + index, stock)),
+          Array.from({ length: 20 }, (_, index) => update(petId, 100 + index, stock)),
         );
-        const [winner, ...others] = answers.filter(
-          ({ __typename }) => __typename === 'InventoryItem',
-        );
+        const [winner, ...others] = answers.filter(({ code }) => !code);
         expect(others).toEqual([]);
         const losers = answers.filter((answer) => answer !== winner);
         expect(losers).toEqual(Array.from({ length: 19 }, () => stale(winner.quantity)));
@@ -141,23 +98,61 @@ describeOnBothDatabases(() => {
     );
   });
 
-  describe('an inventory entry', () => {
-    it("has the pet's status", async () => {
-      const petId = await makePet(gateway, { status: 'PENDING', stock: 1 });
-      const READ = 'query ($petId: ID!) { inventoryItem(petId: $petId) { status pet { status } } }';
-      expect(await gateway.data(READ, { petId })).toEqual({
-        inventoryItem: { status: 'PENDING', pet: { status: 'PENDING' } },
+  describe('adjusting the stock', () => {
+    it('adds or removes units, down to 0', async () => {
+      const petId = await makePet(gateway, { status: 'PENDING', stock: 4 });
+      expect(await adjust(petId, 3)).toEqual({ petId, quantity: 7, status: 'PENDING' });
+      expect(await adjust(petId, -7)).toEqual({ petId, quantity: 0, status: 'PENDING' });
+      expect(await adjust(petId, 1)).toMatchObject({ quantity: 1 });
+      expect(await stockOf(gateway, petId)).toBe(1);
+    });
+
+    it('creates the entry for added units if there is none', async () => {
+      const petId = await makePet(gateway);
+      expect(await adjust(petId, MAX)).toMatchObject({ quantity: MAX });
+      expect(await entryOf(petId)).toEqual({ quantity: MAX });
+    });
+
+    it('returns INSUFFICIENT_STOCK with the stock if it has too few units, and changes nothing', async () => {
+      const petId = await makePet(gateway, { stock: 4 });
+      const refusal = { code: 'INSUFFICIENT_STOCK', available: 4, line: null };
+      expect(await adjust(petId, -5)).toMatchObject(refusal);
+      expect(await adjust(petId, -2_147_483_648)).toMatchObject(refusal);
+      expect(await stockOf(gateway, petId)).toBe(4);
+    });
+
+    it('treats a missing entry as a stock of 0, and creates none', async () => {
+      const petId = await makePet(gateway);
+      expect(await adjust(petId, -1)).toMatchObject({ code: 'INSUFFICIENT_STOCK', available: 0 });
+      expect(await entryOf(petId)).toBeNull();
+    });
+
+    it('returns STOCK_LIMIT_EXCEEDED beyond int32, and changes nothing', async () => {
+      const petId = await makePet(gateway, { stock: MAX });
+      expect(await adjust(petId, 1)).toEqual({
+        code: 'STOCK_LIMIT_EXCEEDED',
+      });
+      expect(await stockOf(gateway, petId)).toBe(MAX);
+      expect(await adjust(petId, -MAX)).toMatchObject({ quantity: 0 });
+    });
+
+    it('rejects 0', async () => {
+      const petId = await makePet(gateway, { stock: 4 });
+      expect(await adjust(petId, 0)).toMatchObject({
+        code: 'INVALID_INPUT',
+        issues: [{ path: ['by'] }],
       });
     });
 
-    it('is null if the stock was never set', async () => {
+    it('adds up for many concurrent requests, and never goes below 0', async () => {
       const petId = await makePet(gateway);
-      expect(
-        await gateway.data(
-          'query ($id: ID!) { pet(id: $id) { inventory { quantity } } inventoryItem(petId: $id) { quantity } }',
-          { id: petId },
-        ),
-      ).toEqual({ pet: { inventory: null }, inventoryItem: null });
+      const added = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, 2)));
+      expect(added.map(({ quantity }) => quantity).toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: 20 }, (_, index) => 2 * (index + 1)),
+      );
+      const removed = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, -3)));
+      expect(removed.filter(({ code }) => code === 'INSUFFICIENT_STOCK')).toHaveLength(7);
+      expect(await stockOf(gateway, petId)).toBe(1);
     });
   });
 });

@@ -1,49 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { describeOnBothDatabases } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { makeOrder, makePet, stockOf } from '../support/make.ts';
+import { ERRORS } from '../../src/contract/error-codes.ts';
+import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
-let gateway: Gateway;
+const ORDER = '... on Order { id petId quantity shipDate complete }';
 
-const ORDER = '... on Order { id petId quantity shipDate complete } ... on Error { code status }';
+const place = (input: Record<string, unknown>) =>
+  mutate(
+    gateway,
+    'placeOrder',
+    { input },
+    `${ORDER} ... on InsufficientStock { available } ... on InvalidInput { issues { path } }`,
+  );
+const complete = (id: string) => mutate(gateway, 'completeOrder', { id }, ORDER);
+const cancel = (id: string) => mutate(gateway, 'cancelOrder', { id }, ORDER);
+const reschedule = (id: string, shipDate?: string | null) =>
+  mutate(gateway, 'rescheduleOrder', { id, shipDate }, ORDER);
 
-const place = async (input: Record<string, unknown>) =>
-  (
-    await gateway.data(
-      `mutation ($input: NewOrder!) {
-        placeOrder(input: $input) {
-          ${ORDER} ... on InsufficientStock { available } ... on InvalidInput { issues { path } }
-        }
-      }`,
-      { input },
-    )
-  ).placeOrder;
+/** Returns the stored ship date of an order. */
+const dateOf = async (id: string) =>
+  (await gateway.data('query ($id: ID!) { order(id: $id) { shipDate } }', { id })).order.shipDate;
 
-const onOrder = (mutation: 'completeOrder' | 'cancelOrder') => async (id: string) =>
-  (await gateway.data(`mutation ($id: ID!) { ${mutation}(id: $id) { ${ORDER} } }`, { id }))[
-    mutation
-  ];
-const complete = onOrder('completeOrder');
-const cancel = onOrder('cancelOrder');
-
-const reschedule = async (id: string, shipDate: string | null) =>
-  (
-    await gateway.data(
-      `mutation ($id: ID!, $shipDate: DateTime) {
-        rescheduleOrder(id: $id, shipDate: $shipDate) { ${ORDER} }
-      }`,
-      { id, shipDate },
-    )
-  ).rescheduleOrder;
-
-describeOnBothDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
-
+describeOnBothGateways(() => {
   describe('placing an order', () => {
     it('takes its units from the stock and creates an open order', async () => {
       const petId = await makePet(gateway, { stock: 5 });
@@ -52,45 +32,28 @@ describeOnBothDatabases(() => {
       expect(await stockOf(gateway, petId)).toBe(2);
     });
 
-    it('returns INSUFFICIENT_STOCK with the units left, and takes none', async () => {
+    it('returns INSUFFICIENT_STOCK with the units left, 0 without an entry, and takes none', async () => {
+      const refusal = { code: 'INSUFFICIENT_STOCK' };
       const petId = await makePet(gateway, { stock: 2 });
-      expect(await place({ petId, quantity: 3 })).toEqual({
-        code: 'INSUFFICIENT_STOCK',
-        status: 409,
-        available: 2,
-      });
+      expect(await place({ petId, quantity: 3 })).toEqual({ ...refusal, available: 2 });
       expect(await stockOf(gateway, petId)).toBe(2);
-    });
-
-    it('returns INSUFFICIENT_STOCK with 0 available if there is no inventory entry', async () => {
-      const petId = await makePet(gateway);
-      expect(await place({ petId, quantity: 1 })).toMatchObject({ available: 0 });
+      const unlisted = await makePet(gateway);
+      expect(await place({ petId: unlisted, quantity: 1 })).toEqual({ ...refusal, available: 0 });
     });
 
     it.each(['PENDING', 'SOLD'] as const)(
       'returns PET_NOT_AVAILABLE for a %s pet',
       async (status) => {
         const petId = await makePet(gateway, { status, stock: 5 });
-        expect(await place({ petId, quantity: 1 })).toEqual({
-          code: 'PET_NOT_AVAILABLE',
-          status: 409,
-        });
+        expect(await place({ petId, quantity: 1 })).toEqual({ code: 'PET_NOT_AVAILABLE' });
         expect(await stockOf(gateway, petId)).toBe(5);
       },
     );
 
-    it('returns PET_NOT_FOUND if the pet does not exist', async () => {
-      expect(await place({ petId: '999999', quantity: 1 })).toEqual({
-        code: 'PET_NOT_FOUND',
-        status: 404,
-      });
-    });
-
-    it.each([0, -1, -2_147_483_648])('rejects %s units', async (quantity) => {
+    it.each([0, -1])('rejects %s units', async (quantity) => {
       const petId = await makePet(gateway, { stock: 5 });
       expect(await place({ petId, quantity })).toEqual({
         code: 'INVALID_INPUT',
-        status: 400,
         issues: [{ path: ['input', 'quantity'] }],
       });
     });
@@ -103,10 +66,7 @@ describeOnBothDatabases(() => {
     ])('stores the ship date %s as %s', async (shipDate, kept) => {
       const petId = await makePet(gateway, { stock: 5 });
       const { id } = await place({ petId, quantity: 1, shipDate });
-      const { order } = await gateway.data('query ($id: ID!) { order(id: $id) { shipDate } }', {
-        id,
-      });
-      expect(order.shipDate).toBe(kept);
+      expect(await dateOf(id)).toBe(kept);
     });
 
     it.each(['0000-06-01T00:00:00Z', '0001-01-01T00:00:00+01:00', '9999-12-31T23:59:59-01:00'])(
@@ -119,21 +79,6 @@ describeOnBothDatabases(() => {
         });
       },
     );
-
-    it.each([
-      '2027-02-30T00:00:00Z',
-      '2027-01-01',
-      '2027-01-01T25:00:00Z',
-      '2027-01-01T00:00:00',
-      'now',
-    ])('rejects %s, which is no date with a time and an offset', async (shipDate) => {
-      const { errors } = await gateway.graphql(
-        'mutation ($input: NewOrder!) { placeOrder(input: $input) { __typename } }',
-        { input: { petId: '1', quantity: 1, shipDate } },
-      );
-      expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
-      expect(errors?.[0]?.extensions.issues?.[0]?.path).toEqual(['input', 'shipDate']);
-    });
   });
 
   describe('rescheduling an order', () => {
@@ -149,22 +94,14 @@ describeOnBothDatabases(() => {
     it('rejects a request without a date, and changes nothing', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { shipDate: '2027-05-01T00:00:00Z' });
-      const { rescheduleOrder } = await gateway.data(
-        `mutation ($id: ID!) { rescheduleOrder(id: $id) { ${ORDER} } }`,
-        { id },
-      );
-      expect(rescheduleOrder).toEqual({ code: 'INVALID_INPUT', status: 400 });
-      const { order } = await gateway.data('query ($id: ID!) { order(id: $id) { shipDate } }', {
-        id,
-      });
-      expect(order.shipDate).toBe('2027-05-01T00:00:00.000Z');
+      expect(await reschedule(id)).toEqual({ code: 'INVALID_INPUT' });
+      expect(await dateOf(id)).toBe('2027-05-01T00:00:00.000Z');
     });
 
-    it('returns ORDER_COMPLETE or ORDER_NOT_FOUND for an order that is complete or does not exist', async () => {
+    it('returns ORDER_COMPLETE for a complete order', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { complete: true });
-      expect(await reschedule(id, null)).toEqual({ code: 'ORDER_COMPLETE', status: 409 });
-      expect(await reschedule('999999', null)).toEqual({ code: 'ORDER_NOT_FOUND', status: 404 });
+      expect(await reschedule(id, null)).toEqual({ code: 'ORDER_COMPLETE' });
     });
   });
 
@@ -176,10 +113,6 @@ describeOnBothDatabases(() => {
       expect(await complete(id)).toMatchObject({ id, complete: true });
       expect(await stockOf(gateway, petId)).toBe(3);
     });
-
-    it('returns ORDER_NOT_FOUND if it does not exist', async () => {
-      expect(await complete('999999')).toEqual({ code: 'ORDER_NOT_FOUND', status: 404 });
-    });
   });
 
   describe('cancelling an order', () => {
@@ -187,27 +120,37 @@ describeOnBothDatabases(() => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { quantity: 2 });
       expect(await cancel(id)).toMatchObject({ id, quantity: 2 });
-      expect(await cancel(id)).toEqual({ code: 'ORDER_NOT_FOUND', status: 404 });
+      expect(await cancel(id)).toEqual({ code: 'ORDER_NOT_FOUND' });
       expect(await stockOf(gateway, petId)).toBe(5);
+    });
+
+    it('or completing it wins, but not both, and its units return once', async () => {
+      const petId = await makePet(gateway, { stock: 30 });
+      let cancelled = 0;
+      await Promise.all(
+        Array.from({ length: 30 }, async () => {
+          const id = await makeOrder(gateway, petId);
+          const outcomes = await Promise.all([cancel(id), cancel(id), complete(id)]);
+          const [one, two, completion] = outcomes.map(({ code }) => code === undefined);
+          expect([one, two, completion].filter(Boolean)).toHaveLength(1);
+          if (!completion) cancelled += 1;
+        }),
+      );
+      expect(await stockOf(gateway, petId)).toBe(cancelled);
     });
 
     it('returns ORDER_COMPLETE for a complete order, and no units to the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { complete: true });
-      expect(await cancel(id)).toEqual({ code: 'ORDER_COMPLETE', status: 409 });
+      expect(await cancel(id)).toEqual({ code: 'ORDER_COMPLETE' });
       expect(await stockOf(gateway, petId)).toBe(4);
     });
 
     it('returns STOCK_LIMIT_EXCEEDED if the stock would exceed int32, and keeps the order', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId);
-      await gateway.data(
-        `mutation ($petId: ID!) {
-        updateInventory(petId: $petId, input: { quantity: 2147483647 }) { __typename }
-      }`,
-        { petId },
-      );
-      expect(await cancel(id)).toEqual({ code: 'STOCK_LIMIT_EXCEEDED', status: 409 });
+      await mutate(gateway, 'updateInventory', { petId, input: { quantity: 2_147_483_647 } });
+      expect(await cancel(id)).toEqual({ code: 'STOCK_LIMIT_EXCEEDED' });
       expect(await complete(id)).toMatchObject({ complete: true });
     });
   });
@@ -229,7 +172,13 @@ describeOnBothDatabases(() => {
         expect(await gateway.data(query)).toEqual({ order: { ...order, pet: { orders } } });
       }
       const list = (await (await gateway.rest('/store/orders')).json()) as { id: number }[];
-      expect(list.find((one) => one.id === Number(id))).not.toHaveProperty('shipDate');
+      const listed = list.find((one) => one.id === Number(id));
+      expect(listed).toEqual({
+        id: Number(id),
+        petId: expect.any(Number),
+        quantity: 1,
+        complete: false,
+      });
       expect(await complete(id)).toMatchObject({ shipDate: null, complete: true });
       const changes =
         '{ changes(last: 1, filter: { types: [ORDER] }) { nodes { ... on OrderChange { before { id shipDate } after { id shipDate complete } } } } }';
@@ -257,8 +206,13 @@ describeOnBothDatabases(() => {
           ]),
         );
         expect([dates.get(strange), dates.get(plain)]).toEqual([null, '2026-12-03T09:00:00.000Z']);
-        expect(errors?.map(({ path }) => path?.at(-1))).toEqual(['shipDate']);
-        gateway.loggedErrors.length = 0;
+        expect(errors).toMatchObject([
+          {
+            message: ERRORS.INTERNAL_SERVER_ERROR.description,
+            path: ['orders', 'nodes', expect.any(Number), 'shipDate'],
+          },
+        ]);
+        expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
         await gateway.db.prisma.$executeRawUnsafe(`delete from orders where id = ${strange}`);
       },
     );

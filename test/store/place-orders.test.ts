@@ -1,36 +1,27 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { describeOnBothDatabases } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { makePet, stockOf } from '../support/make.ts';
-
-let gateway: Gateway;
-
-const PLACE = `mutation ($input: [NewOrder!]!, $key: String) {
-  placeOrders(input: $input, idempotencyKey: $key) {
-    ... on PlacedOrders { orders { id petId quantity shipDate complete pet { id name status } } }
-    ... on PetNotFound { line } ... on PetNotAvailable { line }
-    ... on InsufficientStock { line available }
-    ... on InvalidId { issues { path } } ... on InvalidInput { issues { path } }
-    ... on Error { code }
-  } }`;
+import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { makePet, mutate, stockOf } from '../support/make.ts';
 
 type Line = Record<string, unknown>;
 
-const place = async (input: Line[], key?: string) =>
-  (await gateway.data(PLACE, { input, key })).placeOrders;
+const place = (input: Line[]) =>
+  mutate(
+    gateway,
+    'placeOrders',
+    { input },
+    `... on PlacedOrders { orders { id petId quantity shipDate complete pet { id name status } } }
+     ... on PetNotFound { line } ... on PetNotAvailable { line }
+     ... on InsufficientStock { line available }
+     ... on InvalidId { issues { path } } ... on InvalidInput { message issues { path } }`,
+  );
 
 /** Returns how many orders a pet has. */
 const ordersOf = async (petId: string): Promise<number> =>
   (await gateway.data('query ($id: ID!) { pet(id: $id) { orders { totalCount } } }', { id: petId }))
     .pet.orders.totalCount;
 
-describeOnBothDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
-
+describeOnBothGateways(() => {
   describe('placing several orders', () => {
     it('takes the units of each line, and returns the orders in the order of the lines', async () => {
       const first = await makePet(gateway, { name: 'Ada', stock: 5 });
@@ -82,7 +73,10 @@ describeOnBothDatabases(() => {
         lines.slice(0, 100).map(({ quantity }) => quantity),
       );
       const left = await stockOf(gateway, petId);
-      const { errors } = await gateway.graphql(PLACE, { input: lines });
+      const { errors } = await gateway.graphql(
+        'mutation ($input: [NewOrder!]!) { placeOrders(input: $input) { __typename } }',
+        { input: lines },
+      );
       expect(errors?.[0]?.extensions).toMatchObject({
         code: 'INVALID_INPUT',
         issues: [{ path: ['input'] }],
@@ -92,23 +86,6 @@ describeOnBothDatabases(() => {
   });
 
   describe('placing several orders of which one is refused', () => {
-    it('names the first line whose pet does not exist, and writes nothing', async () => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const input = [petId, '999999', '999998'].map((id) => ({ petId: id, quantity: 1 }));
-      expect(await place(input)).toEqual({ code: 'PET_NOT_FOUND', line: 1 });
-      expect(await stockOf(gateway, petId)).toBe(5);
-      expect(await ordersOf(petId)).toBe(0);
-    });
-
-    it.each(['PENDING', 'SOLD'] as const)('names the line of a %s pet', async (status) => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const other = await makePet(gateway, { stock: 5, status });
-      const input = [petId, petId, other].map((id) => ({ petId: id, quantity: 1 }));
-      expect(await place(input)).toEqual({ code: 'PET_NOT_AVAILABLE', line: 2 });
-      expect(await stockOf(gateway, petId)).toBe(5);
-      expect(await stockOf(gateway, other)).toBe(5);
-    });
-
     it('names the line at which the units of all lines for its pet exceed the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await makePet(gateway, { stock: 5 });
@@ -124,15 +101,6 @@ describeOnBothDatabases(() => {
       expect(await ordersOf(other)).toBe(0);
     });
 
-    it('returns INSUFFICIENT_STOCK with 0 available if there is no inventory entry', async () => {
-      const petId = await makePet(gateway);
-      expect(await place([{ petId, quantity: 1 }])).toEqual({
-        code: 'INSUFFICIENT_STOCK',
-        line: 0,
-        available: 0,
-      });
-    });
-
     it('adds up units beyond int32', async () => {
       const petId = await makePet(gateway, { stock: 2_147_483_647 });
       const input = [1, 2_147_483_647, 2_147_483_647].map((quantity) => ({ petId, quantity }));
@@ -140,15 +108,24 @@ describeOnBothDatabases(() => {
       expect(await stockOf(gateway, petId)).toBe(2_147_483_647);
     });
 
-    it('names the first refused line, whatever its error is', async () => {
+    it('names the first refused line, whatever its error is, and writes nothing', async () => {
+      const served = await makePet(gateway, { stock: 5 });
+      const pending = await makePet(gateway, { stock: 1, status: 'PENDING' });
       const sold = await makePet(gateway, { stock: 1, status: 'SOLD' });
-      const empty = await makePet(gateway, { stock: 0 });
-      const lines = ['999999', sold, empty].map((petId) => ({ petId, quantity: 1 }));
-      const codes = ['PET_NOT_FOUND', 'PET_NOT_AVAILABLE', 'INSUFFICIENT_STOCK'];
-      for (const [index, code] of codes.entries()) {
-        const input = [...lines.slice(index), ...lines.slice(0, index)];
-        expect(await place(input)).toMatchObject({ code, line: 0 });
+      const unlisted = await makePet(gateway);
+      const refusals = [
+        ['999999', { code: 'PET_NOT_FOUND' }],
+        [pending, { code: 'PET_NOT_AVAILABLE' }],
+        [sold, { code: 'PET_NOT_AVAILABLE' }],
+        [unlisted, { code: 'INSUFFICIENT_STOCK', available: 0 }],
+      ] as const;
+      for (const [index, [, refusal]] of refusals.entries()) {
+        const petIds = [served, ...refusals.slice(index).map(([petId]) => petId), '999999'];
+        const input = petIds.map((petId) => ({ petId, quantity: 1 }));
+        expect(await place(input)).toEqual({ ...refusal, line: 1 });
       }
+      expect(await stockOf(gateway, served)).toBe(5);
+      expect(await ordersOf(served)).toBe(0);
     });
 
     it('has no line in the errors of other mutations', async () => {
@@ -161,15 +138,16 @@ describeOnBothDatabases(() => {
   });
 
   describe('invalid lines', () => {
-    it('cannot be none', async () => {
-      expect(await place([])).toEqual({ code: 'INVALID_INPUT', issues: [{ path: ['input'] }] });
+    it('rejects an empty cart', async () => {
+      expect(await place([])).toMatchObject({
+        code: 'INVALID_INPUT',
+        issues: [{ path: ['input'] }],
+      });
     });
 
     it.each([
       [{ petId: '1', quantity: 0 }, 'INVALID_INPUT', 'quantity'],
-      [{ petId: '1', quantity: -2_147_483_648 }, 'INVALID_INPUT', 'quantity'],
       [{ petId: 'x', quantity: 1 }, 'INVALID_ID', 'petId'],
-      [{ petId: '9223372036854775808', quantity: 1 }, 'INVALID_ID', 'petId'],
       [
         { petId: '1', quantity: 1, shipDate: '0001-01-01T00:00:00+01:00' },
         'INVALID_INPUT',
@@ -177,7 +155,7 @@ describeOnBothDatabases(() => {
       ],
     ])('are reported with their index: %j', async (line, code, field) => {
       const petId = await makePet(gateway, { stock: 1 });
-      expect(await place([{ petId, quantity: 1 }, line])).toEqual({
+      expect(await place([{ petId, quantity: 1 }, line])).toMatchObject({
         code,
         issues: [{ path: ['input', '1', field] }],
       });
@@ -185,74 +163,10 @@ describeOnBothDatabases(() => {
     });
   });
 
-  describe('a hundred invalid lines', () => {
-    it('are all reported, the first ten of them in the message', async () => {
-      const input = Array.from({ length: 100 }, () => ({ petId: '1', quantity: 0 }));
-      const { placeOrders } = await gateway.data(
-        `mutation ($input: [NewOrder!]!) {
-          placeOrders(input: $input) { ... on InvalidInput { message issues { path } } } }`,
-        { input },
-      );
-      expect(placeOrders.issues).toHaveLength(100);
-      expect(placeOrders.message.match(/input\.\d+\.quantity: /g)).toHaveLength(10);
-    });
-  });
-
-  describe('placing several orders with an idempotency key', () => {
-    it('places them once, and returns all of them again', async () => {
-      const petId = await makePet(gateway, { stock: 10 });
-      const other = await makePet(gateway, { stock: 10 });
-      const input = [
-        { petId: other, quantity: 3, shipDate: '2027-01-01T12:00:00+02:00' },
-        { petId, quantity: 2 },
-      ];
-      const first = await place(input, 'cart');
-      expect(first.orders).toHaveLength(2);
-      expect(await place(input, 'cart')).toEqual(first);
-      expect(await stockOf(gateway, petId)).toBe(8);
-      expect(await stockOf(gateway, other)).toBe(7);
-    });
-
-    it('returns IDEMPOTENCY_CONFLICT for other lines, another order of them, or one order', async () => {
-      const petId = await makePet(gateway, { stock: 10 });
-      const input = [
-        { petId, quantity: 1 },
-        { petId, quantity: 2 },
-      ];
-      await place(input, 'other cart');
-      for (const other of [input.slice(1), input.toReversed(), [...input, ...input]]) {
-        expect(await place(other, 'other cart')).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
-      }
-      const { placeOrder } = await gateway.data(
-        `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }, idempotencyKey: "other cart") {
-          ... on Error { code } } }`,
-      );
-      expect(placeOrder).toEqual({ code: 'IDEMPOTENCY_CONFLICT' });
-      expect(await stockOf(gateway, petId)).toBe(7);
-    });
-
-    it('does not store a refusal, so that the key can be used again', async () => {
-      const petId = await makePet(gateway, { stock: 1 });
-      const input = [
-        { petId, quantity: 1 },
-        { petId, quantity: 1 },
-      ];
-      expect(await place(input, 'later cart')).toMatchObject({ line: 1 });
-      await gateway.data(`mutation { adjustInventory(petId: "${petId}", by: 1) { __typename } }`);
-      expect((await place(input, 'later cart')).orders).toHaveLength(2);
-      expect(await stockOf(gateway, petId)).toBe(0);
-    });
-
-    it('places them once for many concurrent requests', async () => {
-      const petId = await makePet(gateway, { stock: 2 });
-      const input = [
-        { petId, quantity: 1 },
-        { petId, quantity: 1 },
-      ];
-      const answers = await Promise.all(Array.from({ length: 10 }, () => place(input, 'carts')));
-      const ids = answers.map(({ orders }) => orders.map(({ id }: { id: string }) => id).join());
-      expect(new Set(ids).size).toBe(1);
-      expect(await stockOf(gateway, petId)).toBe(0);
-    });
+  it('a hundred invalid lines are all reported, the first ten of them in the message', async () => {
+    const input = Array.from({ length: 100 }, () => ({ petId: '1', quantity: 0 }));
+    const { message, issues } = await place(input);
+    expect(issues).toHaveLength(100);
+    expect(message.match(/input\.\d+\.quantity: /g)).toHaveLength(10);
   });
 });

@@ -2,13 +2,10 @@ import { connect } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { describeOnBothDatabases } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { requestRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
-
-let gateway: Gateway;
 
 interface RestOrder {
   id: number;
@@ -41,24 +38,19 @@ const createOrdersView = (quantity: string): Promise<unknown> =>
       null::timestamptz as ship_date, false as complete
     from generate_series(1, 20000) as id`);
 
-describeOnBothDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
-
+describeOnBothGateways(() => {
   describe('reading a pet', () => {
-    it('returns id, name, categoryId and status, with ids as JSON integers', async () => {
+    it('returns id, name, categoryId and the status in lower case, with ids as JSON integers', async () => {
+      const name = ' "Zoë" \\ \n\t\u0001 🐈 \u2028 </script>';
       const categoryId = await makeCategory(gateway);
-      const id = await makePet(gateway, { name: 'Nemo', categoryId, status: 'SOLD' });
+      const id = await makePet(gateway, { name, categoryId, status: 'PENDING' });
       const response = await gateway.rest(`/pets/${id}`);
-      expect(response.status).toBe(200);
       expect(response.headers.get('content-type')).toMatch(/^application\/json/);
       expect(await response.json()).toEqual({
         id: Number(id),
-        name: 'Nemo',
+        name,
         categoryId: Number(categoryId),
-        status: 'sold',
+        status: 'pending',
       });
     });
 
@@ -73,62 +65,25 @@ describeOnBothDatabases(() => {
       expect(pet.id).toBe('9007199254740993');
     });
 
-    it.each(['available', 'pending', 'sold'])('returns the status %s in lower case', async (s) => {
-      const status = s.toUpperCase() as 'AVAILABLE' | 'PENDING' | 'SOLD';
-      const id = await makePet(gateway, { status });
-      expect(await (await gateway.rest(`/pets/${id}`)).json()).toMatchObject({ status: s });
-    });
-
-    it('returns any name as valid JSON', async () => {
-      const name = ' "Zoë" \\ \n\t\u0001 🐈 \u2028 </script>';
-      const id = await makePet(gateway, { name });
-      expect(await (await gateway.rest(`/pets/${id}`)).json()).toMatchObject({ name });
-    });
-
-    it('accepts leading zeros and percent-encoded digits', async () => {
+    it('accepts leading zeros, percent-encoded digits and unknown query parameters', async () => {
       const id = await makePet(gateway);
-      for (const path of [id.padStart(19, '0'), id.replaceAll(/\d/g, '%3$&')]) {
+      const encoded = id.replaceAll(/\d/g, '%3$&');
+      for (const path of [id.padStart(19, '0'), encoded, `${id}?_=1793491200&limit=1`]) {
         const response = await gateway.rest(`/pets/${path}`);
         expect(await response.json()).toMatchObject({ id: Number(id) });
       }
     });
 
-    it('ignores query parameters, such as those that old callers send against caches', async () => {
-      const id = await makePet(gateway);
-      const response = await gateway.rest(`/pets/${id}?_=1793491200&limit=1`);
-      expect(await response.json()).toMatchObject({ id: Number(id) });
-    });
-
     it.each([
       'abc',
       '-1',
-      '+1',
       '1.0',
-      '1e3',
-      '0x10',
-      '1n',
-      'null',
-      '%20',
-      '1%20',
-      '%201',
-      '1%0A',
-      '%00',
       '1%00',
       '%zz',
-      '%',
-      '%c3%28',
-      '%D9%A3',
       '%EF%BC%91',
-      '..%2f1',
       '1%2F2',
-      '1;drop',
-      "'",
-      '1,2',
       '9223372036854775808',
-      '99999999999999999999',
-      '00000000000000000001',
       '1'.repeat(5000),
-      'constructor',
       '__proto__',
     ])('returns INVALID_ID for /pets/%s', async (id) => {
       expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
@@ -145,7 +100,6 @@ describeOnBothDatabases(() => {
   describe('the ETag of a pet', () => {
     it.each([
       ['this tag', (tag: string) => tag],
-      ['its weak form', (tag: string) => `W/${tag.replace('W/', '')}`],
       ['a list that holds it', (tag: string) => `"other", W/"more" ,${tag}`],
       ['a star', () => '*'],
     ])('returns 304 without a body for %s', async (_what, toHeader) => {
@@ -156,15 +110,12 @@ describeOnBothDatabases(() => {
       expect(answer.headers.get('etag')).toBe(tag);
       const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
       expect(head.status).toBe(304);
+      // It adds Cache-Control: no-cache by itself.
+      const fetched = await gateway.rest(path, { headers: { 'if-none-match': toHeader(tag) } });
+      expect(fetched.status).toBe(304);
     });
 
-    it('returns 304 to fetch, which adds Cache-Control: no-cache by itself', async () => {
-      const path = `/pets/${await makePet(gateway)}`;
-      const headers = { 'if-none-match': await tagOf(path) };
-      expect((await gateway.rest(path, { headers })).status).toBe(304);
-    });
-
-    it.each(['"other"', 'W/"other", "more"', 'nonsense', ''])(
+    it.each(['"other"', 'W/"other", "more"', ''])(
       'returns 200 for If-None-Match: %s',
       async (header) => {
         const path = `/pets/${await makePet(gateway)}`;
@@ -178,13 +129,10 @@ describeOnBothDatabases(() => {
       const id = await makePet(gateway);
       const before = await tagOf(`/pets/${id}`);
       expect(await tagOf(`/pets/${id}`)).toBe(before);
-      await gateway.data(
-        'mutation ($id: ID!) { updatePet(id: $id, input: { status: SOLD }) { ... on Pet { id } } }',
-        { id },
-      );
+      await mutate(gateway, 'updatePet', { id, input: { status: 'SOLD' } });
       const answer = await requestRaw(gateway, 'GET', `/pets/${id}`, { 'If-None-Match': before });
       expect(answer.status).toBe(200);
-      expect(answer.headers.get('etag')).not.toBe(before);
+      expect(await tagOf(`/pets/${id}`)).not.toBe(before);
     });
 
     it('is not in an error, which is never a 304', async () => {
@@ -197,27 +145,23 @@ describeOnBothDatabases(() => {
   describe('listing orders', () => {
     beforeEach(() => gateway.db.prisma.order.deleteMany());
 
-    it('returns an empty array if there are none', async () => {
-      const response = await gateway.rest('/store/orders');
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-      expect(await response.text()).toBe('[]');
-      expect(await (await gateway.rest('/store/orders?limit=1')).text()).toBe('[]');
-    });
+    it.each(['/store/orders', '/store/orders?limit=1'])(
+      'returns an empty array if there are none: %s',
+      async (path) => {
+        const response = await gateway.rest(path);
+        expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+        expect(await response.text()).toBe('[]');
+      },
+    );
 
-    it('returns every order, sorted by id', async () => {
-      await fillOrders(2500);
+    it.each([1000, 2500])('returns %i orders as one array, by id', async (count) => {
+      await fillOrders(count);
       const response = await gateway.rest('/store/orders');
       const orders = await readOrders(response);
       expect(orders.map(({ quantity }) => quantity)).toEqual(
-        Array.from({ length: 2500 }, (_, index) => index + 1),
+        Array.from({ length: count }, (_, index) => index + 1),
       );
       expect(response.headers.get('link')).not.toContain('rel="next"');
-    });
-
-    it.each([999, 1000, 1001, 2000])('returns %i orders as one array', async (count) => {
-      await fillOrders(count);
-      expect(await readOrders(await gateway.rest('/store/orders'))).toHaveLength(count);
     });
 
     it('omits a date that is not set, and returns others in UTC with milliseconds', async () => {
@@ -255,7 +199,7 @@ describeOnBothDatabases(() => {
     });
 
     it('returns each order once to a client that follows the links', async () => {
-      await fillOrders(23);
+      await fillOrders(20);
       const seen: number[] = [];
       let path: string | undefined = '/store/orders?limit=5';
       let pages = 0;
@@ -265,15 +209,8 @@ describeOnBothDatabases(() => {
         path = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
         pages += 1;
       }
-      expect(seen).toEqual(Array.from({ length: 23 }, (_, index) => index + 1));
-      expect(pages).toBe(5);
-    });
-
-    it('has no link to a next page after a full last page', async () => {
-      await fillOrders(4);
-      const response = await gateway.rest('/store/orders?limit=4');
-      expect(await readOrders(response)).toHaveLength(4);
-      expect(response.headers.get('link')).not.toContain('rel="next"');
+      expect(seen).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+      expect(pages).toBe(4);
     });
 
     it('returns a page of 1000 if only `after` is given', async () => {
@@ -281,24 +218,15 @@ describeOnBothDatabases(() => {
       const response = await gateway.rest('/store/orders?after=0');
       expect(await readOrders(response)).toHaveLength(1000);
       expect(response.headers.get('link')).toContain('limit=1000&');
-    });
-
-    it('returns an empty page after the last order', async () => {
-      await fillOrders(1);
-      const response = await gateway.rest('/store/orders?after=9223372036854775807');
-      expect(await response.text()).toBe('[]');
+      const end = await gateway.rest('/store/orders?after=9223372036854775807');
+      expect(await end.text()).toBe('[]');
     });
 
     it.each([
       ['page=7', 'page'],
       ['limit=1&limi=1', 'limi'],
-      ['Limit=1', 'Limit'],
-      ['limit=0&page=7', 'page'],
-      ['page=7&page=8&size=9', 'page'],
       ['__proto__=1', '__proto__'],
-      ['constructor', 'constructor'],
       ['a.b%00=1', 'a.b\0'],
-      ['=1', ''],
     ])(
       'returns INVALID_INPUT with the name of the unknown parameter for ?%s',
       async (query, name) => {
@@ -312,45 +240,16 @@ describeOnBothDatabases(() => {
       },
     );
 
-    it.each(['', '&', '&limit=1&'])(
-      'accepts separators without a parameter: ?%s',
-      async (query) => {
-        await fillOrders(1);
-        expect(await readOrders(await gateway.rest(`/store/orders?${query}`))).toHaveLength(1);
-      },
-    );
-
     it.each([
-      'limit=0',
-      'limit=1001',
-      'limit=99999',
-      'limit=abc',
-      'limit=1.5',
-      'limit=1e2',
-      'limit=-1',
-      'limit=%201',
-      'limit=%00',
-      'limit=%zz',
-      'limit=',
-      'limit',
-      'limit=1&limit=2',
-      'limit=0&after=1',
-      'after=1&after=2',
-      'limit=5?after=1',
-    ])('returns INVALID_INPUT for ?%s', async (query) => {
-      expectError(await requestRaw(gateway, 'GET', `/store/orders?${query}`), 400, 'INVALID_INPUT');
-    });
-
-    it.each([
-      'after=abc',
-      'after=-1',
-      'after=1.5',
-      'after=',
-      'after=%00',
-      'after=9223372036854775808',
-      'limit=5&after=99999999999999999999',
-    ])('returns INVALID_ID for ?%s', async (query) => {
-      expectError(await requestRaw(gateway, 'GET', `/store/orders?${query}`), 400, 'INVALID_ID');
+      ['limit=0', 'INVALID_INPUT'],
+      ['limit=1001', 'INVALID_INPUT'],
+      ['limit=%zz', 'INVALID_INPUT'],
+      ['limit=', 'INVALID_INPUT'],
+      ['limit=1&limit=2', 'INVALID_INPUT'],
+      ['after=abc', 'INVALID_ID'],
+      ['limit=5&after=9223372036854775808', 'INVALID_ID'],
+    ])('returns an error for ?%s: %s', async (query, code) => {
+      expectError(await requestRaw(gateway, 'GET', `/store/orders?${query}`), 400, code);
     });
   });
 

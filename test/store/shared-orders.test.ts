@@ -1,18 +1,14 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
-import { describeOnBothDatabases } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { makePet, stockOf } from '../support/make.ts';
+import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { makePet, mutate, stockOf } from '../support/make.ts';
 import { rounds } from '../support/rounds.ts';
 
 const STOCK = 12;
 
-const PLACE = `mutation ($input: NewOrder!) {
-  placeOrder(input: $input) {
-    ... on Order { id petId quantity shipDate complete pet { id name status } }
-    ... on InsufficientStock { available } ... on Error { code }
-  } }`;
+const PLACED = `... on Order { id petId quantity shipDate complete pet { id name status } }
+  ... on InsufficientStock { available }`;
 
 interface Line {
   readonly petId: string;
@@ -20,10 +16,8 @@ interface Line {
   readonly shipDate?: string | null;
 }
 
-let gateway: Gateway;
-
 const placeAtOnce = (lines: readonly Line[]) =>
-  Promise.all(lines.map(async (input) => (await gateway.data(PLACE, { input })).placeOrder));
+  Promise.all(lines.map((input) => mutate(gateway, 'placeOrder', { input }, PLACED)));
 
 /** Returns the orders of a pet by their ids. */
 async function ordersOf(petId: string): Promise<Map<string, Line>> {
@@ -38,12 +32,7 @@ async function ordersOf(petId: string): Promise<Map<string, Line>> {
 const countShared = (): number =>
   gateway.statements.filter((sql) => sql.includes('skip locked')).length;
 
-describeOnBothDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
-
+describeOnBothGateways(() => {
   it('orders that arrive at once share statements, and each has its own outcome', async () => {
     const served = await makePet(gateway, { name: 'Ada', stock: 100 });
     const scarce = await makePet(gateway, { name: 'Bo', stock: 2 });

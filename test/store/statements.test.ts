@@ -11,15 +11,12 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { COSTS } from '../../bench/statements.ts';
-import { describeOnBothDatabases } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 
 const STORE_TYPES = ['Query', 'Mutation', 'Category', 'Pet', 'InventoryItem', 'Order'];
-
-let gateway: Gateway;
 
 /** Sends a request and returns the body of the response. */
 async function ask(request: string, first: number): Promise<string> {
@@ -32,13 +29,12 @@ const isLoaded = (type: string, field: GraphQLField<unknown, unknown>): boolean 
   field.name === 'totalCount' ||
   (STORE_TYPES.includes(type) && isCompositeType(getNamedType(field.type)));
 
-describeOnBothDatabases(() => {
+describeOnBothGateways(() => {
   /**
    * 31 categories: the first has 5 pets, the last none, the others 4. Each pet has stock, and each of
    * the first 120 has two orders.
    */
   beforeAll(async () => {
-    gateway = await startGateway();
     const { prisma } = gateway.db;
     await prisma.category.createMany({
       data: Array.from({ length: 31 }, (_, index) => ({ name: `Category ${index}` })),
@@ -61,7 +57,6 @@ describeOnBothDatabases(() => {
     // At the first search, and once a minute, the statistics of the names are read.
     await gateway.data('{ pets(filter: { name: "pet" }) { nodes { name } } }');
   });
-  afterAll(() => gateway.close());
 
   describe('the SQL statements of an operation', () => {
     it.each(COSTS)('are as many as in the table: $operation', async ({ request, statements }) => {
@@ -97,7 +92,9 @@ describeOnBothDatabases(() => {
     });
 
     it('for pages with other arguments is another one', async () => {
-      const { category } = await gateway.data(`{
+      const { first, last, category } = await gateway.data(`{
+      first: pets(first: 1, filter: { ids: [2, 92] }) { nodes { name } }
+      last: pets(last: 1, filter: { ids: [2, 92] }) { nodes { name } }
       category(id: 2) {
         one: pets(first: 1) { nodes { name } }
         last: pets(last: 1) { nodes { name } }
@@ -105,6 +102,7 @@ describeOnBothDatabases(() => {
         all: pets { totalCount }
       }
     }`);
+      expect([first, last]).toEqual(['Pet 1', 'Pet 91'].map((name) => ({ nodes: [{ name }] })));
       expect(category).toEqual({
         one: { nodes: [{ name: 'Pet 1' }] },
         last: { nodes: [{ name: 'Pet 91' }] },

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import axe from 'axe-core';
+import axe, { type AxeResults } from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -64,22 +64,6 @@ export async function watchPage(browser: BrowserContext, serverUrl: string): Pro
   return { page, complaints };
 }
 
-/** Counts the bytes of the files that a page loads from a server from now on. */
-export async function countBytes(page: Page, serverUrl: string): Promise<{ bytes: number }> {
-  const received = { bytes: 0 };
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('Network.enable');
-  // Of the files alone: neither the POST of the introspection nor fonts inside a style sheet.
-  const files = new Set<string>();
-  cdp.on('Network.requestWillBeSent', ({ requestId, request: { method, url } }) => {
-    if (method === 'GET' && url.startsWith(serverUrl)) files.add(requestId);
-  });
-  cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    if (files.has(requestId)) received.bytes += encodedDataLength;
-  });
-  return received;
-}
-
 /** What people can prefer, and each page supports. */
 export const SCHEMES = ['light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
@@ -92,18 +76,15 @@ export async function setScheme(page: Page, scheme: Scheme): Promise<void> {
     .map(({ finished }) => finished))`);
 }
 
-interface AxeResults {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly target: readonly unknown[] }[];
-  }[];
-}
-
 /** Returns what axe finds on a page: the rule and the element of each violation. */
 export async function findInaccessible(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
-  // It takes longer to describe what is right than to find what is wrong.
-  const options = { resultTypes: ['violations'] };
+  const options = {
+    // It takes longer to describe what is right than to find what is wrong.
+    resultTypes: ['violations'],
+    // It would write imported style sheets into the page, which its policy forbids.
+    preload: false,
+  };
   const results = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
   return results.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target }) => `${id}: ${target.join(' ')}`),

@@ -12,6 +12,7 @@ import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
 import { OWN_SESSION } from '../../src/database/session-settings.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { createDatabaseOn, dropDatabaseOn, runSql } from './postgres.ts';
+import { killPrograms } from './program.ts';
 
 /** The embedded database or a server. */
 export type DatabaseKind = 'PGlite' | 'PostgreSQL';
@@ -128,31 +129,51 @@ export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> 
 export const openCopyOnPostgres = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPostgres()).open(config, log);
 
-/** A store for a program that a test starts. */
+/** A store for the programs that a test starts. */
 export interface ProgramStore {
-  /** The variables with which the program uses this store. */
+  /** The variables with which a program uses this store. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Runs SQL; no program may run meanwhile. */
+  /** Its URL; empty if it is a folder. */
+  readonly url: string;
+  /** Migrates it and runs SQL; no program may use the folder meanwhile. */
   run(sql: string): Promise<unknown>;
-  remove(): Promise<void>;
 }
 
-/** Creates a copy of the empty database on PostgreSQL for a program. */
-export async function makeProgramStoreOnPostgres(): Promise<ProgramStore> {
+type MakeStore = () => Promise<ProgramStore & { remove: () => Promise<void> }>;
+
+const makeOnPostgres: MakeStore = async () => {
   const { url, drop } = await copyOnPostgres();
-  return { environment: { DATABASE_URL: url }, run: (sql) => runSql(url, sql), remove: drop };
-}
+  return { environment: { DATABASE_URL: url }, url, run: (sql) => runSql(url, sql), remove: drop };
+};
 
-/** Creates an empty folder for a program. */
-export async function makeProgramStore(): Promise<ProgramStore> {
+const makeFolder: MakeStore = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'store-'));
   return {
     environment: { DATA_DIR: folder },
+    url: '',
     run: async (sql) => {
       const pglite = await createPglite({ dataDir: join(folder, 'pglite') });
+      await migratePglite(pglite, createLog('error'));
       await pglite.exec(sql);
       await pglite.close();
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   };
+};
+
+/**
+ * Gives the tests of a file or a describe() a new store: a copy of the empty database, or an empty folder for PGlite.
+ * After them it is removed and all programs are killed.
+ */
+export function useProgramStore(on: DatabaseKind = 'PostgreSQL'): ProgramStore {
+  const store = {} as ProgramStore;
+  beforeAll(async () => {
+    const { remove, ...made } = await (on === 'PGlite' ? makeFolder() : makeOnPostgres());
+    Object.assign(store, made);
+    return async () => {
+      await killPrograms();
+      await remove();
+    };
+  });
+  return store;
 }

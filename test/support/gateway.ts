@@ -1,13 +1,12 @@
 import type { AddressInfo } from 'node:net';
 
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 
-import { type Config, readConfig } from '../../src/config/config.ts';
+import { type Config, type Limits, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createGateway } from '../../src/server/server.ts';
 import type { Log } from '../../src/telemetry/log.ts';
-import { createClock } from '../../src/telemetry/sample.ts';
-import { openCopy } from './databases.ts';
+import { describeOnBothDatabases, openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';
 
@@ -56,9 +55,6 @@ export interface Gateway {
 /** Opens the database of a gateway. */
 export type OpenDatabase = (config: Config, log: Log) => Promise<Database>;
 
-// Each sample of /status.json, in milliseconds: tests should not wait for the ten seconds of real ones.
-const SAMPLE_MS = 300;
-
 const ignore = (): void => {};
 
 /** Returns a function that opens the database of another gateway, and does not close it. */
@@ -68,11 +64,12 @@ export const openThatOf =
 
 /**
  * Starts a gateway in this process, on a free port. Its database is a copy of the empty one, unless
- * `open` opens another.
+ * `open` opens another. `limits` replaces limits, also those that are not settings.
  */
 export async function startGateway(
   environment: Record<string, string> = {},
   open: OpenDatabase = openCopy,
+  limits: Partial<Limits> = {},
 ): Promise<Gateway> {
   const statements: string[] = [];
   const loggedErrors: unknown[] = [];
@@ -83,9 +80,10 @@ export async function startGateway(
     error: (entry: unknown) => void loggedErrors.push(entry),
     isLevelEnabled: () => true,
   };
-  const config = readConfig(environment);
+  const configured = readConfig(environment);
+  const config = { ...configured, limits: { ...configured.limits, ...limits } };
   const db = await open(config, log);
-  const { server, stop } = createGateway(db, config, log, createClock(SAMPLE_MS));
+  const { server, stop } = createGateway(db, config, log);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
@@ -122,4 +120,18 @@ export async function startGateway(
       expect(loggedErrors).toEqual([]);
     },
   };
+}
+
+/** The gateway of the tests that `describeOnBothGateways` declares. */
+export let gateway: Gateway;
+
+/** Declares tests that run twice: with a gateway on PGlite, and with one on PostgreSQL. */
+export function describeOnBothGateways(declareTests: () => void): void {
+  describeOnBothDatabases(() => {
+    beforeAll(async () => {
+      gateway = await startGateway();
+    });
+    afterAll(() => gateway.close());
+    declareTests();
+  });
 }

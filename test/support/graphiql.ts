@@ -25,7 +25,7 @@ export async function execute(page: Page): Promise<string> {
 
 /** Opens or closes the menu of examples. */
 export const toggleExamples = (page: Page): Promise<void> =>
-  page.locator('.examples summary').click();
+  page.getByRole('button', { name: 'Examples' }).click();
 
 /** Types headers, as JSON, into their editor. */
 export async function typeHeaders(page: Page, headers: string): Promise<void> {

@@ -1,8 +1,9 @@
 import { type Client, createClient } from 'graphql-ws';
-import { vi } from 'vitest';
+import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 
-import type { ClientError } from './gateway.ts';
+import type { ClientError, Gateway } from './gateway.ts';
+import { makeCategory } from './make.ts';
 import { parseMetrics, sumOf } from './metrics.ts';
 import { withScopes } from './tokens.ts';
 
@@ -23,20 +24,26 @@ export async function countStreams({ url }: Target): Promise<number> {
 
 /** Waits until no subscription of some gateways is open. */
 export async function untilNoStreams(...targets: readonly Target[]): Promise<void> {
-  const check = async (target: Target): Promise<void> => {
-    const count = await countStreams(target);
-    if (count > 0) throw new Error(`${count} streams are open.`);
-  };
-  const wait = (target: Target): Promise<void> =>
-    vi.waitFor(() => check(target), { timeout: 10_000, interval: 10 });
-  await Promise.all(targets.map(wait));
+  for (const target of targets) {
+    await expect.poll(() => countStreams(target), { interval: 10 }).toBe(0);
+  }
 }
 
 /** One result of a subscription. */
-interface LiveResult {
+export interface LiveResult {
   readonly data?: Data;
   readonly errors?: readonly ClientError[];
   readonly extensions?: Readonly<Record<string, unknown>>;
+}
+
+/** Returns a subscription to the categories after the last change, as only then no change can be missed. */
+export async function subscriptionTo(gateway: Gateway) {
+  await makeCategory(gateway, 'last');
+  const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
+  return {
+    query: 'subscription ($after: String) { categoryChanged(after: $after) { after { name } } }',
+    variables: { after: changes.pageInfo.endCursor },
+  };
 }
 
 /** One Server-Sent Event; `comment` is that of a line without an event. */
@@ -96,9 +103,10 @@ export async function openEvents(
 ): Promise<EventStream> {
   const params = typeof operation === 'string' ? { query: operation, variables } : operation;
   const search = new URLSearchParams(
-    Object.entries(params)
-      .filter(([, param]) => param !== undefined)
-      .map(([name, param]) => [name, typeof param === 'string' ? param : JSON.stringify(param)]),
+    Object.entries(params).map(([name, param]) => [
+      name,
+      typeof param === 'string' ? param : JSON.stringify(param ?? null),
+    ]),
   );
   const controller = new AbortController();
   const response = await fetch(`${url}/graphql${method === 'GET' ? `?${search}` : ''}`, {
@@ -156,19 +164,13 @@ export const createSocketClient = (
     retryAttempts: 0,
   });
 
-/** How a WebSocket was closed. */
-interface Closed {
-  readonly code: number;
-  readonly reason: string;
-}
-
 /** A WebSocket without a client: the test sends each message. */
 export interface RawSocket {
   readonly socket: WebSocket;
   send(message: object | string): void;
   /** Returns the next message. */
   message(): Promise<Record<string, Data>>;
-  readonly closed: Promise<Closed>;
+  readonly closed: Promise<{ code: number; reason: string }>;
 }
 
 /** Opens a WebSocket. Rejects with `Unexpected server response: <status>` if it is not accepted. */
@@ -185,7 +187,7 @@ export async function openSocket(
     if (take) take(message);
     else received.push(message);
   });
-  const closed = new Promise<Closed>((resolve) => {
+  const closed: RawSocket['closed'] = new Promise((resolve) => {
     socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() }));
   });
   await new Promise<void>((resolve, reject) => {

@@ -1,15 +1,27 @@
+import { schema } from '../../src/graphql/schema.ts';
 import type { Gateway } from './gateway.ts';
 
-const ERROR = '... on Error { code message }';
+/** Sends a mutation with its arguments as variables; returns fields of its result, and the code of an error. */
+export async function mutate(
+  gateway: Gateway,
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+  fields = '__typename',
+) {
+  const known = schema.getMutationType()?.getFields()[name]?.args ?? [];
+  const given = known.filter((arg) => args[arg.name] !== undefined);
+  const declared = given.map((arg) => `$${arg.name}: ${arg.type.toString()}`).join(', ');
+  const values = given.map((arg) => `${arg.name}: $${arg.name}`).join(', ');
+  const { changed } = await gateway.data(
+    `mutation (${declared}) { changed: ${name}(${values}) { ${fields} ... on Error { code } } }`,
+    args,
+  );
+  return changed;
+}
 
 /** Creates a category and returns its id. */
-export async function makeCategory(gateway: Gateway, name = 'Cats'): Promise<string> {
-  const { createCategory } = await gateway.data(
-    `mutation ($name: String!) { createCategory(input: { name: $name }) { ... on Category { id } ${ERROR} } }`,
-    { name },
-  );
-  return createCategory.id;
-}
+export const makeCategory = async (gateway: Gateway, name = 'Cats'): Promise<string> =>
+  (await mutate(gateway, 'createCategory', { input: { name } }, '... on Category { id }')).id;
 
 interface PetOptions {
   name?: string;
@@ -21,21 +33,10 @@ interface PetOptions {
 
 /** Creates a pet, in a new category unless one is given, and returns its id. */
 export async function makePet(gateway: Gateway, options: PetOptions = {}): Promise<string> {
-  const { name = 'Cleo', status = 'AVAILABLE', stock } = options;
+  const { name = 'Cleo', status = 'AVAILABLE', stock: quantity } = options;
   const categoryId = options.categoryId ?? (await makeCategory(gateway));
-  const { createPet } = await gateway.data(
-    `mutation ($input: NewPet!) { createPet(input: $input) { ... on Pet { id } ${ERROR} } }`,
-    { input: { name, categoryId, status } },
-  );
-  if (stock !== undefined) {
-    await gateway.data(
-      `mutation ($petId: ID!, $quantity: Int!) {
-        updateInventory(petId: $petId, input: { quantity: $quantity }) { ${ERROR} }
-      }`,
-      { petId: createPet.id, quantity: stock },
-    );
-  }
-  return createPet.id;
+  const input = { name, categoryId, status, quantity };
+  return (await mutate(gateway, 'createPet', { input }, '... on Pet { id }')).id;
 }
 
 interface OrderOptions {
@@ -50,16 +51,10 @@ export async function makeOrder(
   petId: string,
   { quantity = 1, shipDate, complete }: OrderOptions = {},
 ): Promise<string> {
-  const { placeOrder } = await gateway.data(
-    `mutation ($input: NewOrder!) { placeOrder(input: $input) { ... on Order { id } ${ERROR} } }`,
-    { input: { petId, quantity, shipDate } },
-  );
-  if (complete) {
-    await gateway.data(`mutation ($id: ID!) { completeOrder(id: $id) { ${ERROR} } }`, {
-      id: placeOrder.id,
-    });
-  }
-  return placeOrder.id;
+  const input = { petId, quantity, shipDate };
+  const { id } = await mutate(gateway, 'placeOrder', { input }, '... on Order { id }');
+  if (complete) await mutate(gateway, 'completeOrder', { id });
+  return id;
 }
 
 /** Returns the units of a pet in stock. */

@@ -1,9 +1,7 @@
 import { expect } from 'vitest';
 
 import { readMetrics, sumOf } from './metrics.ts';
-import { post } from './post.ts';
 import type { Program } from './program.ts';
-import { repeat } from './repeat.ts';
 
 const COLLECTED = /^collected$/;
 const OLD_SPACE = /^old space (\d+)$/;
@@ -53,25 +51,4 @@ export async function usedMb(program: Program): Promise<number> {
 export async function oldBytes(program: Program): Promise<number> {
   const answer = await askBySignal(program, 'SIGWINCH', OLD_SPACE);
   return Number(OLD_SPACE.exec(answer)?.[1]);
-}
-
-const LONG = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;
-
-/** Posts long documents, each of them new. */
-async function postLong(program: Program, count: number): Promise<void> {
-  for (let index = 0; index < count; index += 1) {
-    const response = await post(program, { query: `${LONG}#${count}.${index}` });
-    await response.arrayBuffer();
-    expect(response.status).toBe(200);
-  }
-}
-
-/** Expects that a program keeps few of many long documents in memory. */
-export async function expectFewKept(program: Program): Promise<void> {
-  // The caches keep 22 of them, in some 11 MB.
-  await postLong(program, 25);
-  const before = await usedMb(program);
-  await postLong(program, 24);
-  // All would take 12 MB.
-  expect(await usedMb(program)).toBeLessThan(before + 6);
 }

@@ -407,10 +407,10 @@ export function operationsOn(
 
 /** For a gateway that has to take whatever is generated: no honest caller would ask as much. */
 export const UNLIMITED = {
-  MAX_DEPTH: '100',
-  MAX_ALIASES: '100000',
-  MAX_DIRECTIVES: '100000',
-  MAX_FRAGMENTS: '10000',
-  MAX_ROOT_FIELDS: '10000',
-  MAX_COST: '100000000',
+  maxDepth: 100,
+  maxAliases: 100_000,
+  maxDirectives: 100_000,
+  maxFragments: 10_000,
+  maxRootFields: 10_000,
+  maxCost: 100_000_000,
 };

@@ -1,54 +1,45 @@
 import { StoreError } from '../../src/contract/errors.ts';
-import { openCopy, type TestDatabase } from './databases.ts';
+import { openCopy } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
+
+/** Whether the next statement fails. */
+type Fails = (isRead: boolean) => boolean;
 
 /** A database that can fail between a write and what follows it. */
 export interface Outage {
   readonly open: OpenDatabase;
-  /** Runs a function while reads fail, but not writes. */
-  during<Result>(run: () => Promise<Result>): Promise<Result>;
-  /** Runs a function while all statements fail but the first ones. */
-  afterStatements<Result>(count: number, run: () => Promise<Result>): Promise<Result>;
+  /** Runs a function while statements fail: without a condition reads, but not writes. */
+  during<Result>(run: () => Promise<Result>, fails?: Fails): Promise<Result>;
 }
-
-const never = (): boolean => false;
 
 /** Creates a database for a gateway. */
 export function createOutage(): Outage {
-  let fails: (isRead: boolean) => boolean = never;
-  const runWhile = async <Result>(
-    condition: typeof fails,
-    run: () => Promise<Result>,
-  ): Promise<Result> => {
-    fails = condition;
-    try {
-      return await run();
-    } finally {
-      fails = never;
-    }
+  let fails: Fails | undefined;
+  const check = (isRead: boolean): void => {
+    if (fails?.(isRead)) throw new StoreError('SERVICE_UNAVAILABLE');
   };
   return {
     open: async (config, log) => {
-      const db: TestDatabase = await openCopy(config, log);
+      const db = await openCopy(config, log);
       return {
         ...db,
-        query: async (statement, ...how) => {
-          if (fails(true)) throw new StoreError('SERVICE_UNAVAILABLE');
-          return db.query(statement, ...how);
+        query: async (...asked) => {
+          check(true);
+          return db.query(...asked);
         },
-        write: async (statement) => {
-          if (fails(false)) throw new StoreError('SERVICE_UNAVAILABLE');
-          return db.write(statement);
+        write: async (...asked) => {
+          check(false);
+          return db.write(...asked);
         },
       };
     },
-    during: (run) => runWhile((isRead) => isRead, run),
-    afterStatements: (count, run) => {
-      let left = count;
-      return runWhile(() => {
-        left -= 1;
-        return left < 0;
-      }, run);
+    during: async (run, condition = (isRead) => isRead) => {
+      fails = condition;
+      try {
+        return await run();
+      } finally {
+        fails = undefined;
+      }
     },
   };
 }

@@ -24,20 +24,12 @@ function findPostgres(): string {
   return join(dirname(createRequire(wrapper).resolve(binaries)), '..', 'native');
 }
 
-/** Returns an id of a user, by a flag of the program `id`. */
-function idOf(user: string, flag: '-u' | '-g'): number | undefined {
-  const { status, stdout } = spawnSync('id', [flag, user], { encoding: 'utf8' });
-  return status === 0 ? Number(stdout) : undefined;
-}
+const idOfNobody = (flag: string): number => Number(execFileSync('id', [flag, 'nobody']));
 
 /** PostgreSQL does not run as root. If this process does, returns a user without rights. */
 function findUser(): RunAs {
   if (process.getuid?.() !== 0) return {};
-  for (const name of ['postgres', 'nobody']) {
-    const [uid, gid] = [idOf(name, '-u'), idOf(name, '-g')];
-    if (uid !== undefined && gid !== undefined) return { uid, gid };
-  }
-  throw new Error('PostgreSQL does not run as root, and there is no user `postgres` or `nobody`.');
+  return { uid: idOfNobody('-u'), gid: idOfNobody('-g') };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { TestProject } from 'vitest/node';
 import { createStoreOn, dropDatabaseOn, startPostgres } from './postgres.ts';
 
 // The data of tests need not survive a crash of the machine.
-const FLAGS = ['fsync=off', 'full_page_writes=off'].flatMap((setting) => ['-c', setting]);
+const SETTINGS = ['fsync=off', 'full_page_writes=off'];
 
 /**
  * Creates a migrated, empty database, which the tests copy: on the server of TEST_DATABASE_URL, or
@@ -12,12 +12,12 @@ const FLAGS = ['fsync=off', 'full_page_writes=off'].flatMap((setting) => ['-c', 
 export async function setUpPostgres(project: TestProject): Promise<() => Promise<void>> {
   // oxlint-disable-next-line node/no-process-env -- a variable of the tests, not of the gateway
   const given = process.env['TEST_DATABASE_URL'];
-  const started = given ? undefined : await startPostgres({ flags: FLAGS });
+  const started = given ? undefined : await startPostgres(SETTINGS);
   const server = given ?? started?.url ?? '';
   const url = await createStoreOn(server);
   project.provide('emptyPostgres', { server, url });
   return async () => {
     await dropDatabaseOn(server, url);
-    await started?.stop();
+    await started?.remove();
   };
 }

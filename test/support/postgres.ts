@@ -1,10 +1,10 @@
-import { type ChildProcess, execFile, execSync, spawn } from 'node:child_process';
+import { execFile, execSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 import { Client, type QueryResult } from 'pg';
@@ -12,24 +12,8 @@ import { Client, type QueryResult } from 'pg';
 import { readConfig } from '../../src/config/config.ts';
 import { migratePostgres } from '../../src/database/postgres.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { type Daemon, startDaemon } from './daemon.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
-
-export interface TestServer {
-  /** The URL of its database `postgres`. */
-  readonly url: string;
-  /** Shuts it down as an operator does and keeps its data. */
-  halt(): Promise<void>;
-  /** Kills all its processes at once, like a power failure. */
-  kill(): Promise<void>;
-  /** Starts it again with the same data and port. */
-  resume(): Promise<void>;
-  /** Suspends all its processes until thaw(). */
-  freeze(): void;
-  thaw(): void;
-  readonly lock: typeof holdLock;
-  /** Shuts it down and removes its data. */
-  stop(): Promise<void>;
-}
 
 /** Returns a port of 127.0.0.1 that no program listens on. */
 export async function freePort(): Promise<number> {
@@ -38,15 +22,6 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => void server.close(resolve));
   return port;
-}
-
-/** Sends a signal to the server of a data folder and to every process that it started. */
-export function signalAll(dataFolder: string, signal: 'KILL' | 'STOP' | 'CONT'): void {
-  const [pid = ''] = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n');
-  // While the server is suspended, it starts no session that the list would miss; but a session may
-  // end between being listed and being signalled.
-  const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
-  execSync(`kill -STOP ${pid} && children=$(pgrep -P ${pid}) && ${each} && kill -${signal} ${pid}`);
 }
 
 /** Runs a statement and keeps its locks until the returned function is called. */
@@ -80,79 +55,94 @@ export async function createCluster(folder: string, programs: PostgresPrograms):
   return dataFolder;
 }
 
-/** A running server, and the promise of its end. */
-export interface Running {
-  readonly server: ChildProcess;
-  readonly ended: Promise<unknown>;
-  /** Returns the last 10,000 characters of its log. */
-  recentLog(): string;
+/** A server of PostgreSQL that is not started, with its data in a folder. */
+export class PostgresServer {
+  readonly port: number;
+  /** The URL of its database `postgres`. */
+  readonly url: string;
+  readonly dataFolder: string;
+  readonly #start: () => Promise<Daemon>;
+  #daemon: Daemon | undefined;
+
+  constructor(
+    dataFolder: string,
+    port: number,
+    { postgres, runAs }: PostgresPrograms,
+    settings: readonly string[],
+  ) {
+    this.port = port;
+    this.url = `postgresql://store:store@127.0.0.1:${port}/postgres`;
+    this.dataFolder = dataFolder;
+    const all = ['max_connections=300', 'unix_socket_directories=', ...settings];
+    const args = ['-D', dataFolder, '-p', `${port}`, ...all.flatMap((one) => ['-c', one])];
+    const options = { ...runAs, cwd: dirname(dataFolder) };
+    this.#start = () =>
+      startDaemon(postgres, args, /is ready to accept (read-only )?connections/, options);
+  }
+
+  /** Starts it, also again with the same data and port, and waits until it takes connections. */
+  async start(): Promise<void> {
+    this.#daemon = await this.#start();
+  }
+
+  /** Shuts it down as an operator does and keeps its data. */
+  async stop(): Promise<void> {
+    this.#daemon?.process.kill('SIGINT');
+    await this.#daemon?.ended;
+  }
+
+  /** Kills all its processes at once, like a power failure. Its connections break; those of freeze() are only silent. */
+  async kill(): Promise<void> {
+    if (existsSync(this.#pidFile)) this.#signalAll('KILL');
+    await this.#daemon?.ended;
+    // It is left, and its process id may soon be that of another program.
+    rmSync(this.#pidFile, { force: true });
+  }
+
+  /** Suspends all its processes until thaw(). */
+  freeze(): void {
+    this.#signalAll('STOP');
+  }
+
+  thaw(): void {
+    this.#signalAll('CONT');
+  }
+
+  /** Returns its log since its last start. */
+  log(): string {
+    return this.#daemon?.log() ?? '';
+  }
+
+  get #pidFile(): string {
+    return join(this.dataFolder, 'postmaster.pid');
+  }
+
+  /** Sends a signal to the server and to every process that it started. */
+  #signalAll(signal: 'KILL' | 'STOP' | 'CONT'): void {
+    const [pid = ''] = readFileSync(this.#pidFile, 'utf8').split('\n');
+    // While the server is suspended, it starts no session that the list would miss; but a session may
+    // end between being listed and being signalled.
+    const each = `{ kill -${signal} $children 2>/dev/null || true; }`;
+    execSync(
+      `kill -STOP ${pid} && children=$(pgrep -P ${pid}) && ${each} && kill -${signal} ${pid}`,
+    );
+  }
 }
 
-/** Starts a server and waits until it takes connections, as a standby for reading only. */
-export async function startServer(
-  { postgres, runAs }: PostgresPrograms,
-  args: readonly string[],
-  cwd: string,
-): Promise<Running> {
-  const server = spawn(postgres, args, { ...runAs, cwd, stdio: ['ignore', 'ignore', 'pipe'] });
-  const ended = new Promise((resolve) => void server.once('close', resolve));
-  let messages = '';
-  await new Promise<void>((resolve, reject) => {
-    server.on('error', reject);
-    server.on('close', () => reject(new Error(`PostgreSQL did not start:\n${messages}`)));
-    server.stderr.setEncoding('utf8').on('data', (text: string) => {
-      messages = (messages + text).slice(-10_000);
-      if (/is ready to accept (read-only )?connections/.test(messages)) resolve();
-    });
-  });
-  return { server, ended, recentLog: () => messages };
-}
+/** A started server for the caller alone; remove() stops it and removes its data. */
+export type OwnServer = PostgresServer & { remove(): Promise<void> };
 
-/** Starts a new PostgreSQL server for the caller alone. */
-export async function startPostgres({
-  flags = [],
-}: { flags?: string[] } = {}): Promise<TestServer> {
+export async function startPostgres(settings: readonly string[] = []): Promise<OwnServer> {
   const folder = await mkdtemp(join(tmpdir(), 'store-postgres-'));
   const programs = await preparePrograms(folder);
   const dataFolder = await createCluster(folder, programs);
-  const port = await freePort();
-  const settings = ['max_connections=300', 'unix_socket_directories='];
-  const args = ['-D', dataFolder, '-p', `${port}`, ...settings.flatMap((one) => ['-c', one])];
-  const start = (): Promise<Running> => startServer(programs, [...args, ...flags], folder);
-  let running: Running | undefined = await start();
-  const end = async (signal: () => void): Promise<void> => {
-    if (!running) return;
-    const { ended } = running;
-    running = undefined;
-    signal();
-    await ended;
+  const server = new PostgresServer(dataFolder, await freePort(), programs, settings);
+  await server.start();
+  const remove = async (): Promise<void> => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
   };
-  const halt = (): Promise<void> => {
-    const server = running?.server;
-    return end(() => void server?.kill('SIGINT'));
-  };
-  // If the tests end early, for instance by Ctrl-C.
-  const killAtExit = (): void => {
-    running?.server.kill('SIGQUIT');
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  };
-  process.once('exit', killAtExit);
-  return {
-    url: `postgresql://store:store@127.0.0.1:${port}/postgres`,
-    halt,
-    kill: () => end(() => signalAll(dataFolder, 'KILL')),
-    resume: async () => {
-      running = await start();
-    },
-    freeze: () => signalAll(dataFolder, 'STOP'),
-    thaw: () => signalAll(dataFolder, 'CONT'),
-    lock: holdLock,
-    stop: async () => {
-      await halt();
-      process.off('exit', killAtExit);
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return Object.assign(server, { remove });
 }
 
 /** Runs SQL on a new connection and returns the rows of the last statement. */

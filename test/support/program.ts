@@ -1,14 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 
 import { post } from './post.ts';
-
-/** What stops a program: a signal, how often it is sent, and all that is sent. */
-export const STOP_SIGNALS = [
-  // A terminal that closes may send it twice.
-  ['SIGHUP', 'twice', ['SIGHUP', 'SIGHUP']],
-  ['SIGTERM', 'once', ['SIGTERM']],
-] as const;
 
 /** A line of the log. */
 export type LogEntry = Record<string, unknown> & { readonly msg: string };
@@ -61,22 +54,15 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
 const toEntry = (line: string): LogEntry | undefined =>
   line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
 
-/** A file for the standard output of a program. */
-interface Output {
-  readonly file: number;
-  /** What is written to the file, if that can be read. */
-  readonly text?: Readable;
-}
-
-/** Starts a built program as an operator does, without waiting for it. */
+/** Starts a built program as an operator does, without waiting for it; `output` is a file for its log. */
 export function spawnProgram(
   name: 'main' | 'migrate',
   environment: Readonly<Record<string, string | undefined>>,
-  output?: Output,
+  output?: number,
 ): Program {
   const child = spawn(process.execPath, [...V8_FLAGS, `dist/${name}.js`], {
     env: { PORT: '0', STOP_DELAY_MS: '0', ...environment },
-    stdio: ['ignore', output?.file ?? 'pipe', 'pipe'],
+    stdio: ['ignore', output ?? 'pipe', 'pipe'],
   });
   const messages: string[] = [];
   const entries: LogEntry[] = [];
@@ -88,7 +74,7 @@ export function spawnProgram(
     messages.push(message);
     for (const listener of onMessage) listener(message);
   };
-  for (const stream of [output?.text ?? child.stdout, child.stderr]) {
+  for (const stream of [child.stdout, child.stderr]) {
     if (stream) readLines(stream, read);
   }
   const end = new Promise<End>((resolve) => {
@@ -125,17 +111,24 @@ export function spawnProgram(
 /** Starts the gateway and waits until its log says that it listens. */
 export async function startProgram(
   environment: Readonly<Record<string, string>>,
-  output?: Output,
 ): Promise<Program> {
-  const program = spawnProgram('main', environment, output);
+  const program = spawnProgram('main', environment);
   await program.logged(LISTENING);
   return program;
 }
 
-/** Creates or migrates the store of a program. */
-export async function migrateStore(environment: Record<string, string>): Promise<void> {
-  const { end, messages } = spawnProgram('migrate', environment);
-  if ((await end) !== 0) throw new Error(messages.join('\n'));
+/** Returns the process ids of the workers of a gateway. */
+export function findWorkers({ process: { pid } }: Program): number[] {
+  const pids = execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
+  return pids.trim().split('\n').map(Number);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a gateway is ready; one that does not listen, or does not answer in time, is not. */

@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const ignore = (): void => {};
 
@@ -16,19 +14,6 @@ export interface Proxy {
   /** Cuts all connections. */
   cutAll(): void;
   close(): Promise<void>;
-}
-
-/** Listens, and adds what all proxies have in common. */
-async function open(server: Server, proxy: Omit<Proxy, 'url' | 'close'>): Promise<Proxy> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return Object.assign(proxy, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      server.close();
-      proxy.cutAll();
-      await once(server, 'close');
-    },
-  });
 }
 
 /** Connects to the first of some gateways that accepts it. */
@@ -50,7 +35,7 @@ async function connectToFirst(targets: readonly string[]): Promise<Socket | unde
  * Starts a proxy of TCP. After `limit` bytes from a gateway it cuts the connection, also in the middle of a
  * message.
  */
-export function startTcpProxy(targets: readonly string[], limit = Infinity): Promise<Proxy> {
+export async function startTcpProxy(targets: readonly string[], limit = Infinity): Promise<Proxy> {
   const sockets = new Set<Socket>();
   const watch = (one: Socket, other: Socket): void => {
     sockets.add(one);
@@ -59,12 +44,8 @@ export function startTcpProxy(targets: readonly string[], limit = Infinity): Pro
       other.destroy();
     });
   };
-  const proxy = {
-    targets,
-    cuts: 0,
-    cutAll: () => {
-      for (const socket of sockets) socket.destroy();
-    },
+  const cutAll = (): void => {
+    for (const socket of sockets) socket.destroy();
   };
   const join = async (client: Socket): Promise<void> => {
     const gateway = await connectToFirst(proxy.targets);
@@ -84,50 +65,18 @@ export function startTcpProxy(targets: readonly string[], limit = Infinity): Pro
       left -= bytes.length;
     });
   };
-  return open(
-    createServer((client) => void join(client.on('error', ignore))),
-    proxy,
-  );
-}
-
-const headersOf = ({ rawHeaders }: IncomingMessage): string =>
-  rawHeaders.map((text, index) => text + (index % 2 === 0 ? ': ' : '\r\n')).join('');
-
-/** Starts a proxy of HTTP that passes each part of a response on at once. */
-export function startHttpProxy(targets: readonly string[]): Promise<Proxy> {
-  const sockets = new Set<Duplex>();
+  const server = createServer((client) => void join(client.on('error', ignore)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const proxy = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     targets,
     cuts: 0,
-    cutAll: () => {
-      for (const socket of sockets) socket.destroy();
+    cutAll,
+    close: async () => {
+      server.close();
+      cutAll();
+      await once(server, 'close');
     },
   };
-  const server = createHttpServer((incoming, response) => {
-    const { method, url = '/', headers } = incoming;
-    const outgoing = request(new URL(url, proxy.targets[0]), { method, headers });
-    outgoing.on('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders();
-      answer.pipe(response);
-      answer.on('error', () => response.destroy());
-    });
-    outgoing.on('error', () => response.destroy());
-    response.on('close', () => outgoing.destroy());
-    incoming.pipe(outgoing);
-  });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.on('upgrade', (incoming, client, head) => {
-    void connectToFirst(proxy.targets).then((gateway) => {
-      if (!gateway) return client.destroy();
-      gateway.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${headersOf(incoming)}\r\n`);
-      gateway.write(head);
-      client.on('error', ignore).on('close', () => gateway.destroy());
-      gateway.on('close', () => client.destroy());
-      return client.pipe(gateway).pipe(client);
-    });
-  });
-  return open(server, proxy);
+  return proxy;
 }

@@ -38,7 +38,7 @@ const isWhole = ({ headers, body }: RawAnswer): boolean =>
  * as node:http answers nothing after the client closed.
  */
 export function sendRaw(
-  { url }: Gateway,
+  { url }: { readonly url: string },
   bytes: string | Buffer,
   { wait = false } = {},
 ): Promise<RawAnswer> {

@@ -6,6 +6,7 @@ import { openPostgres } from '../../src/database/postgres.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { post } from './post.ts';
+import { runSql } from './postgres.ts';
 
 /** A gateway whose database has several servers. */
 export interface ReplicatedGateway extends Gateway {
@@ -33,14 +34,10 @@ export async function startReplicatedGateway(
   return { ...gateway, messages };
 }
 
-/** A response to an operation, and the headers of it that depend on the servers. */
-export interface PositionedAnswer {
-  readonly status: number;
-  readonly data: any; // oxlint-disable-line typescript/no-explicit-any -- its shape is in the query
-  readonly code: string | undefined;
-  readonly position: string | null;
-  readonly retryAfter: string | null;
-  readonly ms: number;
+/** What a query or mutation returned; the shape of its data is in the text of it. */
+interface Result {
+  readonly data: any; // oxlint-disable-line typescript/no-explicit-any
+  readonly errors?: { extensions: { code: string } }[];
 }
 
 /** Posts an operation, with the position of an earlier response if one is given. */
@@ -48,14 +45,11 @@ export async function send(
   gateway: { readonly url: string },
   query: string,
   position?: string | null,
-): Promise<PositionedAnswer> {
+) {
   const start = performance.now();
   const headers = position == null ? {} : { 'Store-Position': position };
   const response = await post(gateway, { query }, { headers });
-  const { data, errors } = (await response.json()) as {
-    data: unknown;
-    errors?: { message: string; extensions: { code: string } }[];
-  };
+  const { data, errors } = (await response.json()) as Result;
   return {
     status: response.status,
     data,
@@ -66,60 +60,134 @@ export async function send(
   };
 }
 
-/** Waits as tests here wait: for an event, with a bound. */
-export const WAIT = { timeout: 20_000, interval: 20 };
+// A statement is given up after STATEMENT_TIMEOUT_MS and a second, a server that does not respond after two
+// seconds, and a new connection to it after five.
+const MAX_MS = 8000;
 
-/** Reads that go on until they are stopped. */
-export interface Readers {
-  /** Waits until `count` more reads have ended. */
-  readonly more: (count: number) => Promise<void>;
-  /** Returns the number of reads, of which none may have failed. */
-  readonly stop: () => Promise<number>;
+/** Callers that go on until they are stopped. */
+interface Callers {
+  /** Waits until `count` more of their calls have ended. */
+  more(count: number): Promise<void>;
+  stop(): Promise<void>;
 }
 
-/**
- * Starts `concurrency` callers that each send one read after another, in turns GraphQL and REST. One
- * that takes longer than `maxMs` has failed.
- */
-export function startReaders(
-  gateway: Gateway,
-  query: string,
-  { concurrency, path, maxMs }: { concurrency: number; path: string; maxMs: number },
-): Readers {
+/** Starts callers that each make one call after another. Those that take too long are faults. */
+function startCallers(
+  concurrency: number,
+  faults: unknown[],
+  call: (caller: number, turn: number) => Promise<void>,
+): Callers {
   let ended = 0;
-  const failures: unknown[] = [];
   const end = new AbortController();
-  const readOnce = async (useRest: boolean): Promise<void> => {
-    if (useRest) {
-      const response = await fetch(gateway.url + path);
-      const body = await response.text();
-      if (response.status !== 200) failures.push(body);
-    } else {
-      const { data, errors } = await gateway.graphql(query);
-      if (errors ?? !data) failures.push(errors);
-    }
-  };
-  const readAll = async (_: unknown, index: number): Promise<void> => {
-    for (let turn = index; !end.signal.aborted; turn += 1) {
-      const start = performance.now();
-      await readOnce(turn % 2 === 1).catch((error: unknown) => failures.push(error));
-      const ms = performance.now() - start;
-      if (ms > maxMs) failures.push(`A read took ${ms} ms.`);
+  const callAgain = async (_: unknown, caller: number): Promise<void> => {
+    for (let turn = 0; !end.signal.aborted; turn += 1) {
+      await call(caller, turn);
       ended += 1;
-      await sleep(5);
     }
   };
-  const all = Array.from({ length: concurrency }, readAll);
+  const all = Array.from({ length: concurrency }, callAgain);
   return {
     more: async (count) => {
       const before = ended;
-      await expect.poll(() => ended, WAIT).toBeGreaterThanOrEqual(before + count);
+      await expect.poll(() => ended).toBeGreaterThanOrEqual(before + count);
     },
     stop: async () => {
       end.abort();
       await Promise.all(all);
-      expect(failures).toEqual([]);
-      return ended;
+      expect(faults).toEqual([]);
     },
   };
+}
+
+/** Starts callers that read, in turns by GraphQL and REST. None may fail, or take longer than MAX_MS. */
+export function startReaders(
+  gateway: Gateway,
+  query: string,
+  { concurrency, path }: { concurrency: number; path: string },
+): Callers {
+  const faults: unknown[] = [];
+  const readOnce = async (useRest: boolean): Promise<void> => {
+    if (useRest) {
+      const response = await fetch(gateway.url + path);
+      const body = await response.text();
+      if (response.status !== 200) faults.push(body);
+    } else {
+      const { data, errors } = await gateway.graphql(query);
+      if (errors ?? !data) faults.push(errors);
+    }
+  };
+  return startCallers(concurrency, faults, async (caller, turn) => {
+    const start = performance.now();
+    await readOnce((caller + turn) % 2 === 1).catch((error: unknown) => faults.push(error));
+    const ms = performance.now() - start;
+    if (ms > MAX_MS) faults.push(`A read took ${ms} ms.`);
+    await sleep(5);
+  });
+}
+
+/** Returns a mutation that orders units of a pet. */
+export const order = (petId: string, key: string, quantity = 1): string =>
+  `mutation { placeOrder(input: { petId: "${petId}", quantity: ${quantity} }, idempotencyKey: "${key}") {
+    ... on Order { id } ... on Error { code } } }`;
+
+export interface Writers extends Callers {
+  /** The ids of the orders that were acknowledged, one for each key. */
+  readonly ids: readonly string[];
+}
+
+/**
+ * Starts callers that each order a number of units, and repeat it with its key until it is acknowledged. Then
+ * they must see it at the position of the response.
+ */
+export function startWriters(
+  gateway: Gateway,
+  petId: string,
+  { concurrency, quantity = 1 }: { concurrency: number; quantity?: number },
+): Writers {
+  const ids: string[] = [];
+  const faults: unknown[] = [];
+  const expectSeen = async (id: string, position: string): Promise<void> => {
+    for (;;) {
+      const seen = await send(gateway, `{ order(id: "${id}") { id } }`, position);
+      if (seen.data?.order?.id === id) return;
+      // If the primary is lost at once, no standby may have all of its log until that position.
+      if (seen.retryAfter !== '1') return void faults.push({ id, seen });
+      await sleep(20);
+    }
+  };
+  const place = async (key: string): Promise<void> => {
+    for (;;) {
+      const answer = await send(gateway, order(petId, key, quantity));
+      const { data, code, retryAfter, ms, position } = answer;
+      if (ms > MAX_MS) faults.push(`A mutation took ${ms} ms.`);
+      const id = data?.placeOrder?.id;
+      if (id) {
+        ids.push(id);
+        // Without a position, the primary was lost after the write.
+        return position === null ? undefined : expectSeen(id, position);
+      }
+      const mayRepeat =
+        (code === 'SERVICE_UNAVAILABLE' && retryAfter === '1') || code === 'OUTCOME_UNKNOWN';
+      if (!mayRepeat) faults.push({ code, retryAfter, data });
+      await sleep(20);
+    }
+  };
+  const callers = startCallers(concurrency, faults, (caller, turn) =>
+    place(`${quantity}-${caller}-${turn}`),
+  );
+  return { ...callers, ids };
+}
+
+/** Returns the ids of the orders of a database, or of those of some. */
+export async function ordersOf(url: string, where = 'true'): Promise<Set<unknown>> {
+  const rows = await runSql(url, `select id::text from orders where ${where}`);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Waits for a line of the log. */
+export async function expectLogged(
+  { messages }: ReplicatedGateway,
+  line: RegExp | string,
+): Promise<void> {
+  await expect.poll(() => messages).toContainEqual(expect.stringMatching(line));
 }

@@ -2,6 +2,7 @@ import { vi } from 'vitest';
 
 import type { Database } from '../../src/database/database.ts';
 import { Prisma } from '../../src/database/generated/prisma/client.ts';
+import type { Gateway } from './gateway.ts';
 
 /** Waits until all changes can be read: open transactions of other tests on the server hold them back. */
 export const untilSettled = (db: Database): Promise<void> =>
@@ -14,3 +15,13 @@ export const untilSettled = (db: Database): Promise<void> =>
     },
     { timeout: 30_000, interval: 10 },
   );
+
+/** Returns the cursor of the last change, or of the last of some types. */
+export async function lastCursor(gateway: Gateway, types?: readonly string[]): Promise<string> {
+  await untilSettled(gateway.db);
+  const { changes } = await gateway.data(
+    `query ($filter: ChangeFilter) { changes(last: 1, filter: $filter) { pageInfo { endCursor } } }`,
+    { filter: { types } },
+  );
+  return changes.pageInfo.endCursor;
+}

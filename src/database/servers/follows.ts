@@ -1,11 +1,10 @@
-import type { Position } from './position.ts';
 import type { ServerState, WatchedServer } from './watch.ts';
 
 /** What was seen of a replica since it started, or since the last promotion. */
 interface Seen {
   readonly identity: string;
   readonly timeline: number;
-  readonly position: Position;
+  readonly position: bigint;
   readonly follows: boolean;
 }
 

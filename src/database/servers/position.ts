@@ -1,21 +1,20 @@
 import { StoreError } from '../../contract/errors.ts';
 
-/** A position in the write-ahead log, in bytes. All servers of one store count the same bytes. */
-export type Position = bigint;
-
-/** The header with the position of the log: in a response to a mutation, and in later requests. */
+/**
+ * The header with the position of the write-ahead log: in a response to a mutation, and in later requests. It is
+ * in bytes; all servers of one store count the same bytes.
+ */
 export const POSITION_HEADER = 'Store-Position';
 
 const FORM = /^[\da-f]{16}$/;
 
-export const formatPosition = (position: Position): string =>
-  position.toString(16).padStart(16, '0');
+export const formatPosition = (position: bigint): string => position.toString(16).padStart(16, '0');
 
 /**
  * Returns the position in the header of a request; undefined if it has none.
  * @throws StoreError (BAD_REQUEST) if it has another form
  */
-export function parsePosition(header: string | string[] | undefined): Position | undefined {
+export function parsePosition(header: string | string[] | undefined): bigint | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || !FORM.test(header)) {
     throw new StoreError(

@@ -1,7 +1,7 @@
 import { Unavailable } from '../../contract/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../errors.ts';
-import type { Server } from './server.ts';
+import type { Server } from '../postgres-server.ts';
 import type { WatchedServer } from './watch.ts';
 
 /** Each request gets it immediately; the log has one line when the primary is lost. */

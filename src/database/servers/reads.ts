@@ -1,10 +1,6 @@
 import { isServerFault, NothingWritten } from '../errors.ts';
 import type { Store } from '../loaders.ts';
-import type { Position } from './position.ts';
-import type { Replica, Replicas } from './replicas.ts';
-
-// How often a read runs if its servers fail. The last time is on the primary.
-const MAX_ATTEMPTS = 3;
+import { isOneServer, MAX_ATTEMPTS, type Replica, type Replicas } from './replicas.ts';
 
 // Shared by all reads, as nearly none fails.
 const NONE: ReadonlySet<Replica> = new Set();
@@ -16,11 +12,11 @@ export interface Reads {
    * If that server fails, `work` runs again with that of another one, at most twice; it must only read.
    */
   readonly read: <Result>(
-    position: Position | undefined,
+    position: bigint | undefined,
     work: (store: Store) => Promise<Result>,
   ) => Promise<Result>;
   /** Returns a store whose statements each run as by `read`. */
-  readonly storeAt: (position: Position | undefined) => Store;
+  readonly storeAt: (position: bigint | undefined) => Store;
   readonly readPosition: Replicas['readPosition'];
 }
 
@@ -36,26 +32,14 @@ export function createReads(store: Store, replicas: Replicas): Reads {
       { ...store, db: { ...store.db, query: replica.query } },
     ]),
   );
-  const choose = async (
-    at: Position | undefined,
-    failed: ReadonlySet<Replica>,
-  ): Promise<Replica | undefined> => {
-    const isLast = failed.size === MAX_ATTEMPTS - 1;
-    const other = isLast
-      ? undefined
-      : await (at === undefined ? replicas.choose(failed) : replicas.chooseAt(at, failed));
-    if (other || replicas.hasPrimary()) return other;
-    // Without a primary, one of those that failed may have been restored.
-    return at === undefined ? replicas.choose() : replicas.chooseAt(at);
-  };
   const read: Reads['read'] = async (at, work) => {
     let failed = NONE;
     for (let attempt = 1; ; attempt += 1) {
-      const replica = await choose(at, failed);
+      const replica = await replicas.choose(at, failed);
       try {
         const result = await work((replica && storeOf.get(replica)) ?? store);
         // A new connection may have led to another server than the one that was checked.
-        if (!replica || at === undefined || replicas.isOneServer(replica)) return result;
+        if (!replica || at === undefined || isOneServer(replica)) return result;
         failed = new Set(failed).add(replica);
       } catch (error) {
         const causes = causesOf(error);
@@ -65,7 +49,7 @@ export function createReads(store: Store, replicas: Replicas): Reads {
       }
     }
   };
-  const createStore = (at: Position | undefined): Store => ({
+  const createStore = (at: bigint | undefined): Store => ({
     ...store,
     db: { ...store.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
   });

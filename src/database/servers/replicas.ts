@@ -4,13 +4,15 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Session } from '../session.ts';
 import { createFollows } from './follows.ts';
 import type { Lag } from './lag.ts';
-import type { Position } from './position.ts';
 import type { WatchedServer } from './watch.ts';
 
 // How long a read may wait for a replica that has replayed what the caller has written, and how often the
 // replicas are asked meanwhile, for all such reads together.
 const MAX_WAIT_MS = 100;
 const CHECK_INTERVAL_MS = 5;
+
+/** How often a read runs if its servers fail. The last time is on the primary. */
+export const MAX_ATTEMPTS = 3;
 
 /** A replica that can answer queries. */
 export interface Replica {
@@ -21,23 +23,16 @@ export interface Replica {
 /** Chooses replicas for reads. */
 export interface Replicas {
   readonly all: readonly Replica[];
-  readonly hasPrimary: () => boolean;
   /** Returns the position of the primary's log after all that it has written until now. */
-  readonly readPosition: () => Promise<Position>;
-  /**
-   * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
-   * replica than the check: then its position says nothing.
-   */
-  readonly isOneServer: (replica: Replica) => boolean;
+  readonly readPosition: () => Promise<bigint>;
   /**
    * Returns the replica that is used least of those that respond, are not behind for longer than
-   * REPLICA_MAX_LAG_MS, and are not among `failed`; undefined if there is none.
+   * REPLICA_MAX_LAG_MS, are not among `failed`, and have replayed `position` within 100 ms. Without a primary, it
+   * may be one of those that failed, as it may have been restored.
    */
-  readonly choose: (failed?: ReadonlySet<Replica>) => Replica | undefined;
-  /** Returns a replica that has replayed a position; undefined if there is none within 100 ms. */
-  readonly chooseAt: (
-    position: Position,
-    failed?: ReadonlySet<Replica>,
+  readonly choose: (
+    position: bigint | undefined,
+    failed: ReadonlySet<Replica>,
   ) => Promise<Replica | undefined>;
 }
 
@@ -56,7 +51,11 @@ function leastUsed(replicas: readonly Replica[]): Replica | undefined {
   return least;
 }
 
-const isOneServer = ({ watched: { server, state } }: Replica): boolean =>
+/**
+ * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
+ * replica than the check: then its position says nothing.
+ */
+export const isOneServer = ({ watched: { server, state } }: Replica): boolean =>
   [...server.identities()].every((identity) => identity === state?.identity);
 
 /** What a replica is compared with. */
@@ -105,12 +104,9 @@ export function createReplicas(
   all: readonly Replica[],
   options: ReplicasOptions,
 ): Replicas & { readonly update: () => void } {
-  const shared = { all, isOneServer, readPosition: options.readPosition };
+  const hasPrimary = (): boolean => options.readPrimary() !== undefined;
   const usable = new Set<Replica>();
   const obstacleTo = createObstacleTo(options);
-  const usableBut = (failed?: ReadonlySet<Replica>): Replica[] =>
-    [...usable].filter((replica) => !failed?.has(replica));
-
   const update = (): void => {
     for (const replica of all) {
       const { name } = replica.watched.server;
@@ -125,26 +121,30 @@ export function createReplicas(
   };
 
   const checkSoon = createCheckSoon(usable);
-  const choose = (failed?: ReadonlySet<Replica>): Replica | undefined =>
-    leastUsed(failed ? usableBut(failed) : [...usable]);
-
   const chooseAt = async (
-    position: Position,
-    failed?: ReadonlySet<Replica>,
+    position: bigint,
+    replicas: readonly Replica[],
   ): Promise<Replica | undefined> => {
     const end = performance.now() + MAX_WAIT_MS;
     for (;;) {
-      const replicas = usableBut(failed).filter(isOneServer);
       const reached = replicas.filter(
         ({ watched: { state } }) => state && state.position >= position,
       );
       if (reached.length > 0 || replicas.length === 0) return leastUsed(reached);
-      const left = end - performance.now();
-      if (left <= 0) return undefined;
-      await Promise.race([checkSoon(), sleep(left, undefined, { ref: false })]);
+      if (performance.now() >= end) return undefined;
+      await checkSoon();
     }
   };
 
-  const hasPrimary = (): boolean => options.readPrimary() !== undefined;
-  return { ...shared, hasPrimary, choose, chooseAt, update };
+  const choose: Replicas['choose'] = async (position, failed) => {
+    if (hasPrimary() && failed.size === MAX_ATTEMPTS - 1) return undefined;
+    const others = [...usable].filter((replica) => !failed.has(replica));
+    const replicas = others.length > 0 || hasPrimary() ? others : [...usable];
+    return position === undefined
+      ? leastUsed(replicas)
+      : chooseAt(position, replicas.filter(isOneServer));
+  };
+
+  const { readPosition } = options;
+  return { all, readPosition, choose, update };
 }

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../../config/config.ts';
 import { createPostgresProbe } from '../postgres-probe.ts';
+import { IDENTITY_SQL, type Server } from '../postgres-server.ts';
 import { createPing } from '../probe.ts';
-import type { Position } from './position.ts';
-import { IDENTITY_SQL, type Server } from './server.ts';
 
 // How long to wait after a check of a server.
 const INTERVAL_MS = 500;
@@ -26,7 +25,7 @@ export interface StateRow {
 /** The state of a server that responds. */
 export interface ServerState extends Omit<StateRow, 'position'> {
   /** What it has written or, as a replica, replayed. */
-  readonly position: Position;
+  readonly position: bigint;
   /** When it was asked for this state, and when it had responded, in milliseconds. */
   readonly askedAt: number;
   readonly knownAt: number;
@@ -58,24 +57,17 @@ export interface WatchedServer {
   readonly stop: () => void;
 }
 
-/** How to watch a server. */
-interface WatchOptions {
-  readonly config: Config;
-  /** Whether its address, of a proxy or a DNS name, may lead to a better server by now. */
-  readonly shouldReconnect: (state: StateRow) => boolean;
-  /** Called after the state was set; `hasFailed` if a check failed. */
-  readonly onState: (watched: WatchedServer, hasFailed: boolean) => void;
-}
-
-/** Checks a server every half second, on a connection of its own, until it is stopped. */
+/**
+ * Checks a server every half second, on a connection of its own, until it is stopped. `onState` is called after
+ * the state was set, with true if a check failed.
+ */
 export function watchServer(
   server: Server,
-  { config, shouldReconnect, onState }: WatchOptions,
+  config: Config,
+  shouldReconnect: (state: StateRow) => boolean,
+  onState: (watched: WatchedServer, hasFailed: boolean) => void,
 ): WatchedServer {
-  const probe = createPostgresProbe<StateRow>(server.url, config, {
-    sql: STATE_SQL,
-    shouldReconnect,
-  });
+  const probe = createPostgresProbe<StateRow>(server.url, config, STATE_SQL, shouldReconnect);
   const ping = createPing({
     disconnect: probe.disconnect,
     read: async () => {

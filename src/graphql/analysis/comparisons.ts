@@ -10,13 +10,9 @@ import { fragmentsOf } from './fragments.ts';
 
 /** Returns how many values a value consists of. */
 function sizeOf(value: ValueNode): number {
-  const parts =
-    value.kind === Kind.LIST
-      ? value.values
-      : value.kind === Kind.OBJECT
-        ? value.fields.map((field) => field.value)
-        : undefined;
-  return parts ? parts.reduce((total, part) => total + sizeOf(part), 1) : 1;
+  if (value.kind === Kind.LIST) return value.values.reduce((sum, part) => sum + sizeOf(part), 1);
+  if (value.kind !== Kind.OBJECT) return 1;
+  return value.fields.reduce((sum, field) => sum + sizeOf(field.value), 1);
 }
 
 /** Fields that are merged, as they have the same response key. */

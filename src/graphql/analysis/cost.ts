@@ -1,17 +1,17 @@
 import { type GraphQLSchema, type OperationDefinitionNode, valueFromASTUntyped } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import type { Estimate, Variables } from './field-cost.ts';
+import { type Estimate, isIndexed, type Variables } from './field-cost.ts';
 import type { Operation } from './operation.ts';
-import { estimateOperation, type Factor } from './selection-cost.ts';
+import { estimateOperation } from './selection-cost.ts';
 
-// How many combinations of page sizes and factors are cached for an operation.
+// How many estimates are cached for an operation, and the length of their keys.
 const MAX_ESTIMATES = 100;
+const MAX_KEY_LENGTH = 1000;
 
 /** The cached estimates of an operation, by the variables on which they depend. */
 export interface Estimates {
-  readonly sizeVariables: readonly string[];
-  readonly factors: readonly Factor[];
+  readonly names: readonly string[];
   readonly estimateOf: LRUCache<string, Estimate>;
   /** The estimate, if it depends on no variable. */
   readonly constant?: Estimate;
@@ -33,47 +33,44 @@ function withDefaults(
   return all;
 }
 
-/** Returns the cache key of an estimate. All invalid page sizes are estimated alike, and share a key. */
-const cacheKeyOf = ({ sizeVariables, factors }: Estimates, variables: Variables): string =>
-  JSON.stringify([
-    ...sizeVariables.map((name) => {
-      const value = variables[name];
-      if (Array.isArray(value)) return String(value.length);
-      return value == null || typeof value === 'number' ? String(value) : 'other';
-    }),
-    ...factors.map((factorOf) => factorOf(variables)),
-  ]);
+/** Returns the cache key of an estimate, in which all texts, and all lists, are alike that cost the same. */
+const cacheKeyOf = (
+  schema: GraphQLSchema,
+  names: readonly string[],
+  variables: Variables,
+): string =>
+  JSON.stringify(
+    names.map((name) => variables[name]),
+    (key, value: unknown) => {
+      if (key !== '' && Array.isArray(value)) return value.length;
+      return typeof value === 'string' && !schema.getType(value) ? isIndexed(value) : value;
+    },
+  );
 
 /**
  * Estimates an operation of a valid document with these variables, whatever the store contains. Each
- * field costs its weight, multiplied by the sizes of the pages around it, which are `maxPage` at most.
+ * field costs its weight, multiplied by the sizes of the pages around it, which are MAX_LIST_SIZE at most.
  * Selections that @skip or @include leave out count too, and repeated selections count each time.
  */
 export function estimate(
   schema: GraphQLSchema,
   operation: Operation,
   requestVariables: Variables,
-  maxPage: number,
 ): Estimate {
   const before = operation.estimates;
   if (before?.constant) return before.constant;
   const variables = withDefaults(operation.node, requestVariables);
-  const known = before?.estimateOf.get(cacheKeyOf(before, variables));
+  const known = before?.estimateOf.get(cacheKeyOf(schema, before.names, variables));
   if (known) return known;
-  const { total, sizeVariables, factors } = estimateOperation(
-    schema,
-    operation,
-    variables,
-    maxPage,
-  );
+  const { total, used } = estimateOperation(schema, operation, variables);
   const result = { ...total, cost: Math.ceil(total.cost) };
   const estimates: Estimates = {
-    ...(sizeVariables.size + factors.size === 0 && { constant: result }),
-    sizeVariables: [...sizeVariables],
-    factors: [...factors.values()],
+    ...(used.size === 0 && { constant: result }),
+    names: [...used],
     estimateOf: before?.estimateOf ?? new LRUCache<string, Estimate>({ max: MAX_ESTIMATES }),
   };
-  estimates.estimateOf.set(cacheKeyOf(estimates, variables), result);
+  const key = cacheKeyOf(schema, estimates.names, variables);
+  if (key.length <= MAX_KEY_LENGTH) estimates.estimateOf.set(key, result);
   operation.estimates = estimates;
   return result;
 }

@@ -13,6 +13,7 @@ import {
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
   valueFromASTUntyped,
+  visit,
 } from 'graphql';
 
 /** Upper bounds for the execution of an operation or a part of it, whatever the store contains. */
@@ -68,8 +69,8 @@ export function bytesOf(field: GraphQLField<unknown, unknown>, { name, alias }: 
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-// What an index of trigrams (pg_trgm) can find.
-const INDEXED_TEXT = /[\p{L}\p{Nd}]{3}/u;
+/** Whether an index of trigrams (pg_trgm) can find a text. */
+export const isIndexed = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
 const UNINDEXED_FACTOR = 5;
 
 const isObject = (value: unknown): value is Variables =>
@@ -84,7 +85,7 @@ function costOfValue(type: GraphQLInputType, value: unknown): number {
     const inner = value[name];
     if (inner === undefined || inner === null) continue;
     const weight = Number(field.extensions.directives?.cost?.weight ?? 0);
-    const isSlow = typeof inner === 'string' && !INDEXED_TEXT.test(inner);
+    const isSlow = typeof inner === 'string' && !isIndexed(inner);
     cost += weight * (isSlow ? UNINDEXED_FACTOR : 1) + costOfValue(field.type, inner);
   }
   return cost;
@@ -97,23 +98,23 @@ function canCost({ type, extensions }: GraphQLArgument): boolean {
   return [{ extensions }, ...fields].some((one) => one.extensions.directives?.cost);
 }
 
-/** The cost of the arguments of a field, by the variables of a request. */
-type ArgumentCost = (variables: Variables) => number;
-
 /** Returns the cost of an argument: its own, and that of the input fields in its value. */
 const costOfArgument = ({ type, extensions }: GraphQLArgument, value: unknown): number =>
   (value == null ? 0 : Number(extensions.directives?.cost?.weight ?? 0)) + costOfValue(type, value);
 
-/** Returns the cost of the arguments of a field; undefined if it is always 0. */
-export function argumentCostOf(
+/** Returns the cost of the arguments of a field, and adds the variables in them to `used`. */
+export function costOfArguments(
   { arguments: nodes = [] }: FieldNode,
   { args }: GraphQLField<unknown, unknown>,
-): ArgumentCost | undefined {
-  const costs = nodes.flatMap(({ name, value }): ArgumentCost[] => {
+  variables: Variables,
+  used: Set<string>,
+): number {
+  let cost = 0;
+  for (const { name, value } of nodes) {
     const argument = args.find((one) => one.name === name.value);
-    if (!argument || !canCost(argument)) return [];
-    return [(variables) => costOfArgument(argument, valueFromASTUntyped(value, variables))];
-  });
-  if (costs.length === 0) return undefined;
-  return (variables) => costs.reduce((total, costOf) => total + costOf(variables), 0);
+    if (!argument || !canCost(argument)) continue;
+    visit(value, { Variable: (node) => void used.add(node.name.value) });
+    cost += costOfArgument(argument, valueFromASTUntyped(value, variables));
+  }
+  return cost;
 }

@@ -56,7 +56,7 @@ export function createIntrospectionCost(
     const type = getNamedType(field.type);
     const { selectionSet } = node;
     if (!selectionSet || !isObjectType(type)) return own;
-    // Resolvers of introspection read only the schema from it.
+    // The resolvers of introspection (graphql-js 16.15) read only the schema from it.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const info = { schema } as GraphQLResolveInfo;
     const value: unknown = field.resolve?.(source, args, undefined, info);

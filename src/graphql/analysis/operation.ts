@@ -1,5 +1,6 @@
 import { type DocumentNode, getOperationAST, type OperationDefinitionNode } from 'graphql';
 
+import { perObject } from '../../database/per-object.ts';
 import type { Estimates } from './cost.ts';
 import type { Usage } from './usage.ts';
 
@@ -17,7 +18,7 @@ export interface Operation {
   estimates?: Estimates;
 }
 
-const known = new WeakMap<DocumentNode, Map<string, Operation>>();
+const operationsOf = perObject((_document: DocumentNode) => new Map<string, Operation>());
 
 /** Returns the operation that a request executes; undefined if the document has no such operation. */
 export function operationOf(
@@ -25,12 +26,12 @@ export function operationOf(
   operationName: string | null | undefined,
 ): Operation | undefined {
   const key = operationName ?? '';
-  const operations = known.get(document) ?? new Map<string, Operation>();
+  const operations = operationsOf(document);
   const found = operations.get(key);
   if (found) return found;
   const node = getOperationAST(document, operationName);
   if (!node) return undefined;
   const operation = { document, node, name: node.name?.value.slice(0, MAX_NAME_LENGTH) };
-  known.set(document, operations.set(key, operation));
+  operations.set(key, operation);
   return operation;
 }

@@ -16,10 +16,11 @@ import {
 } from 'graphql';
 
 import type { ListSize } from '../../builder/cost.ts';
+import { MAX_LIST_SIZE } from '../../contract/values.ts';
 import {
   addEstimates,
-  argumentCostOf,
   bytesOf,
+  costOfArguments,
   type Estimate,
   fieldOf,
   type Variables,
@@ -49,22 +50,16 @@ const ROOT_SCAN_FACTOR = 10;
 // A statement for one row takes about as long as a hundred fields of rows that are read anyway.
 const STATEMENT_COST = 100;
 
-/** A value on which an estimate depends, by the variables of a request. */
-export type Factor = (variables: Variables) => number | string;
-
 /** The inputs and intermediate results of one estimate. */
 interface Estimation {
   readonly schema: GraphQLSchema;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly variables: Variables;
-  readonly maxPage: number;
   readonly introspectionCostOf: ReturnType<typeof createIntrospectionCost>;
   /** A fragment is estimated once for each page around it: it can be spread any number of times. */
   readonly fragmentEstimates: Map<string, Estimate>;
-  /** The variables that determine the size of a page. */
-  readonly sizeVariables: Set<string>;
-  /** Other values on which the estimate depends, by field. */
-  readonly factors: Map<FieldNode, Factor>;
+  /** The names of the variables on which the estimate depends. */
+  readonly used: Set<string>;
 }
 
 const compositeTypeOf = (
@@ -149,12 +144,13 @@ function estimateField(
     const args = { name: typeArgumentOf(estimation, node) };
     return estimation.introspectionCostOf(node, field, undefined, args);
   }
+  const { variables, used } = estimation;
   const { directives, readsEveryRow, sql } = field.extensions;
   const page = pageBoundsOf(estimation, parent, node, directives?.listSize);
   const weight = weightOf(field) * (readsEveryRow ? outer.scanFactor : 1);
   const rows = page === NO_PAGE ? 0 : page.size;
   const own = {
-    cost: weight + rows + page.scanFactor * argumentCost(estimation, node, field),
+    cost: weight + rows + page.scanFactor * costOfArguments(node, field, variables, used),
     bytes: bytesOf(field, node),
     statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
   };
@@ -163,23 +159,10 @@ function estimateField(
 }
 
 /** Returns the argument `name` of `__type`. */
-function typeArgumentOf({ variables, factors }: Estimation, node: FieldNode): unknown {
+function typeArgumentOf({ variables, used }: Estimation, node: FieldNode): unknown {
   const value = node.arguments?.[0]?.value;
-  if (value?.kind !== Kind.VARIABLE) return value && valueFromASTUntyped(value);
-  const name = value.name.value;
-  factors.set(node, (all) => String(all[name]));
-  return variables[name];
-}
-
-function argumentCost(
-  { variables, factors }: Estimation,
-  node: FieldNode,
-  field: GraphQLField<unknown, unknown>,
-): number {
-  const costOf = argumentCostOf(node, field);
-  if (!costOf) return 0;
-  factors.set(node, costOf);
-  return costOf(variables);
+  if (value?.kind === Kind.VARIABLE) used.add(value.name.value);
+  return value && valueFromASTUntyped(value, variables);
 }
 
 function pageBoundsOf(
@@ -189,60 +172,48 @@ function pageBoundsOf(
   listSize: ListSize | undefined,
 ): PageBounds {
   if (!listSize) return NO_PAGE;
-  const { schema, maxPage } = estimation;
+  const { schema } = estimation;
   const sizes = nodes
     .filter(({ name }) => listSize.slicingArguments.includes(name.value))
     .flatMap(({ value }) => pageSizeOf(estimation, value) ?? []);
   const size = sizes.length > 0 ? Math.max(...sizes) : listSize.assumedSize;
   return {
     rowFields: listSize.sizedFields,
-    size: Math.min(Math.max(size, 0), maxPage),
+    size: Math.min(Math.max(size, 0), MAX_LIST_SIZE),
     scanFactor: parent === schema.getQueryType() ? ROOT_SCAN_FACTOR : 1,
   };
 }
 
 /** Returns the page size in an argument; the largest page for an invalid value, which will be rejected. */
-function pageSizeOf(
-  { variables, maxPage, sizeVariables }: Estimation,
-  node: ValueNode,
-): number | undefined {
+function pageSizeOf({ variables, used }: Estimation, node: ValueNode): number | undefined {
   if (node.kind === Kind.INT) return Number(node.value);
   if (node.kind === Kind.LIST) return node.values.length;
   if (node.kind !== Kind.VARIABLE) return undefined;
   const name = node.name.value;
-  sizeVariables.add(name);
+  used.add(name);
   const value = variables[name];
   if (typeof value === 'number') return value;
   if (Array.isArray(value)) return value.length;
-  return value == null ? undefined : maxPage;
+  return value == null ? undefined : MAX_LIST_SIZE;
 }
 
-/** An estimate, and what it depends on. */
-interface OperationEstimate extends Pick<Estimation, 'sizeVariables' | 'factors'> {
-  readonly total: Estimate;
-}
-
-/** Estimates an operation with the variables of a request and their defaults. */
+/** Estimates an operation with the variables of a request and their defaults; returns which of them it used. */
 export function estimateOperation(
   schema: GraphQLSchema,
   { document, node }: Operation,
   variables: Variables,
-  maxPage: number,
-): OperationEstimate {
+): { total: Estimate; used: ReadonlySet<string> } {
   const fragments = fragmentsOf(document);
   const estimation: Estimation = {
     schema,
     fragments,
     variables,
-    maxPage,
     introspectionCostOf: createIntrospectionCost(schema, fragments),
     fragmentEstimates: new Map(),
-    sizeVariables: new Set(),
-    factors: new Map(),
+    used: new Set(),
   };
   const type = schema.getRootType(node.operation);
   const total = type ? estimateSelections(estimation, type, node.selectionSet, NO_PAGE) : ZERO;
-  const { sizeVariables, factors } = estimation;
   const cost = total.cost + STATEMENT_COST * total.statements;
-  return { total: { ...total, cost }, sizeVariables, factors };
+  return { total: { ...total, cost }, used: estimation.used };
 }

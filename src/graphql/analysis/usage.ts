@@ -1,9 +1,13 @@
 import {
   type ASTVisitor,
+  type FieldNode,
   type FragmentDefinitionNode,
   getNamedType,
+  type GraphQLArgument,
+  type GraphQLField,
   type GraphQLSchema,
   isCompositeType,
+  isEnumType,
   isInputObjectType,
   isIntrospectionType,
   isObjectType,
@@ -16,22 +20,17 @@ import {
 import { fragmentsOf } from './fragments.ts';
 import type { Operation } from './operation.ts';
 
-/** The parts of the schema that an operation uses, as schema coordinates, each once. */
+/** The parts of the schema that an operation uses, as schema coordinates. */
 export interface Usage {
-  /** The root fields: `Query.pet`. */
-  readonly roots: readonly string[];
-  /** Every deprecated field, argument, input field and enum value. */
-  readonly deprecated: readonly string[];
-  /** The root fields and the deprecated elements. */
-  readonly counted: ReadonlySet<string>;
+  /** The root fields (`Query.pet`) and the deprecated elements. */
+  readonly counted: Set<string>;
+  /** The reason of every deprecated field, argument, input field and enum value. */
+  readonly deprecated: Map<string, string>;
+  /** The fields that have arguments. */
+  readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
+  /** The fragments of its document. */
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Whether it reads the store: by Query, or by selecting other rows of a mutation's payload. */
-  readonly reads: boolean;
-}
-
-/** A Usage that is being collected. */
-interface UsageCollection {
-  readonly roots: Set<string>;
-  readonly deprecated: Set<string>;
   reads: boolean;
 }
 
@@ -65,25 +64,26 @@ function createVisitor(
   schema: GraphQLSchema,
   typeInfo: TypeInfo,
   operation: OperationDefinitionNode,
-  used: UsageCollection,
+  used: Usage,
 ): ASTVisitor {
   const root = schema.getRootType(operation.operation);
   const fieldAt = (): string => `${typeInfo.getParentType()?.name}.${typeInfo.getFieldDef()?.name}`;
   const collectDeprecated = (element: Element | null | undefined, coordinate: string): void => {
-    if (element?.deprecationReason != null) used.deprecated.add(coordinate);
+    const reason = element?.deprecationReason;
+    if (reason == null) return;
+    used.deprecated.set(coordinate, reason);
+    used.counted.add(coordinate);
   };
   return {
-    Field: () => {
-      if (typeInfo.getParentType() === root) used.roots.add(fieldAt());
+    Field: (node) => {
+      const field = typeInfo.getFieldDef();
+      if (field && node.arguments?.length) used.fields.set(node, field);
+      if (typeInfo.getParentType() === root) used.counted.add(fieldAt());
       used.reads ||= readsStore(schema, typeInfo);
-      collectDeprecated(typeInfo.getFieldDef(), fieldAt());
+      collectDeprecated(field, fieldAt());
     },
     Argument: ({ name }) => {
-      const directive = typeInfo.getDirective();
-      collectDeprecated(
-        typeInfo.getArgument(),
-        `${directive ? `@${directive.name}` : fieldAt()}(${name.value}:)`,
-      );
+      collectDeprecated(typeInfo.getArgument(), `${fieldAt()}(${name.value}:)`);
     },
     ObjectField: ({ name }) => {
       const type = getNamedType(typeInfo.getParentInputType());
@@ -101,8 +101,14 @@ function createVisitor(
 
 function findUsage(schema: GraphQLSchema, { document, node: operation }: Operation): Usage {
   const typeInfo = new TypeInfo(schema);
-  const used: UsageCollection = { roots: new Set(), deprecated: new Set(), reads: false };
   const fragments = fragmentsOf(document);
+  const used: Usage = {
+    counted: new Set(),
+    deprecated: new Map(),
+    fields: new Map(),
+    fragments,
+    reads: false,
+  };
   // Grows while it is iterated: the visitor adds the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
   const visitor = visitWithTypeInfo(typeInfo, {
@@ -113,12 +119,31 @@ function findUsage(schema: GraphQLSchema, { document, node: operation }: Operati
     },
   });
   for (const definition of definitions) visit(definition, visitor);
-  return {
-    roots: [...used.roots],
-    deprecated: [...used.deprecated],
-    counted: new Set([...used.roots, ...used.deprecated]),
-    reads: used.reads,
+  return used;
+}
+
+/** Returns the reason of every deprecated field, argument, input field and enum value of a schema. */
+export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
+  const deprecated = new Map<string, string>();
+  const collect = (
+    elements: Iterable<Element & { name: string }>,
+    start: string,
+    end = '',
+  ): void => {
+    for (const { name, deprecationReason } of elements) {
+      if (deprecationReason != null) deprecated.set(start + name + end, deprecationReason);
+    }
   };
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isEnumType(type)) collect(type.getValues(), `${type.name}.`);
+    if (!('getFields' in type) || isIntrospectionType(type)) continue;
+    const fields: (Element & { name: string; args?: readonly GraphQLArgument[] })[] = Object.values(
+      type.getFields(),
+    );
+    collect(fields, `${type.name}.`);
+    for (const { name, args = [] } of fields) collect(args, `${type.name}.${name}(`, ':)');
+  }
+  return deprecated;
 }
 
 /**

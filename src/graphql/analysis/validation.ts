@@ -1,13 +1,10 @@
 import {
   type DocumentNode,
-  type FieldNode,
-  type FragmentSpreadNode,
   type GraphQLError,
   type GraphQLSchema,
   Kind,
   NoSchemaIntrospectionCustomRule,
   parse,
-  type SelectionSetNode,
   type Source,
   specifiedRules,
   validate,
@@ -16,6 +13,7 @@ import {
 
 import type { Config, Limits } from '../../config/config.ts';
 import { StoreError } from '../../contract/errors.ts';
+import { MAX_LIST_SIZE } from '../../contract/values.ts';
 import { toExecutionError } from '../errors.ts';
 import { countComparisons } from './comparisons.ts';
 import { createFold, sum } from './fragments.ts';
@@ -23,7 +21,7 @@ import { createFold, sum } from './fragments.ts';
 /** How many errors a document, or its variables, can get. */
 export const MAX_VALIDATION_ERRORS = 5;
 
-// Far more than real documents have. With the default limits, validation takes less than 20 ms.
+// Far more than real documents have. With these limits, validation takes less than 20 ms.
 const SPREADS_PER_FRAGMENT = 6;
 const COMPARISONS_PER_TOKEN = 2;
 
@@ -57,129 +55,68 @@ export function parseWithin({ maxTokens }: Limits, source: string | Source): Doc
   }
 }
 
-/** Counts of nodes that take long to validate or to execute. */
-interface Counts {
-  /** Aliases and repeated selections: validation compares each pair of them. */
-  names: number;
-  directives: number;
-  fragments: number;
-  /** Validation compares each pair of fragments that are spread in the same place. */
-  spreads: number;
-  /** The values of the longest list. */
-  values: number;
-  /** The characters of the longest string. */
-  characters: number;
-}
-
-/** Returns the response key of a field, or the name of a spread fragment. */
-const selectionKeyOf = (node: FieldNode | FragmentSpreadNode): string =>
-  node.kind === Kind.FIELD ? (node.alias ?? node.name).value : `...${node.name.value}`;
-
-/** Counts the repeated selections of a set, including those in its inline fragments. */
-function countRepeats(set: SelectionSetNode): number {
-  const seen = new Set<string>();
-  let repeats = 0;
-  const countIn = ({ selections }: SelectionSetNode): void => {
-    for (const node of selections) {
-      if (node.kind === Kind.INLINE_FRAGMENT) {
-        countIn(node.selectionSet);
-        continue;
-      }
-      const key = selectionKeyOf(node);
-      if (seen.has(key)) repeats += 1;
-      seen.add(key);
-    }
-  };
-  countIn(set);
-  return repeats;
-}
-
-function countNodes(document: DocumentNode): Counts {
-  const counts = { names: 0, directives: 0, fragments: 0, spreads: 0, values: 0, characters: 0 };
+/** Counts nodes that take long to validate or to execute, and finds the longest list and string. */
+function countNodes(document: DocumentNode) {
+  const counts = { aliases: 0, directives: 0, fragments: 0, spreads: 0, values: 0, characters: 0 };
   visit(document, {
-    SelectionSet: (set) => {
-      counts.names += countRepeats(set);
-    },
-    Field: ({ alias }) => {
-      if (alias) counts.names += 1;
-    },
-    FragmentDefinition: () => {
-      counts.fragments += 1;
-    },
-    FragmentSpread: () => {
-      counts.spreads += 1;
-    },
-    Directive: () => {
-      counts.directives += 1;
-    },
-    ListValue: ({ values }) => {
-      counts.values = Math.max(counts.values, values.length);
-    },
-    StringValue: ({ value }) => {
-      counts.characters = Math.max(counts.characters, value.length);
+    enter: (node) => {
+      if (node.kind === Kind.FIELD && node.alias) counts.aliases += 1;
+      if (node.kind === Kind.DIRECTIVE) counts.directives += 1;
+      if (node.kind === Kind.FRAGMENT_DEFINITION) counts.fragments += 1;
+      if (node.kind === Kind.FRAGMENT_SPREAD) counts.spreads += 1;
+      if (node.kind === Kind.LIST) counts.values = Math.max(counts.values, node.values.length);
+      if (node.kind === Kind.STRING) {
+        counts.characters = Math.max(counts.characters, node.value.length);
+      }
     },
   });
   return counts;
 }
 
-/** What a document has of something, and how many it may have. */
-type Measurement = readonly [count: number, max: number, unit: string];
-
-/** Measures the depth of a document and its root fields. Inline fragments are levels like fields. */
-function measureShape(document: DocumentNode, { maxDepth, maxRootFields }: Limits): Measurement[] {
+/** Measures what a document has, and how many it may have of it; what takes least time first. */
+function* measure(
+  document: DocumentNode,
+  limits: Limits,
+): Generator<[count: number, max: number, unit: string]> {
+  const { definitions } = document;
+  // Inline fragments are levels like fields, as counting visits the selections of nested ones at each level.
   const depthOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
     Math.max,
   );
+  const depths = definitions.map((node) =>
+    'selectionSet' in node ? depthOf(node.selectionSet) : 0,
+  );
+  yield [Math.max(...depths), limits.maxDepth, 'levels of fields and inline fragments'];
   const rootFieldsOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FIELD ? 1 : inside),
     sum,
   );
-  const sets = document.definitions.flatMap((node) =>
-    'selectionSet' in node ? node.selectionSet : [],
+  const rootFields = definitions.map((node) =>
+    node.kind === Kind.OPERATION_DEFINITION ? rootFieldsOf(node.selectionSet) : 0,
   );
-  const operations = document.definitions.flatMap((node) =>
-    node.kind === Kind.OPERATION_DEFINITION ? node.selectionSet : [],
-  );
-  return [
-    [Math.max(0, ...sets.map(depthOf)), maxDepth, 'levels of fields and inline fragments'],
-    [Math.max(0, ...operations.map(rootFieldsOf)), maxRootFields, 'root fields'],
-  ];
-}
-
-function measureCounts(document: DocumentNode, limits: Limits): Measurement[] {
-  const { names, directives, fragments, spreads, values, characters } = countNodes(document);
-  return [
-    [names, limits.maxAliases, 'aliases and repeated selections'],
-    [directives, limits.maxDirectives, 'directives'],
-    [fragments, limits.maxFragments, 'fragments'],
-    [spreads, SPREADS_PER_FRAGMENT * limits.maxFragments, 'fragment spreads'],
-    [values, limits.maxListSize, 'values in a list'],
-    [characters, limits.maxTextLength, 'characters in a string'],
-  ];
-}
-
-function measureComparisons(
-  document: DocumentNode,
-  { maxTokens, maxDepth }: Limits,
-): Measurement[] {
-  const max = COMPARISONS_PER_TOKEN * maxTokens;
-  return [
-    [
-      countComparisons(document, max, maxDepth),
-      max,
-      'selections, values and pairs of fields to merge, with fragments where they are spread',
-    ],
+  yield [Math.max(...rootFields), limits.maxRootFields, 'root fields'];
+  const counts = countNodes(document);
+  yield [counts.aliases, limits.maxAliases, 'aliases'];
+  yield [counts.directives, limits.maxDirectives, 'directives'];
+  yield [counts.fragments, limits.maxFragments, 'fragments'];
+  // Validation compares each pair of fragments that are spread in the same place.
+  yield [counts.spreads, SPREADS_PER_FRAGMENT * limits.maxFragments, 'fragment spreads'];
+  yield [counts.values, MAX_LIST_SIZE, 'values in a list'];
+  yield [counts.characters, limits.maxTextLength, 'characters in a string'];
+  const max = COMPARISONS_PER_TOKEN * limits.maxTokens;
+  yield [
+    countComparisons(document, max, limits.maxDepth),
+    max,
+    'selections, values and pairs of fields to merge, with fragments where they are spread',
   ];
 }
 
 function findExcess(document: DocumentNode, limits: Limits): StoreError | undefined {
-  // The shape first: counting visits the selections of nested inline fragments once for each level.
-  for (const measure of [measureShape, measureCounts, measureComparisons]) {
-    const excess = measure(document, limits).find(([count, max]) => count > max);
-    if (excess) return documentTooLarge(excess[1], excess[2]);
+  for (const [count, max, unit] of measure(document, limits)) {
+    if (count > max) return documentTooLarge(max, unit);
   }
   return undefined;
 }
@@ -199,6 +136,9 @@ export function validateWithin(
     const excess = findExcess(document, limits);
     if (excess) return [toExecutionError(excess)];
     const rules = introspection ? specifiedRules : WITHOUT_INTROSPECTION;
-    return validate(schema, document, rules, { maxErrors: MAX_VALIDATION_ERRORS });
+    return validate(schema, document, rules, {
+      maxErrors: MAX_VALIDATION_ERRORS,
+      hideSuggestions: !introspection,
+    });
   });
 }

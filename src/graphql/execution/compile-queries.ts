@@ -1,7 +1,8 @@
 import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
 
 import { isServerFault } from '../../database/errors.ts';
-import { perStore, type Store } from '../../database/loaders.ts';
+import type { Store } from '../../database/loaders.ts';
+import { perObject } from '../../database/per-object.ts';
 import { RecipientGone } from '../../database/recipient.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
@@ -13,7 +14,7 @@ import {
 } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
 import { createRunStatement } from '../statement/run.ts';
-import type { Call, Execute } from './call.ts';
+import type { Call, Step } from './call.ts';
 
 // Compiling and planning take as long as some executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
@@ -54,48 +55,50 @@ function withFailingReads(call: Call, error: unknown): Call {
  * third execution. `next` executes everything else: a query whose data could be too large for that, and
  * every query that has an error, so that errors have one implementation.
  */
-export function compileQueries(next: Execute, store: Store): Execute {
-  const states = new WeakMap<Operation, QueryState>();
-  const runOf = perStore(createRunStatement);
+export const compileQueries =
+  (store: Store): Step =>
+  (next) => {
+    const states = new WeakMap<Operation, QueryState>();
+    const runOf = perObject(createRunStatement);
 
-  const countExecution = ({ schema, operation }: Call): QueryState => {
-    const state = states.get(operation) ?? { executions: 0, compiled: undefined };
-    states.set(operation, state);
-    state.executions += 1;
-    if (state.executions === COMPILE_AT_EXECUTION)
-      state.compiled = compileQuery(schema, operation, store);
-    return state;
-  };
+    const countExecution = ({ schema, operation }: Call): QueryState => {
+      const state = states.get(operation) ?? { executions: 0, compiled: undefined };
+      states.set(operation, state);
+      state.executions += 1;
+      if (state.executions === COMPILE_AT_EXECUTION)
+        state.compiled = compileQuery(schema, operation, store);
+      return state;
+    };
 
-  const executeStatement = async (
-    call: Call,
-    state: QueryState,
-    prepared: PreparedStatement,
-  ): Promise<ExecutionResult> => {
-    let json: string;
-    try {
-      json = await runOf(call.context.store)(prepared, call.context.recipient);
-    } catch (error) {
-      if (isServerFault(error) || error instanceof RecipientGone)
+    const executeStatement = async (
+      call: Call,
+      state: QueryState,
+      prepared: PreparedStatement,
+    ): Promise<ExecutionResult> => {
+      let json: string;
+      try {
+        json = await runOf(call.context.store)(prepared, call.context.recipient);
+      } catch (error) {
+        if (!isServerFault(error) && !(error instanceof RecipientGone)) {
+          state.compiled = undefined;
+          state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
+        }
+        // The statement is not run again: graphql-js reports its error for each root field.
         return next(withFailingReads(call, error));
-      // The statement is not run again: graphql-js reports its error for each root field.
-      state.compiled = undefined;
-      state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
-      return next(withFailingReads(call, error));
-    }
-    if (json.includes(UNSENDABLE)) return next(call);
-    return { data: new JsonText(json) };
-  };
+      }
+      if (json.includes(UNSENDABLE)) return next(call);
+      return { data: new JsonText(json) };
+    };
 
-  return (call) => {
-    const { operation, maxBytes = Infinity } = call;
-    const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
-    if (!isCompilable || maxBytes > store.db.maxJsonBytes) return next(call);
-    const state = countExecution(call);
-    const prepared = state.compiled && prepare(state.compiled, call);
-    if (!prepared) return next(call);
-    return prepared.statement
-      ? executeStatement(call, state, prepared)
-      : { data: new JsonText(prepared.json) };
+    return (call) => {
+      const { operation, estimate } = call;
+      const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
+      if (!isCompilable || estimate.bytes > store.db.maxJsonBytes) return next(call);
+      const state = countExecution(call);
+      const prepared = state.compiled && prepare(state.compiled, call);
+      if (!prepared) return next(call);
+      return prepared.statement
+        ? executeStatement(call, state, prepared)
+        : { data: new JsonText(prepared.json) };
+    };
   };
-}

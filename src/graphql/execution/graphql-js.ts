@@ -1,8 +1,9 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { execute, getNullableType, type GraphQLSchema, OperationTypeNode } from 'graphql';
 
+import { perObject } from '../../database/per-object.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
-import type { Call, Execute } from './call.ts';
+import type { Execute } from './call.ts';
 
 /**
  * Returns a copy of the schema in which every mutation, and every field that reads other rows, may be
@@ -20,25 +21,16 @@ const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
       config.extensions?.sql ? { ...config, type: getNullableType(config.type) } : config,
   });
 
-/** Creates the function that executes operations by graphql-js. */
-export function createExecuteByGraphqlJs(): Execute {
-  const copies = new WeakMap<GraphQLSchema, GraphQLSchema>();
-  const schemaFor = ({ schema, operation }: Call): GraphQLSchema => {
-    if (operation.node.operation !== OperationTypeNode.MUTATION) return schema;
-    const copy = copies.get(schema) ?? withNullableResults(schema);
-    copies.set(schema, copy);
-    return copy;
-  };
-  return (call) => {
-    const { operation, variables, context, root } = call;
-    return execute({
-      schema: schemaFor(call),
-      document: operation.document,
-      operationName: operation.node.name?.value,
-      variableValues: variables,
-      contextValue: context,
-      rootValue: root,
-      options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
-    });
-  };
-}
+const copyOf = perObject(withNullableResults);
+
+/** Executes operations by graphql-js. */
+export const executeByGraphqlJs: Execute = ({ schema, operation, variables, context, root }) =>
+  execute({
+    schema: operation.node.operation === OperationTypeNode.MUTATION ? copyOf(schema) : schema,
+    document: operation.document,
+    operationName: operation.node.name?.value,
+    variableValues: variables,
+    contextValue: context,
+    rootValue: root,
+    options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
+  });

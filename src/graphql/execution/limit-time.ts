@@ -2,14 +2,14 @@ import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import { StoreError } from '../../contract/errors.ts';
 import { toExecutionError } from '../errors.ts';
-import type { Call, Execute } from './call.ts';
+import type { Call, Step } from './call.ts';
 
 /**
  * Returns an error for an operation that takes longer after its request has arrived, or for a result of a
  * subscription that takes longer: OUTCOME_UNKNOWN for a mutation, else SERVICE_UNAVAILABLE. Its reads stop as
  * soon as the caller has the error (database/recipient.ts); its writes go on.
  */
-export function limitTime(next: Execute, timeoutMs: number): Execute {
+export function limitTime(timeoutMs: number): Step {
   const message = `The operation took longer than ${timeoutMs} ms.`;
   const errorOf = ({ operation }: Call): StoreError =>
     operation.node.operation === OperationTypeNode.MUTATION
@@ -26,7 +26,7 @@ export function limitTime(next: Execute, timeoutMs: number): Execute {
       );
       execution.finally(() => clearTimeout(timer)).then(resolve, reject);
     });
-  return (call) => {
+  return (next) => (call) => {
     const execution = next(call);
     return execution instanceof Promise ? withTimeout(call, execution) : execution;
   };

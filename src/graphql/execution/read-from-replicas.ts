@@ -4,7 +4,7 @@ import { isServerFault, toStoreError } from '../../database/errors.ts';
 import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/servers/position.ts';
 import type { Reads } from '../../database/servers/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Call, Execute } from './call.ts';
+import type { Call, Step } from './call.ts';
 
 /** A result with an error that another server may not have. */
 class FailedResult extends Error {
@@ -46,21 +46,20 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
  * responses have the position that later requests can send to read what was written.
  */
 export const readFromReplicas =
-  (next: Execute, reads: Reads, log: Log): Execute =>
+  (reads: Reads, log: Log): Step =>
+  (next) =>
   async (call) => {
-    const { schema, operation, variables, context } = call;
+    const { operation, context } = call;
     if (operation.node.operation !== OperationTypeNode.QUERY) {
       const result = await next(call);
       if (result.data) await addPosition(call, reads, log);
       return result;
     }
     const position = parsePosition(context.req.headers['store-position']);
-    const { req, res, requestLog, recipient, caller, arrivedAt, changes, authenticate } = context;
-    const shared = { req, res, requestLog, recipient, caller, arrivedAt, changes, authenticate };
     try {
       return await reads.read(position, async (store) => {
-        const onServer = { ...shared, store };
-        return requireServer(await next({ schema, operation, variables, context: onServer }));
+        context.store = store;
+        return requireServer(await next(call));
       });
     } catch (error) {
       if (error instanceof FailedResult) return error.result;

@@ -75,10 +75,12 @@ export function usePersistedDocuments(
       }
       setParams({ ...others, query: found });
     },
-    onExecutionResult: ({ context }) => {
-      const { hash, text } = toCache.get(context) ?? {};
-      const wasExecuted = hash && text && documents.find(text, context.caller);
-      if (wasExecuted) cacheOf(context.caller)?.set(hash, text);
-    },
+    ...(caches && {
+      onExecutionResult: ({ context }) => {
+        const { hash, text } = toCache.get(context) ?? {};
+        const wasExecuted = hash && text && documents.find(text, context.caller);
+        if (wasExecuted) cacheOf(context.caller)?.set(hash, text);
+      },
+    }),
   };
 }

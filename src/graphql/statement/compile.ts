@@ -6,10 +6,9 @@ import type { Store } from '../../database/loaders.ts';
 import type { Load, Planning } from '../../database/session.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
-import { readSelection } from './read-selection.ts';
-import type { Constant, RootValue, Selection } from './selection.ts';
-import { createPrepareSlot, type PreparedSlot, type SlotArguments } from './slots.ts';
-import { type SlotSql, writeData } from './write.ts';
+import { concatenate } from './json-sql.ts';
+import { readSelection, type Selection, type SlotSql } from './read-selection.ts';
+import { type PreparedSlot, prepareSlot, type SlotArguments } from './slots.ts';
 
 /** A statement without values. Its rows have the column `json`: the data of a query. */
 export interface StatementText {
@@ -101,7 +100,7 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
     return isShared ? `request.v${used}` : `$${used}`;
   };
   const slots = args.map((each) => writeArguments(each, nextName));
-  const data = writeData(selection, slots);
+  const data = concatenate(selection.write(slots));
   const load = isHeavy ? 'heavy' : 'light';
   if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
@@ -114,19 +113,14 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   return { text, planning, load, isShared };
 }
 
-const jsonOf = (value: RootValue | Constant): string =>
-  value.kind === 'constant' ? value.json : 'null';
-
 /** Creates the function that prepares a statement for a selection. */
 function createPrepare(selection: Selection, id: string, store: Store): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
-    const members = selection.members.map(([key, value]) => `"${key}":${jsonOf(value)}`);
-    const constant = { json: `{${members.join()}}` };
+    const constant = { json: selection.write([]).map(String).join('') };
     return () => constant;
   }
-  const prepareSlots = selection.slots.map((slot) => createPrepareSlot(slot, store));
   return (variables) => {
-    const slots = prepareSlots.map((prepareSlot) => prepareSlot(variables));
+    const slots = selection.slots.map((slot) => prepareSlot(slot, variables, store));
     const key = `${id}\n${slots.map((slot) => slot.key).join('\n\n')}`;
     const known = texts.get(key);
     const statement = known ?? writeStatement(selection, slots);

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 
 import { MAX_SHARED, SHARED, type Store } from '../../database/loaders.ts';
-import { type Recipient, Recipients } from '../../database/recipient.ts';
+import { type Recipient, shareInTurn } from '../../database/recipient.ts';
 import type { PreparedStatement, StatementText } from './compile.ts';
 
 /** A row of a statement. */
@@ -18,16 +18,6 @@ const MAX_SHARED_MS = 20;
 // A statement can take longer for other values, so its longest time counts, with each execution less.
 const REMEMBERED = 0.95;
 
-/** Runs a statement for one request; returns the data as JSON. */
-export type RunStatement = (prepared: PreparedStatement, recipient: Recipient) => Promise<string>;
-
-/** The requests of a turn of the event loop that have the same statement. */
-interface Batch {
-  readonly loader: DataLoader<Values, string, string>;
-  /** Of all its requests, also if they are more than can share a statement. */
-  readonly recipients: Recipients;
-}
-
 const keyOf = (values: Values): string => JSON.stringify(values.map(String));
 
 /** Returns the data in a row of a statement. */
@@ -37,13 +27,12 @@ function jsonOf(row: Row | undefined): string {
 }
 
 /**
- * Creates the function that runs statements. Requests of one turn of the event loop whose statements
+ * Creates the function that runs a statement for one request, and returns the data as JSON. Requests of one turn of the event loop whose statements
  * differ only in ids and texts share one, which saves PostgreSQL and the gateway a round trip each; equal
  * requests are one for PostgreSQL.
  */
-export function createRunStatement({ db, observeBatch }: Store): RunStatement {
-  // Not a Map, which would keep deleted batches in memory (see http/unsent-limit.ts).
-  const batches = new WeakMap<StatementText, Batch | undefined>();
+export function createRunStatement({ db, observeBatch }: Store) {
+  const share = shareInTurn<DataLoader<Values, string, string>>();
   // How long a statement takes for each of its requests: the longest time, falling slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
@@ -58,16 +47,14 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
   const runFor = async (
     statement: StatementText,
     requests: readonly Values[],
-    recipients: Recipients,
+    recipients: Recipient,
   ): Promise<string[]> => {
     const { text, planning, load, isShared } = statement;
     const [first = []] = requests;
-    if (!isShared) {
-      const [row] = await db.query<Row>({ text, values: [...first] }, planning, load, recipients);
-      return [jsonOf(row)];
-    }
-    observeBatch('statement', requests.length);
-    const values = first.map((_value, index) => requests.map((request) => request[index]));
+    if (isShared) observeBatch('statement', requests.length);
+    const values = first.map((value, index) =>
+      isShared ? requests.map((request) => request[index]) : value,
+    );
     const rows = await db.query<Row>({ text, values }, planning, load, recipients);
     const ms = Math.max(...rows.map((row) => row.ms ?? 0)) / requests.length;
     msPerRequest.set(statement, Math.max(ms, REMEMBERED * (msPerRequest.get(statement) ?? 0)));
@@ -75,27 +62,13 @@ export function createRunStatement({ db, observeBatch }: Store): RunStatement {
     return requests.map((_request, index) => jsonOf(rowOf.get(index + 1)));
   };
 
-  const startBatch = (statement: StatementText): Batch => {
-    const recipients = new Recipients();
-    const loader = new DataLoader<Values, string, string>(
-      (requests) => {
-        batches.set(statement, undefined);
-        return runFor(statement, requests, recipients);
-      },
-      {
-        cacheKeyFn: keyOf,
-        maxBatchSize: maxSharedOf(statement),
-        batchScheduleFn: SHARED.batchScheduleFn,
-      },
-    );
-    const batch = { loader, recipients };
-    batches.set(statement, batch);
-    return batch;
-  };
+  const createBatch = (statement: StatementText, recipients: Recipient) =>
+    new DataLoader((requests: readonly Values[]) => runFor(statement, requests, recipients), {
+      cacheKeyFn: keyOf,
+      maxBatchSize: maxSharedOf(statement),
+      batchScheduleFn: SHARED.batchScheduleFn,
+    });
 
-  return ({ statement, values }, recipient) => {
-    const { loader, recipients } = batches.get(statement) ?? startBatch(statement);
-    recipients.add(recipient);
-    return loader.load(values);
-  };
+  return ({ statement, values }: PreparedStatement, recipient: Recipient): Promise<string> =>
+    share(statement, recipient, (recipients) => createBatch(statement, recipients)).load(values);
 }

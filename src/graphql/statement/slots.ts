@@ -1,11 +1,21 @@
-import { getArgumentValues, visit } from 'graphql';
+import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql';
 
+import type { ListPage, RowByArgument } from '../../builder/rows.ts';
 import { parseId } from '../../contract/values.ts';
 import { Prisma } from '../../database/generated/prisma/client.ts';
 import type { Store } from '../../database/loaders.ts';
 import { neverRare } from '../../database/rare-texts.ts';
 import type { Window } from '../../database/window.ts';
-import type { Slot } from './selection.ts';
+
+/** A field whose arguments decide about the statement. */
+export interface Slot {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly sql: RowByArgument | ListPage;
+  /** Whether the rows of the list are read, and whether they are counted. */
+  readonly reads: boolean;
+  readonly counts: boolean;
+}
 
 /** The arguments of a field. */
 export interface SlotArguments {
@@ -27,7 +37,7 @@ export interface PreparedSlot {
 function argumentsOf(
   { field, node, sql, reads, counts }: Slot,
   variables: Record<string, unknown>,
-  { db, maxPage }: Store,
+  { db }: Store,
 ): SlotArguments {
   const args = getArgumentValues(field, node, variables);
   if (sql.kind === 'row') {
@@ -37,7 +47,7 @@ function argumentsOf(
   const { table, parent } = sql.source;
   // In the lists of several parents, the whole table would be searched for each of them.
   const isRare = parent === undefined ? db.isRareIn(table.name) : neverRare;
-  const window = sql.source.toWindow(args, maxPage, isRare);
+  const window = sql.source.toWindow(args, isRare);
   // PostgreSQL can't tell the type of a parameter that the text does not use.
   return {
     window,
@@ -59,29 +69,13 @@ const keyOf = ({ window, filters, conditions }: SlotArguments): string =>
     ...conditions.map(({ sql }) => sql),
   ].join('\n');
 
-/**
- * Returns a function that prepares a slot. Without variables it is prepared once, but for a search: what is
- * rare may change.
- */
-export function createPrepareSlot(
+/** Prepares a slot for coerced variables. @throws the error of an argument that is rejected */
+export function prepareSlot(
   slot: Slot,
+  variables: Record<string, unknown>,
   store: Store,
-): (variables: Record<string, unknown>) => PreparedSlot {
-  const prepare = (variables: Record<string, unknown>): PreparedSlot => {
-    const args = argumentsOf(slot, variables, store);
-    const values = [...args.filters, ...args.conditions].flatMap((sql) => sql.values);
-    return { args, key: keyOf(args), values };
-  };
-  let usesVariables = false;
-  visit(slot.node, {
-    SelectionSet: () => false,
-    Variable: () => void (usesVariables = true),
-  });
-  if (usesVariables) return prepare;
-  let constant: PreparedSlot | undefined;
-  return () => {
-    const prepared = constant ?? prepare({});
-    if (prepared.args.window?.load !== 'heavy') constant = prepared;
-    return prepared;
-  };
+): PreparedSlot {
+  const args = argumentsOf(slot, variables, store);
+  const values = [...args.filters, ...args.conditions].flatMap((sql) => sql.values);
+  return { args, key: keyOf(args), values };
 }

@@ -82,16 +82,10 @@ const WORDS = {
   OrderChange: toOrderWords,
 };
 
-const KINDS = new Set(['CREATED', 'UPDATED', 'DELETED']);
-
-/**
- * Says what a change was; `others` are changes that may know the name of its pet. A page that stays open
- * while the gateway is upgraded can meet types and kinds of changes that it does not know.
- */
-export function toWords(change, others) {
-  const words = KINDS.has(change.kind) ? WORDS[change.type] : undefined;
-  return words ? words(change, nameOf(change, others)) : 'Another change';
-}
+/** Says what a change was; `others` are changes that may know the name of its pet. */
+export const toWords = (change, others) =>
+  // An upgraded gateway can have types that this page does not know.
+  WORDS[change.type]?.(change, nameOf(change, others)) ?? 'Another change';
 
 /** The time of a change of today, the day of an older one. */
 export function toTime(changedAt) {

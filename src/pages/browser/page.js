@@ -25,5 +25,5 @@ document.querySelector('.pages [aria-current]')?.scrollIntoView({ block: 'neares
 
 // Browsers have a clipboard only on https:// and on localhost.
 if (navigator.clipboard) {
-  for (const block of document.querySelectorAll('.code')) addCopyButton(block);
+  for (const block of document.querySelectorAll('.code:has(pre)')) addCopyButton(block);
 }

@@ -1,6 +1,5 @@
 const UPDATE_MS = 5000;
 const TIMEOUT_MS = 10_000;
-const SPAN_MS = 900_000;
 // RFC 6750 §2.1
 const TOKEN = /^[\w.~+/-]+=*$/;
 
@@ -10,7 +9,6 @@ let timer;
 let isUpdating = false;
 
 const $ = (id) => document.querySelector(`#${id}`);
-const drawing = import('/assets/status-view.js');
 
 function report(text) {
   // A screen reader reads it again only if it has changed.
@@ -26,26 +24,20 @@ function askForToken(reason) {
   if (!isFirst) $('token').focus();
 }
 
-const needsToken = () => !$('token-form').hidden;
-
-/** Returns the sentence of an error response. */
-async function readMessage(response) {
-  const error = await response.json().catch(() => undefined);
-  return error?.message ?? `The gateway responded with ${response.status}.`;
-}
-
 async function load() {
   const response = await fetch('/status.json', {
     headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
     cache: 'no-store',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (response.status === 401) return askForToken(`401: ${await readMessage(response)}`);
-  if (response.status === 403) return askForToken(`403: ${await readMessage(response)}`);
-  if (!response.ok) return report(await readMessage(response));
-  const status = await response.json();
-  const { show } = await drawing;
-  show(status, SPAN_MS);
+  if (!response.ok) {
+    const { status } = response;
+    const error = await response.json().catch(() => undefined);
+    const message = error?.message ?? `The gateway responded with ${status}.`;
+    return [401, 403].includes(status) ? askForToken(`${status}: ${message}`) : report(message);
+  }
+  const { show } = await import('/assets/status-view.js');
+  show(await response.json());
   report('');
   // The field that had the focus is hidden.
   if (token !== undefined && $('status').hidden) document.querySelector('h1').focus();
@@ -56,7 +48,7 @@ async function load() {
 /** Updates the page now, and again after five seconds as long as it is visible. */
 async function update() {
   clearTimeout(timer);
-  if (isUpdating || document.hidden || needsToken()) return;
+  if (isUpdating || document.hidden || !$('token-form').hidden) return;
   isUpdating = true;
   try {
     await load();

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import { isAmong, type RowFilter } from '../../changes/row-filter.ts';
 import { CategoryInUse, CategoryNotFound } from '../../contract/errors.ts';
 import {
   Description,
+  Id,
   Name,
   NamePart,
   parse,
@@ -37,7 +40,6 @@ const TABLE: Table<Category> = {
 const COLUMNS = columnsOf(TABLE);
 const upgrade = upgradeRow(TABLE);
 
-/** The list of categories. */
 const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
   table: TABLE,
   keys: { ID: null, NAME: nameKey },
@@ -96,3 +98,15 @@ export async function deleteCategory(db: Database, categoryId: string): Promise<
     throw isStillReferenced(error) ? new CategoryInUse(id) : error;
   }
 }
+
+const CategoryChangeFilter = z.object({ ids: z.array(Id).nullish() });
+
+export const toCategory = (row: RecordedRow): Category => ({
+  id: BigInt(valueOf(row, 'id')),
+  name: valueOf(row, 'name'),
+  description: row['description'] ?? null,
+});
+
+/** Returns what a filter requires of recorded categories. @throws InvalidId */
+export const toCategoryFilter = (filter: object): RowFilter =>
+  isAmong('id', parse(CategoryChangeFilter, filter, 'filter').ids);

@@ -1,10 +1,9 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { AFTER, Change, changesOf } from '../../builder/changes.ts';
-import { rootPage, sortInput } from '../../builder/connections.ts';
-import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { followRows } from '../../builder/changes.ts';
+import { connectionOf, rootPage, listArguments } from '../../builder/connections.ts';
+import { CATEGORY_WRITE_COST, IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
-import { relatedRow, rowByArgument } from '../../builder/rows.ts';
-import type { Change as RecordedChange } from '../../changes/record.ts';
+import { rowByArgument } from '../../builder/rows.ts';
 import {
   CategoryInUse,
   CategoryNotFound,
@@ -18,8 +17,9 @@ import {
   createCategory,
   deleteCategory,
   updateCategory,
+  toCategory,
+  toCategoryFilter,
 } from './categories.ts';
-import { toCategory, toCategoryFilter } from './changes.ts';
 
 export const Category = builder.prismaObject('Category', {
   description: 'A kind of pet.',
@@ -65,15 +65,18 @@ const CategoryFilter = builder.inputType('CategoryFilter', {
   }),
 });
 
-const CategorySort = sortInput('Category', {
-  ID: { description: 'Order by id.' },
-  NAME: { description: 'Order by name, by code point: capital letters come before small letters.' },
+const CATEGORY_LIST = listArguments('Category', {
+  filter: CategoryFilter,
+  rows: 'categories',
+  fields: {
+    ID: { description: 'Order by id.' },
+    NAME: {
+      description: 'Order by name, by code point: capital letters come before small letters.',
+    },
+  },
 });
 
-const CategoryConnection = builder.connectionObject(
-  { type: Category, name: 'CategoryConnection' },
-  { name: 'CategoryEdge' },
-);
+const CategoryConnection = connectionOf(Category, 'Category');
 
 builder.queryFields((t) => ({
   category: t.field({
@@ -87,16 +90,7 @@ builder.queryFields((t) => ({
     {
       type: Category,
       description: 'A page of the list of categories.',
-      args: {
-        filter: t.arg({
-          type: CategoryFilter,
-          description: 'Conditions for the categories; all by default.',
-        }),
-        orderBy: t.arg({
-          type: CategorySort,
-          description: 'The order of the list; by id by default.',
-        }),
-      },
+      args: CATEGORY_LIST,
       ...rootPage(categoryPages),
     },
     CategoryConnection,
@@ -108,6 +102,7 @@ builder.mutationFields((t) => ({
     type: Category,
     description: 'Creates a category.',
     authScopes: { scope: 'pets:write' },
+    extensions: CATEGORY_WRITE_COST,
     errors: { types: [InvalidInput, IdempotencyConflict] },
     args: {
       input: t.arg({ type: NewCategory, required: true, description: 'The new category.' }),
@@ -120,6 +115,7 @@ builder.mutationFields((t) => ({
     type: Category,
     description: 'Changes a category.',
     authScopes: { scope: 'pets:write' },
+    extensions: CATEGORY_WRITE_COST,
     errors: { types: [InvalidId, InvalidInput, CategoryNotFound] },
     args: {
       id: t.arg.id({ required: true, description: 'The id of the category.' }),
@@ -131,37 +127,12 @@ builder.mutationFields((t) => ({
     type: Category,
     description: 'Deletes a category. A category with pets cannot be deleted.',
     authScopes: { scope: 'pets:write' },
+    extensions: CATEGORY_WRITE_COST,
     errors: { types: [InvalidId, CategoryNotFound, CategoryInUse] },
     args: { id: t.arg.id({ required: true, description: 'The id of the category.' }) },
     resolve: (_root, { id }, { store }) => deleteCategory(store.db, id),
   }),
 }));
-
-const CategoryChange = builder.objectRef<RecordedChange>('CategoryChange').implement({
-  description: 'A change of a category.',
-  interfaces: [Change],
-  fields: (t) => ({
-    categoryId: t.exposeID('rowId', { description: 'The id of the category.' }),
-    category: t.field({
-      type: Category,
-      nullable: true,
-      description: 'The category as it is now, or null if it no longer exists.',
-      ...relatedRow(categoryById, 'rowId'),
-    }),
-    before: t.field({
-      type: Category,
-      nullable: true,
-      description: 'The category before the change, or null if it was created.',
-      resolve: ({ before }) => before && toCategory(before),
-    }),
-    after: t.field({
-      type: Category,
-      nullable: true,
-      description: 'The category after the change, or null if it was deleted.',
-      resolve: ({ after }) => after && toCategory(after),
-    }),
-  }),
-});
 
 const CategoryChangeFilter = builder.inputType('CategoryChangeFilter', {
   description: 'Conditions that a category meets before or after the change.',
@@ -172,17 +143,16 @@ const CategoryChangeFilter = builder.inputType('CategoryChangeFilter', {
   }),
 });
 
-builder.subscriptionField('categoryChanged', (t) =>
-  t.field({
-    type: CategoryChange,
-    description: 'The changes of categories.',
-    args: {
-      filter: t.arg({
-        type: CategoryChangeFilter,
-        description: 'Conditions for the categories; all by default.',
-      }),
-      after: t.arg.string(AFTER),
-    },
-    ...changesOf('Category', toCategoryFilter),
-  }),
-);
+followRows({
+  type: 'Category',
+  object: Category,
+  loader: categoryById,
+  toRow: toCategory,
+  field: 'category',
+  idOf: 'category',
+  names: { one: 'a category', short: 'category', all: 'categories' },
+  filter: CategoryChangeFilter,
+  toFilter: toCategoryFilter,
+  subscription: 'categoryChanged',
+  description: 'The changes of categories.',
+});

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import { isAmong, isAtMost, type RowFilter } from '../../changes/row-filter.ts';
 import {
   InsufficientStock,
   PetNotFound,
@@ -19,7 +21,9 @@ import { hasStatus, Status } from '../pet/pets.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
+/** The conditions for lists and for changes. */
 const InventoryFilter = z.object({
+  petIds: z.array(Id).nullish(),
   status: z.array(Status).nullish(),
   categoryId: Id.nullish(),
   minQuantity: z.int().nullish(),
@@ -34,7 +38,6 @@ const TABLE: Table<InventoryItem> = {
 const COLUMNS = columnsOf(TABLE);
 const upgrade = upgradeRow(TABLE);
 
-/** The list of inventory entries. */
 const inventoryListing: Listing<
   InventoryItem,
   Unchecked<typeof InventoryFilter>,
@@ -203,4 +206,15 @@ export async function adjustInventory(
   return writeOnce(db, request, (session) =>
     by > 0 ? addUnits(session, petId, by) : removeUnits(session, petId, -by),
   );
+}
+
+export const toInventoryItem = (row: RecordedRow): InventoryItem => ({
+  petId: BigInt(valueOf(row, 'pet_id')),
+  quantity: Number(valueOf(row, 'quantity')),
+});
+
+/** Returns what a filter requires of recorded inventory entries. @throws InvalidId, InvalidInput */
+export function toInventoryFilter(filter: object): RowFilter {
+  const { petIds, maxQuantity } = parse(InventoryFilter, filter, 'filter');
+  return [...isAmong('pet_id', petIds), ...isAtMost('quantity', maxQuantity)];
 }

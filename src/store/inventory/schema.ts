@@ -1,10 +1,9 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { AFTER, Change, changesOf } from '../../builder/changes.ts';
-import { rootPage, sortInput } from '../../builder/connections.ts';
+import { followRows } from '../../builder/changes.ts';
+import { connectionOf, rootPage, listArguments } from '../../builder/connections.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, relatedValue, rowByArgument } from '../../builder/rows.ts';
-import type { Change as RecordedChange } from '../../changes/record.ts';
 import {
   IdempotencyConflict,
   InsufficientStock,
@@ -16,8 +15,14 @@ import {
 } from '../../contract/errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
-import { toInventoryFilter, toInventoryItem } from './changes.ts';
-import { adjustInventory, inventoryByPetId, inventoryPages, updateInventory } from './inventory.ts';
+import {
+  adjustInventory,
+  inventoryByPetId,
+  inventoryPages,
+  updateInventory,
+  toInventoryFilter,
+  toInventoryItem,
+} from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
   description: 'The stock of a pet.',
@@ -72,15 +77,17 @@ const InventoryFilter = builder.inputType('InventoryFilter', {
   }),
 });
 
-const InventorySort = sortInput('Inventory', {
-  PET_ID: { description: 'Order by the id of the pet.' },
-  QUANTITY: { description: 'Order by the number of units in stock.' },
+const INVENTORY_LIST = listArguments('Inventory', {
+  filter: InventoryFilter,
+  rows: 'entries',
+  fields: {
+    PET_ID: { description: 'Order by the id of the pet.' },
+    QUANTITY: { description: 'Order by the number of units in stock.' },
+  },
+  defaultOrder: 'by the id of the pet',
 });
 
-const InventoryConnection = builder.connectionObject(
-  { type: InventoryItem, name: 'InventoryConnection' },
-  { name: 'InventoryEdge' },
-);
+const InventoryConnection = connectionOf(InventoryItem, 'Inventory');
 
 builder.queryFields((t) => ({
   inventoryItem: t.field({
@@ -94,16 +101,7 @@ builder.queryFields((t) => ({
     {
       type: InventoryItem,
       description: 'A page of the list of inventory entries.',
-      args: {
-        filter: t.arg({
-          type: InventoryFilter,
-          description: 'Conditions for the entries; all by default.',
-        }),
-        orderBy: t.arg({
-          type: InventorySort,
-          description: 'The order of the list; by the id of the pet by default.',
-        }),
-      },
+      args: INVENTORY_LIST,
       ...rootPage(inventoryPages),
     },
     InventoryConnection,
@@ -166,32 +164,6 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-const InventoryItemChange = builder.objectRef<RecordedChange>('InventoryItemChange').implement({
-  description: 'A change of an inventory entry.',
-  interfaces: [Change],
-  fields: (t) => ({
-    petId: t.exposeID('rowId', { description: 'The id of the pet.' }),
-    inventoryItem: t.field({
-      type: InventoryItem,
-      nullable: true,
-      description: 'The entry as it is now, or null if it no longer exists.',
-      ...relatedRow(inventoryByPetId, 'rowId'),
-    }),
-    before: t.field({
-      type: InventoryItem,
-      nullable: true,
-      description: 'The entry before the change, or null if it was created.',
-      resolve: ({ before }) => before && toInventoryItem(before),
-    }),
-    after: t.field({
-      type: InventoryItem,
-      nullable: true,
-      description: 'The entry after the change, or null if it was deleted.',
-      resolve: ({ after }) => after && toInventoryItem(after),
-    }),
-  }),
-});
-
 const InventoryItemChangeFilter = builder.inputType('InventoryItemChangeFilter', {
   description: 'Conditions that an inventory entry meets before or after the change.',
   fields: (t) => ({
@@ -202,17 +174,16 @@ const InventoryItemChangeFilter = builder.inputType('InventoryItemChangeFilter',
   }),
 });
 
-builder.subscriptionField('inventoryChanged', (t) =>
-  t.field({
-    type: InventoryItemChange,
-    description: 'The changes of the stock.',
-    args: {
-      filter: t.arg({
-        type: InventoryItemChangeFilter,
-        description: 'Conditions for the entries; all by default.',
-      }),
-      after: t.arg.string(AFTER),
-    },
-    ...changesOf('InventoryItem', toInventoryFilter),
-  }),
-);
+followRows({
+  type: 'InventoryItem',
+  object: InventoryItem,
+  loader: inventoryByPetId,
+  toRow: toInventoryItem,
+  field: 'inventoryItem',
+  idOf: 'pet',
+  names: { one: 'an inventory entry', short: 'entry', all: 'entries' },
+  filter: InventoryItemChangeFilter,
+  toFilter: toInventoryFilter,
+  subscription: 'inventoryChanged',
+  description: 'The changes of the stock.',
+});

@@ -1,18 +1,16 @@
 import { z } from 'zod';
 
-import {
-  InvalidInput,
-  OrderComplete,
-  OrderNotFound,
-  StockLimitExceeded,
-} from '../../contract/errors.ts';
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
+import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../../contract/errors.ts';
 import { Id, OrderQuantity, parse, parseId, Time, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
-import type { Listing, Parent } from '../../database/listing.ts';
+import type { Listing } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
-import { columnsOf, rowsByIds, type Table, upgradeRow } from '../../database/table.ts';
+import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
+import { parseJsonTime } from '../../database/type-parsers.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const NewOrder = z.object({
@@ -22,14 +20,15 @@ export const NewOrder = z.object({
 });
 export type NewOrder = z.output<typeof NewOrder>;
 
+/** The conditions for lists and for changes. */
 const OrderFilter = z.object({
+  ids: z.array(Id).nullish(),
   petId: Id.nullish(),
   complete: z.boolean().nullish(),
   shipDate: TimeRange.nullish(),
 });
 
-/** The defaults of columns. */
-export const DEFAULTS = { complete: false } as const satisfies Partial<Order>;
+const DEFAULTS = { complete: false } as const satisfies Partial<Order>;
 
 const TABLE: Table<Order> = {
   name: 'orders',
@@ -48,7 +47,6 @@ const COLUMNS = columnsOf(TABLE);
 /** Completes an order that another release stored. */
 export const upgradeOrder = upgradeRow(TABLE);
 
-/** The list of orders. */
 const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_DATE'> = {
   table: TABLE,
   keys: {
@@ -68,24 +66,19 @@ const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_D
   isSkewed: ({ shipDate }) => hasBound(shipDate),
 };
 
-/** Orders belong to a pet. */
-const byPet: Parent<Order> = {
-  column: 'pet_id',
-  of: (order) => order.petId,
-};
-
 export const orderById = byId('order', TABLE);
 export const orderPages = pagesOf(orderListing);
-export const orderPagesByPet = pagesByParent('ordersByPet', orderListing, byPet);
+export const orderPagesByPet = pagesByParent('ordersByPet', orderListing, {
+  column: 'pet_id',
+  of: (order) => order.petId,
+});
 
 /** An order, with its pet if that was read too. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
 
-const readOrders = rowsByIds(TABLE);
-
 /** Returns the error for an order that is not open. */
 async function notOpenError(db: Database, id: bigint): Promise<OrderNotFound | OrderComplete> {
-  const [order] = await readOrders(db, [id]);
+  const [order] = await db.query(Prisma.sql`select from orders where id = ${id}`);
   return order ? new OrderComplete(id) : new OrderNotFound(id);
 }
 
@@ -99,11 +92,6 @@ export async function rescheduleOrder(
   date: Date | null | undefined,
 ): Promise<Order> {
   const id = parseId(orderId, 'id');
-  if (date === undefined) {
-    throw new InvalidInput([
-      { path: ['shipDate'], message: 'must be a date, or null for no date.' },
-    ]);
-  }
   const shipDate = parse(Time.nullable(), date, 'shipDate');
   try {
     return await db.prisma.order.update({ where: { id, complete: false }, data: { shipDate } });
@@ -148,4 +136,25 @@ export async function cancelOrder(db: Database, orderId: string): Promise<Order>
     throw isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error;
   }
   throw await notOpenError(db, id);
+}
+
+export function toOrder(row: RecordedRow): Order {
+  const shipDate = row['ship_date'];
+  return {
+    id: BigInt(valueOf(row, 'id')),
+    petId: BigInt(valueOf(row, 'pet_id')),
+    quantity: Number(valueOf(row, 'quantity')),
+    shipDate: shipDate == null ? null : parseJsonTime(shipDate),
+    complete: valueOf(row, 'complete', String(DEFAULTS.complete)) === 'true',
+  };
+}
+
+/** Returns what a filter requires of recorded orders. @throws InvalidId */
+export function toOrderFilter(filter: object): RowFilter {
+  const { ids, petId, complete } = parse(OrderFilter, filter, 'filter');
+  return [
+    ...isAmong('id', ids),
+    ...isEqual('pet_id', petId),
+    ...isEqual('complete', complete, DEFAULTS.complete),
+  ];
 }

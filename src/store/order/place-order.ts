@@ -3,7 +3,8 @@ import DataLoader from 'dataloader';
 import { parse, type Unchecked } from '../../contract/values.ts';
 import { isRolledBack } from '../../database/errors.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import { MAX_SHARED, perStore, SHARED, type Store } from '../../database/loaders.ts';
+import { MAX_SHARED, SHARED, type Store } from '../../database/loaders.ts';
+import { perObject } from '../../database/per-object.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
@@ -14,7 +15,7 @@ const REST_MS = 10_000;
  * Places orders without an idempotency key. The first for each pet in one turn of the event loop share a
  * statement. An order whose result is undefined has to be placed alone.
  */
-const sharedOrders = perStore(({ db, observeBatch }) => {
+const sharedOrders = perObject(({ db, observeBatch }: Store) => {
   let restsUntil = 0;
   const placeShared = async (
     lines: readonly NewOrder[],
@@ -48,23 +49,19 @@ const sharedOrders = perStore(({ db, observeBatch }) => {
  */
 export async function placeOrder(
   store: Store,
-  input: Unchecked<typeof NewOrder>,
+  newOrder: Unchecked<typeof NewOrder>,
   write: CallerKey,
 ): Promise<OrderAndPet> {
-  const line = parse(NewOrder, input, 'input');
+  const line = parse(NewOrder, newOrder, 'input');
   if (write.key == null) {
     const shared = await sharedOrders(store).load(line);
     const { order, pet } = shared ?? (await takeUnits(store.db, line));
     return { ...order, pet };
   }
   const { shipDate, ...undated } = line;
-  // Without a date it is the input of release 1.0.0, so that a retry of its callers is recognized.
-  const request = {
-    ...write,
-    operation: 'placeOrder',
-    input: shipDate === null ? undated : line,
-    upgrade: upgradeOrder,
-  };
+  // Without a date it has the digest that earlier releases stored, so that a retry is recognized.
+  const input = shipDate === null ? undated : line;
+  const request = { ...write, operation: 'placeOrder', input, upgrade: upgradeOrder };
   let placed: PlacedOrder | undefined;
   const order = await writeOnce(store.db, request, async (session) => {
     placed = await takeUnits(session, line);

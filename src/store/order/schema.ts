@@ -1,11 +1,10 @@
 import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { AFTER, Change, changesOf } from '../../builder/changes.ts';
-import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
+import { followRows } from '../../builder/changes.ts';
+import { connectionOf, nestedPage, rootPage, listArguments } from '../../builder/connections.ts';
 import type { ListSize } from '../../builder/cost.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
-import type { Change as RecordedChange } from '../../changes/record.ts';
 import {
   InsufficientStock,
   IdempotencyConflict,
@@ -20,7 +19,6 @@ import {
 import { isInfinite } from '../../database/type-parsers.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
-import { toOrder, toOrderFilter } from './changes.ts';
 import {
   cancelOrder,
   completeOrder,
@@ -29,6 +27,8 @@ import {
   orderPages,
   orderPagesByPet,
   rescheduleOrder,
+  toOrder,
+  toOrderFilter,
 } from './orders.ts';
 import { placeOrder } from './place-order.ts';
 import { placeOrders, type PlacedOrders } from './place-orders.ts';
@@ -114,17 +114,18 @@ const OrderFilter = builder.inputType('OrderFilter', {
   }),
 });
 
-const OrderSort = sortInput('Order', {
-  ID: { description: 'Order by id.' },
-  SHIP_DATE: {
-    description: 'Order by date of shipment. An order without one counts as the latest.',
+const ORDER_LIST = listArguments('Order', {
+  filter: OrderFilter,
+  rows: 'orders',
+  fields: {
+    ID: { description: 'Order by id.' },
+    SHIP_DATE: {
+      description: 'Order by date of shipment. An order without one counts as the latest.',
+    },
   },
 });
 
-const OrderConnection = builder.connectionObject(
-  { type: Order, name: 'OrderConnection' },
-  { name: 'OrderEdge' },
-);
+const OrderConnection = connectionOf(Order, 'Order');
 
 builder.queryFields((t) => ({
   order: t.field({
@@ -138,16 +139,7 @@ builder.queryFields((t) => ({
     {
       type: Order,
       description: 'A page of the list of orders.',
-      args: {
-        filter: t.arg({
-          type: OrderFilter,
-          description: 'Conditions for the orders; all by default.',
-        }),
-        orderBy: t.arg({
-          type: OrderSort,
-          description: 'The order of the list; by id by default.',
-        }),
-      },
+      args: ORDER_LIST,
       ...rootPage(orderPages),
     },
     OrderConnection,
@@ -159,16 +151,7 @@ builder.prismaObjectField('Pet', 'orders', (t) =>
     {
       type: Order,
       description: 'A page of the list of orders for this pet.',
-      args: {
-        filter: t.arg({
-          type: OrderFilter,
-          description: 'Conditions for the orders; all by default.',
-        }),
-        orderBy: t.arg({
-          type: OrderSort,
-          description: 'The order of the list; by id by default.',
-        }),
-      },
+      args: ORDER_LIST,
       ...nestedPage(orderPagesByPet),
     },
     OrderConnection,
@@ -206,7 +189,7 @@ builder.mutationFields((t) => ({
       'that cannot be served.',
     authScopes: { scope: 'orders:write' },
     errors: { types: ORDERING_ERRORS },
-    extensions: { directives: { listSize: LINES } },
+    extensions: { directives: { listSize: LINES, cost: { weight: '100' } } },
     args: {
       input: t.arg({
         type: [NewOrder],
@@ -251,32 +234,6 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-const OrderChange = builder.objectRef<RecordedChange>('OrderChange').implement({
-  description: 'A change of an order.',
-  interfaces: [Change],
-  fields: (t) => ({
-    orderId: t.exposeID('rowId', { description: 'The id of the order.' }),
-    order: t.field({
-      type: Order,
-      nullable: true,
-      description: 'The order as it is now, or null if it no longer exists.',
-      ...relatedRow(orderById, 'rowId'),
-    }),
-    before: t.field({
-      type: Order,
-      nullable: true,
-      description: 'The order before the change, or null if it was created.',
-      resolve: ({ before }) => before && toOrder(before),
-    }),
-    after: t.field({
-      type: Order,
-      nullable: true,
-      description: 'The order after the change, or null if it was deleted.',
-      resolve: ({ after }) => after && toOrder(after),
-    }),
-  }),
-});
-
 const OrderChangeFilter = builder.inputType('OrderChangeFilter', {
   description: 'Conditions that an order meets before or after the change.',
   fields: (t) => ({
@@ -288,17 +245,16 @@ const OrderChangeFilter = builder.inputType('OrderChangeFilter', {
   }),
 });
 
-builder.subscriptionField('orderChanged', (t) =>
-  t.field({
-    type: OrderChange,
-    description: 'The changes of orders.',
-    args: {
-      filter: t.arg({
-        type: OrderChangeFilter,
-        description: 'Conditions for the orders; all by default.',
-      }),
-      after: t.arg.string(AFTER),
-    },
-    ...changesOf('Order', toOrderFilter),
-  }),
-);
+followRows({
+  type: 'Order',
+  object: Order,
+  loader: orderById,
+  toRow: toOrder,
+  field: 'order',
+  idOf: 'order',
+  names: { one: 'an order', short: 'order', all: 'orders' },
+  filter: OrderChangeFilter,
+  toFilter: toOrderFilter,
+  subscription: 'orderChanged',
+  description: 'The changes of orders.',
+});

@@ -4,7 +4,12 @@ import {
   PetNotFound,
   type StoreError,
 } from '../../contract/errors.ts';
-import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
+import {
+  type Order,
+  type Pet,
+  type PetStatus,
+  Prisma,
+} from '../../database/generated/prisma/client.ts';
 import type { Session } from '../../database/session.ts';
 import type { NewOrder } from './orders.ts';
 
@@ -37,17 +42,14 @@ function placedOrder({ petId, quantity }: NewOrder, outcome: Outcome): PlacedOrd
   };
 }
 
-/** What decides whether an order can be served. */
-interface Claim {
-  readonly petId: bigint;
-  /** Null if the pet does not exist. */
-  readonly status: Pet['status'] | null;
-  /** Null if there is no inventory entry. */
-  readonly stock: number | null;
-}
-
-/** Returns the error for an order that can't be served; `line` is its place in a cart. */
-export function refusalOf({ petId, status, stock }: Claim, line?: number): StoreError {
+/**
+ * Returns the error for an order that can't be served; `line` is its place in a cart. Without a pet, the
+ * status is null.
+ */
+export function refusalOf(
+  { petId, status, stock }: { petId: bigint; status: PetStatus | null; stock: number | null },
+  line?: number,
+): StoreError {
   if (status === null) return new PetNotFound(petId, line);
   if (status !== 'available') return new PetNotAvailable(petId, line);
   return new InsufficientStock(petId, stock ?? 0, line);

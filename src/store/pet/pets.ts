@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+import { type RecordedRow, valueOf } from '../../changes/record.ts';
+import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../../contract/errors.ts';
 import {
   Id,
@@ -19,7 +21,7 @@ import {
   Prisma,
 } from '../../database/generated/prisma/client.ts';
 import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { IdBounds, Listing, Parent } from '../../database/listing.ts';
+import type { IdBounds, Listing } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
 import type { IsRare } from '../../database/rare-texts.ts';
 import { onlyRow, type Session } from '../../database/session.ts';
@@ -27,8 +29,7 @@ import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import { isOneOf, nameContains, nameKey } from '../../database/text.ts';
 
 export const Status = z.enum(PetStatus);
-/** The defaults of columns. */
-export const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;
+const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;
 export const NewPet = z.object({
   name: Name,
   categoryId: Id,
@@ -83,7 +84,6 @@ const isRareSearch = (
   isRare: IsRare,
 ): boolean => name != null && (categoryId ?? inStock ?? ids) == null && isRare(name);
 
-/** The list of pets. */
 const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
   table: TABLE,
   keys: { ID: null, NAME: nameKey },
@@ -103,20 +103,8 @@ const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
     (filter.name != null && !isRareSearch(filter, isRare)) || filter.inStock != null,
 };
 
-/** Pets belong to a category. */
-const byCategory: Parent<Pet> = {
-  column: 'category_id',
-  of: (pet) => pet.categoryId,
-};
-
 /** A pet, with its category if that was read too. */
 export type PetAndCategory = Pet & { readonly category?: Category };
-
-interface PetRow extends Pet {
-  /** Null if the category does not exist. */
-  readonly categoryName: string | null;
-  readonly categoryDescription: string | null;
-}
 
 /**
  * Reads pets with their categories: most queries for a pet also select its category, and this saves a
@@ -124,7 +112,9 @@ interface PetRow extends Pet {
  * plan for an unknown number of pets scans all categories.
  */
 async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCategory[]> {
-  const rows = await db.query<PetRow>(Prisma.sql`
+  const rows = await db.query<
+    Pet & { categoryName: string | null; categoryDescription: string | null }
+  >(Prisma.sql`
     select pets.id, pets.name, pets.category_id as "categoryId", pets.status,
       category.name as "categoryName", category.description as "categoryDescription"
     from pets left join lateral (
@@ -145,7 +135,10 @@ async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCa
 export const petById = byId<PetAndCategory>('pet', TABLE, petsByIds);
 export const petOf = required(petById, (id) => new PetNotFound(id));
 export const petPages = pagesOf(petListing);
-export const petPagesByCategory = pagesByParent('petsByCategory', petListing, byCategory);
+export const petPagesByCategory = pagesByParent('petsByCategory', petListing, {
+  column: 'category_id',
+  of: (pet) => pet.categoryId,
+});
 
 const CATEGORY_KEY = 'pets_category_id_fkey';
 
@@ -178,7 +171,7 @@ export async function createPet(
 ): Promise<Pet> {
   const data = parse(NewPet, input, 'input');
   const { quantity, ...pet } = data;
-  // Without a quantity it is the input of earlier releases, so that a retry of theirs is recognized.
+  // Without a quantity it has the digest that earlier releases stored, so that a retry is recognized.
   const request = {
     ...write,
     operation: 'createPet',
@@ -223,4 +216,21 @@ export async function deletePet(db: Database, petId: string): Promise<Pet> {
     if (isRecordNotFound(error)) throw new PetNotFound(id);
     throw isStillReferenced(error) ? new PetInUse(id) : error;
   }
+}
+
+export const toPet = (row: RecordedRow): Pet => ({
+  id: BigInt(valueOf(row, 'id')),
+  name: valueOf(row, 'name'),
+  categoryId: BigInt(valueOf(row, 'category_id')),
+  status: Status.parse(valueOf(row, 'status', DEFAULTS.status)),
+});
+
+/** Returns what a filter requires of recorded pets. @throws InvalidId, InvalidInput */
+export function toPetFilter(filter: object): RowFilter {
+  const { ids, categoryId, status } = parse(PetFilter, filter, 'filter');
+  return [
+    ...isAmong('id', ids),
+    ...isEqual('category_id', categoryId),
+    ...isAmong('status', status, DEFAULTS.status),
+  ];
 }

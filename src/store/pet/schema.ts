@@ -1,10 +1,9 @@
 import { builder, SEARCH_COST, STOCK_SEARCH_COST } from '../../builder/builder.ts';
-import { AFTER, Change, changesOf } from '../../builder/changes.ts';
-import { nestedPage, rootPage, sortInput } from '../../builder/connections.ts';
-import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
+import { followRows } from '../../builder/changes.ts';
+import { connectionOf, nestedPage, rootPage, listArguments } from '../../builder/connections.ts';
+import { PET_WRITE_COST, IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
-import type { Change as RecordedChange } from '../../changes/record.ts';
 import {
   CategoryNotFound,
   IdempotencyConflict,
@@ -15,7 +14,6 @@ import {
 } from '../../contract/errors.ts';
 import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
-import { toPet, toPetFilter } from './changes.ts';
 import {
   createPet,
   deletePet,
@@ -24,6 +22,8 @@ import {
   petPages,
   petPagesByCategory,
   updatePet,
+  toPet,
+  toPetFilter,
 } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
@@ -105,15 +105,18 @@ const PetFilter = builder.inputType('PetFilter', {
   }),
 });
 
-const PetSort = sortInput('Pet', {
-  ID: { description: 'Order by id.' },
-  NAME: { description: 'Order by name, by code point: capital letters come before small letters.' },
+const PET_LIST = listArguments('Pet', {
+  filter: PetFilter,
+  rows: 'pets',
+  fields: {
+    ID: { description: 'Order by id.' },
+    NAME: {
+      description: 'Order by name, by code point: capital letters come before small letters.',
+    },
+  },
 });
 
-const PetConnection = builder.connectionObject(
-  { type: Pet, name: 'PetConnection' },
-  { name: 'PetEdge' },
-);
+const PetConnection = connectionOf(Pet, 'Pet');
 
 builder.queryFields((t) => ({
   pet: t.field({
@@ -127,10 +130,7 @@ builder.queryFields((t) => ({
     {
       type: Pet,
       description: 'A page of the list of pets.',
-      args: {
-        filter: t.arg({ type: PetFilter, description: 'Conditions for the pets; all by default.' }),
-        orderBy: t.arg({ type: PetSort, description: 'The order of the list; by id by default.' }),
-      },
+      args: PET_LIST,
       ...rootPage(petPages),
     },
     PetConnection,
@@ -142,10 +142,7 @@ builder.prismaObjectField('Category', 'pets', (t) =>
     {
       type: Pet,
       description: 'A page of the list of pets of this category.',
-      args: {
-        filter: t.arg({ type: PetFilter, description: 'Conditions for the pets; all by default.' }),
-        orderBy: t.arg({ type: PetSort, description: 'The order of the list; by id by default.' }),
-      },
+      args: PET_LIST,
       ...nestedPage(petPagesByCategory),
     },
     PetConnection,
@@ -157,6 +154,7 @@ builder.mutationFields((t) => ({
     type: Pet,
     description: 'Creates a pet, with its stock if a quantity is given.',
     authScopes: { scope: 'pets:write' },
+    extensions: PET_WRITE_COST,
     errors: { types: [InvalidId, InvalidInput, CategoryNotFound, IdempotencyConflict] },
     args: {
       input: t.arg({ type: NewPet, required: true, description: 'The new pet.' }),
@@ -169,6 +167,7 @@ builder.mutationFields((t) => ({
     type: Pet,
     description: 'Changes a pet.',
     authScopes: { scope: 'pets:write' },
+    extensions: PET_WRITE_COST,
     errors: { types: [InvalidId, InvalidInput, PetNotFound, CategoryNotFound] },
     args: {
       id: t.arg.id({ required: true, description: 'The id of the pet.' }),
@@ -180,37 +179,12 @@ builder.mutationFields((t) => ({
     type: Pet,
     description: 'Deletes a pet and its inventory entry. A pet with orders cannot be deleted.',
     authScopes: { scope: 'pets:write' },
+    extensions: PET_WRITE_COST,
     errors: { types: [InvalidId, PetNotFound, PetInUse] },
     args: { id: t.arg.id({ required: true, description: 'The id of the pet.' }) },
     resolve: (_root, { id }, { store }) => deletePet(store.db, id),
   }),
 }));
-
-const PetChange = builder.objectRef<RecordedChange>('PetChange').implement({
-  description: 'A change of a pet.',
-  interfaces: [Change],
-  fields: (t) => ({
-    petId: t.exposeID('rowId', { description: 'The id of the pet.' }),
-    pet: t.field({
-      type: Pet,
-      nullable: true,
-      description: 'The pet as it is now, or null if it no longer exists.',
-      ...relatedRow(petById, 'rowId'),
-    }),
-    before: t.field({
-      type: Pet,
-      nullable: true,
-      description: 'The pet before the change, or null if it was created.',
-      resolve: ({ before }) => before && toPet(before),
-    }),
-    after: t.field({
-      type: Pet,
-      nullable: true,
-      description: 'The pet after the change, or null if it was deleted.',
-      resolve: ({ after }) => after && toPet(after),
-    }),
-  }),
-});
 
 const PetChangeFilter = builder.inputType('PetChangeFilter', {
   description: 'Conditions that a pet meets before or after the change.',
@@ -224,17 +198,16 @@ const PetChangeFilter = builder.inputType('PetChangeFilter', {
   }),
 });
 
-builder.subscriptionField('petChanged', (t) =>
-  t.field({
-    type: PetChange,
-    description: 'The changes of pets.',
-    args: {
-      filter: t.arg({
-        type: PetChangeFilter,
-        description: 'Conditions for the pets; all by default.',
-      }),
-      after: t.arg.string(AFTER),
-    },
-    ...changesOf('Pet', toPetFilter),
-  }),
-);
+followRows({
+  type: 'Pet',
+  object: Pet,
+  loader: petById,
+  toRow: toPet,
+  field: 'pet',
+  idOf: 'pet',
+  names: { one: 'a pet', short: 'pet', all: 'pets' },
+  filter: PetChangeFilter,
+  toFilter: toPetFilter,
+  subscription: 'petChanged',
+  description: 'The changes of pets.',
+});

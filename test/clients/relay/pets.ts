@@ -1,9 +1,4 @@
-import {
-  ConnectionHandler,
-  graphql,
-  type RecordProxy,
-  type SelectorStoreUpdater,
-} from 'relay-runtime';
+import { ConnectionHandler, graphql, type SelectorStoreUpdater } from 'relay-runtime';
 
 /** The pets of a category, page by page. */
 export const petsOfCategory = graphql`
@@ -30,36 +25,6 @@ export const categoryQuery = graphql`
     category(id: $id) {
       ...petsOfCategory
     }
-  }
-`;
-
-/** A list of the store, page by page. */
-export const petsOfStore = graphql`
-  fragment petsOfStore on Query
-  @argumentDefinitions(
-    count: { type: "Int", defaultValue: 2 }
-    cursor: { type: "String" }
-    categoryId: { type: "ID!" }
-  )
-  @refetchable(queryName: "petsOfStorePageQuery") {
-    pets(first: $count, after: $cursor, filter: { categoryId: $categoryId })
-      @connection(key: "petsOfStore_pets") {
-      connectionId: __id
-      edges {
-        node {
-          name
-          inventory {
-            quantity
-          }
-        }
-      }
-    }
-  }
-`;
-
-export const storeQuery = graphql`
-  query petsStoreQuery($categoryId: ID!) {
-    ...petsOfStore @arguments(categoryId: $categoryId)
   }
 `;
 
@@ -98,17 +63,6 @@ export const petQuery = graphql`
   }
 `;
 
-export const nodeQuery = graphql`
-  query petsNodeQuery($nodeId: ID!) {
-    node(nodeId: $nodeId) {
-      ... on Pet {
-        name
-        status
-      }
-    }
-  }
-`;
-
 export const updateMutation = graphql`
   mutation petsUpdateMutation($id: ID!, $input: PetUpdate!) {
     updatePet(id: $id, input: $input) {
@@ -129,63 +83,6 @@ export const updateMutation = graphql`
   }
 `;
 
-export const stockMutation = graphql`
-  mutation petsStockMutation($petId: ID!, $quantity: Int!) {
-    updateInventory(petId: $petId, input: { quantity: $quantity }) {
-      ... on InventoryItem {
-        quantity
-        status
-        pet {
-          inventory {
-            quantity
-          }
-        }
-      }
-      ... on Error {
-        code
-        message
-        httpStatus: status
-      }
-    }
-  }
-`;
-
-export const adjustMutation = graphql`
-  mutation petsAdjustMutation($petId: ID!, $by: Int!, $idempotencyKey: String) {
-    adjustInventory(petId: $petId, by: $by, idempotencyKey: $idempotencyKey) {
-      ... on InventoryItem {
-        quantity
-        status
-        pet {
-          inventory {
-            quantity
-          }
-        }
-      }
-      ... on Error {
-        code
-        message
-        httpStatus: status
-      }
-    }
-  }
-`;
-
-export const bothStocksMutation = graphql`
-  mutation petsBothStocksMutation($one: ID!, $other: ID!, $quantity: Int!) {
-    one: updateInventory(petId: $one, input: { quantity: $quantity }) {
-      ... on InventoryItem {
-        quantity
-      }
-    }
-    other: updateInventory(petId: $other, input: { quantity: $quantity }) {
-      ... on InventoryItem {
-        quantity
-      }
-    }
-  }
-`;
-
 export const orderMutation = graphql`
   mutation petsOrderMutation($input: NewOrder!, $idempotencyKey: String) {
     placeOrder(input: $input, idempotencyKey: $idempotencyKey) {
@@ -199,50 +96,6 @@ export const orderMutation = graphql`
             quantity
           }
         }
-      }
-      ... on Error {
-        code
-        message
-        httpStatus: status
-      }
-    }
-  }
-`;
-
-export const cartMutation = graphql`
-  mutation petsCartMutation($input: [NewOrder!]!, $idempotencyKey: String) {
-    placeOrders(input: $input, idempotencyKey: $idempotencyKey) {
-      __typename
-      ... on PlacedOrders {
-        orders {
-          id
-          quantity
-          complete
-          pet {
-            inventory {
-              quantity
-            }
-          }
-        }
-      }
-      ... on InsufficientStock {
-        available
-        line
-      }
-      ... on Error {
-        code
-        message
-        httpStatus: status
-      }
-    }
-  }
-`;
-
-export const completeMutation = graphql`
-  mutation petsCompleteMutation($id: ID!) {
-    completeOrder(id: $id) {
-      ... on Order {
-        complete
       }
       ... on Error {
         code
@@ -273,36 +126,12 @@ export const cancelMutation = graphql`
   }
 `;
 
-export const deleteMutation = graphql`
-  mutation petsDeleteMutation($id: ID!, $connections: [ID!]!) {
-    deletePet(id: $id) {
-      ... on Pet {
-        nodeId @deleteEdge(connections: $connections)
-      }
-      ... on Error {
-        code
-        message
-        httpStatus: status
-      }
-    }
-  }
-`;
-
-/** Returns the orders that a mutation has placed: none if it returned an error. */
-function placedOrders(result: RecordProxy | null | undefined): readonly RecordProxy[] {
-  if (result?.getType() === 'Order') return [result];
-  return result?.getLinkedRecords('orders') ?? [];
-}
-
-/** Appends the orders of a mutation to the orders of their pets, if the store has read those. */
-export const appendOrders =
-  (field: 'placeOrder' | 'placeOrders'): SelectorStoreUpdater =>
-  (store) => {
-    for (const order of placedOrders(store.getRootField(field))) {
-      const pet = order.getLinkedRecord('pet');
-      const orders = pet && ConnectionHandler.getConnection(pet, 'petsPet_orders');
-      if (!orders) continue;
-      const edge = ConnectionHandler.createEdge(store, orders, order, 'OrderEdge');
-      ConnectionHandler.insertEdgeAfter(orders, edge);
-    }
-  };
+/** Appends a new order to the orders of its pet, if the store has read those. */
+export const appendOrder: SelectorStoreUpdater = (store) => {
+  const order = store.getRootField('placeOrder');
+  const pet = order?.getType() === 'Order' && order.getLinkedRecord('pet');
+  const orders = pet && ConnectionHandler.getConnection(pet, 'petsPet_orders');
+  if (!order || !orders) return;
+  const edge = ConnectionHandler.createEdge(store, orders, order, 'OrderEdge');
+  ConnectionHandler.insertEdgeAfter(orders, edge);
+};

@@ -1,38 +1,55 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 
-import { openCopyOnPostgres } from '../../support/databases.ts';
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { readMetrics } from '../../support/metrics.ts';
 import { runSql } from '../../support/postgres.ts';
 import { awaitStatus, readStatus } from '../../support/status.ts';
 
 let gateway: Gateway;
 let url: URL;
+let dropStore: () => Promise<void>;
 beforeAll(async () => {
-  gateway = await startGateway({}, async (config, log) => {
-    const db = await openCopyOnPostgres(config, log);
-    url = new URL(db.url ?? '');
-    return db;
-  });
+  const store = await copyOnPostgres();
+  url = new URL(store.url);
+  dropStore = store.drop;
 });
-afterAll(() => gateway.close());
+beforeEach(async () => {
+  gateway = await startGateway({}, (config, log) => openPostgres(url.href, config, log));
+});
+afterEach(() => gateway.close());
+afterAll(() => dropStore());
 
-it('reports requests and the connection pool in /status.json', async () => {
+/** Returns the metrics whose names begin so. */
+const metricsOf = async (prefix: string): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    (await readMetrics(gateway))
+      .filter(({ name }) => name.startsWith(prefix))
+      .map(({ name, value }) => [name.slice(prefix.length), value]),
+  );
+
+/** Returns what /metrics and /status.json say about the database. */
+const readState = async () => {
+  const { up, writable } = await metricsOf('database_');
+  const { state, version } = (await readStatus(gateway)).database;
+  return { up, writable, state, version };
+};
+
+it('the requests and the connection pool are in /status.json and /metrics', async () => {
   for (let count = 0; count < 4; count += 1) await gateway.data('{ pets { totalCount } }');
-  const { requests, samples, processes } = await awaitStatus(gateway, 4);
-  expect(requests).toEqual({ recent: 4, total: 4 });
+  const { requests, pool, processes } = await awaitStatus(gateway, 4);
+  expect(requests.total).toBe(4);
   expect(processes).toEqual({ configured: 1, reporting: 1 });
   // The pool closes idle connections after a while.
-  expect(samples.at(-1)?.pool).toMatchObject({ max: 10, waiting: 0 });
+  expect(pool).toMatchObject({ max: 10, waiting: 0 });
+  expect(await metricsOf('database_pool_')).toMatchObject({ max: 10, waiting: 0 });
 });
 
-it('reports the version of the server in /status.json, but not where it is', async () => {
+it('the version of the server is in /status.json, but not where it is', async () => {
   const status = await readStatus(gateway);
   const [row] = await runSql(url.href, 'show server_version');
-  expect(status.database).toEqual({
-    kind: 'server',
-    version: row?.['server_version'],
-    state: 'ready',
-  });
+  expect(status.database).toMatchObject({ kind: 'server', version: row?.['server_version'] });
   const text = JSON.stringify(status);
   for (const secret of [url.hostname, url.port, url.password, url.pathname.slice(1)]) {
     expect(secret).not.toBe('');
@@ -41,16 +58,18 @@ it('reports the version of the server in /status.json, but not where it is', asy
   }
 });
 
-it('reports in /status.json that the database does not respond', async () => {
-  const { server } = inject('emptyPostgres');
+it('whether the database responds and accepts writes is in both', async () => {
   const name = url.pathname.slice(1);
-  await runSql(server, `alter database "${name}" allow_connections false`);
+  await runSql(url.href, `alter database ${name} set default_transaction_read_only to on`);
+  expect(await readState()).toMatchObject({ up: 1, writable: 0, state: 'read-only' });
+  // The setting holds for this session too.
+  await runSql(url.href, `set transaction read write; alter database ${name} reset all`);
+  expect(await readState()).toMatchObject({ up: 1, writable: 1, state: 'ready' });
+  const { server } = inject('emptyPostgres');
+  await runSql(server, `alter database ${name} allow_connections false`);
   await runSql(
     server,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
   );
-  const { database } = await readStatus(gateway);
-  await runSql(server, `alter database "${name}" allow_connections true`);
-  expect(database).toEqual({ kind: 'server', version: null, state: 'unreachable' });
-  expect((await readStatus(gateway)).database).toMatchObject({ state: 'ready' });
+  expect(await readState()).toEqual({ up: 0, writable: 0, state: 'unreachable', version: null });
 });

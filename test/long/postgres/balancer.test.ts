@@ -1,68 +1,22 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { makePet } from '../../support/make.ts';
 import { createStoreOn, runSql } from '../../support/postgres.ts';
+import { type Proxy, startTcpProxy } from '../../support/proxies.ts';
 import {
+  expectLogged,
+  ordersOf,
   type ReplicatedGateway,
   send,
   startReplicatedGateway,
-  WAIT,
+  startWriters,
+  type Writers,
 } from '../../support/replicated-gateway.ts';
 import {
   type ReplicatedServer,
   type Replication,
   startReplication,
 } from '../../support/replication.ts';
-
-const ignore = (): void => {};
-
-/** One address in front of the servers, like HAProxy. */
-interface Balancer {
-  readonly port: number;
-  /** Leads new connections to a server; the ones that exist stay where they are. */
-  readonly leadTo: (server: ReplicatedServer) => void;
-  /** Closes the connections that exist, like HAProxy with `on-marked-down shutdown-sessions`. */
-  readonly closeConnections: () => void;
-  readonly stop: () => void;
-}
-
-async function startBalancer(first: ReplicatedServer): Promise<Balancer> {
-  let { port } = first;
-  const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
-    client.pipe(upstream).pipe(client);
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', ignore).on('close', () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-    }
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const closeConnections = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
-  return {
-    port: (server.address() as AddressInfo).port,
-    leadTo: (to) => {
-      port = to.port;
-    },
-    closeConnections,
-    stop: () => {
-      server.close();
-      closeConnections();
-    },
-  };
-}
 
 const POOL_SIZE = 5;
 
@@ -73,7 +27,8 @@ let promoted: ReplicatedServer;
 let follower: ReplicatedServer;
 /** The URL of the database on the former primary. */
 let url: string;
-let balancer: Balancer;
+/** One address in front of the servers, like HAProxy. */
+let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;
 
@@ -89,33 +44,32 @@ async function startOn(replicas: readonly ReplicatedServer[], user = 'store'): P
     return Object.assign(address, { username: user, port: String(port) }).href;
   };
   gateway = await startReplicatedGateway({
-    DATABASE_URL: asUser(url, balancer.port),
+    DATABASE_URL: asUser(url, Number(new URL(balancer.url).port)),
     DATABASE_REPLICA_URLS: replicas.map(({ port }) => asUser(url, port)).join(' '),
     POOL_SIZE: String(POOL_SIZE),
     STATEMENT_TIMEOUT_MS: '2000',
   });
   petId = await makePet(gateway, { stock: 1_000_000 });
-  await promoted.waitUntilReplayed(await former.lsn());
-  await follower.waitUntilReplayed(await former.lsn());
+  await promoted.catchUp(former);
+  await follower.catchUp(former);
 }
 
 beforeEach(async () => {
   replication = await startReplication();
-  [former, promoted, follower] = replication.servers as [
-    ReplicatedServer,
-    ReplicatedServer,
-    ReplicatedServer,
-  ];
+  [former, promoted, follower] = replication.servers;
   url = await createStoreOn(former.url);
   await setSynchronous(former, promoted.name);
-  balancer = await startBalancer(former);
+  balancer = await startTcpProxy([former.url]);
 });
 afterEach(async () => {
   // Each test checks what callers get; the log has the causes.
   gateway.loggedErrors.length = 0;
-  await gateway.close();
-  balancer.stop();
-  await replication.stop();
+  try {
+    await gateway.close();
+  } finally {
+    await balancer.close();
+    await replication.stop();
+  }
 });
 
 /** Does what Patroni does, whether or not the former primary knows of it. */
@@ -127,212 +81,134 @@ async function promote(): Promise<void> {
   await follower.follow(promoted);
 }
 
-const order = (quantity: number, key: string): string =>
-  `mutation { placeOrder(input: { petId: "${petId}", quantity: ${quantity} }, idempotencyKey: "${key}") {
-    ... on Order { id } ... on Error { code } } }`;
+/** Returns the ids of the orders that a server has, or of some of them. */
+const ordersOn = (server: ReplicatedServer, where?: string): Promise<Set<unknown>> =>
+  ordersOf(server.urlOf(url), where);
 
-/** Returns the ids of the orders that a server has, of all quantities or of one. */
-async function ordersOn(server: ReplicatedServer, quantity?: number): Promise<Set<unknown>> {
-  const where = quantity === undefined ? '' : `where quantity = ${quantity}`;
-  const rows = await runSql(server.urlOf(url), `select id::text from orders ${where}`);
-  return new Set(rows.map(({ id }) => id));
+/** Stops writers, and expects the orders that they placed on the new primary. */
+async function expectAllPromoted(...all: Writers[]): Promise<void> {
+  for (const writers of all) await writers.stop();
+  const ids = all.flatMap((writers) => writers.ids);
+  expect(await ordersOn(promoted)).toEqual(new Set(ids));
 }
 
-interface Writers {
-  /** Waits until `count` more orders are acknowledged. */
-  readonly more: (count: number) => Promise<void>;
-  /** Returns the ids of the orders, one for each key. */
-  readonly stop: () => Promise<string[]>;
-}
-
-// A statement is given up after STATEMENT_TIMEOUT_MS and a second, a server that does not respond after two
-// seconds, and a new connection to it after five.
-const MAX_MS = 8000;
-
-/** Starts callers that each order a number of units, and repeat it with its key until it is acknowledged. */
-function startWriters(concurrency: number, quantity: number): Writers {
-  const ids: string[] = [];
-  const faults: unknown[] = [];
-  const end = new AbortController();
-  const place = async (key: string): Promise<void> => {
-    for (;;) {
-      const { data, code, retryAfter, ms } = await send(gateway, order(quantity, key));
-      if (ms > MAX_MS) faults.push(`A mutation took ${ms} ms.`);
-      const id = data?.placeOrder?.id;
-      if (id) return void ids.push(id);
-      const mayRepeat =
-        (code === 'SERVICE_UNAVAILABLE' && retryAfter === '1') || code === 'OUTCOME_UNKNOWN';
-      if (!mayRepeat) faults.push({ code, retryAfter, data });
-      await sleep(20);
-    }
-  };
-  const placeAll = async (writer: number): Promise<void> => {
-    for (let count = 0; !end.signal.aborted; count += 1) {
-      await place(`${quantity}-${writer}-${count}`);
-    }
-  };
-  const all = Array.from({ length: concurrency }, (_, writer) =>
-    placeAll(writer).catch((error: unknown) => void faults.push(error)),
-  );
-  return {
-    more: async (count) => {
-      const before = ids.length;
-      await expect.poll(() => ids.length, WAIT).toBeGreaterThanOrEqual(before + count);
-    },
-    stop: async () => {
-      end.abort();
-      await Promise.all(all);
-      expect(faults).toEqual([]);
-      return ids;
-    },
-  };
-}
+const write = (concurrency: number, quantity: number): Writers =>
+  startWriters(gateway, petId, { concurrency, quantity });
 
 /** Waits until the gateway has found the new primary. */
-async function expectFound(): Promise<void> {
-  const line = /^The primary is .* now, after \d+ ms without one\.$/;
-  await expect.poll(() => gateway.messages, WAIT).toContainEqual(expect.stringMatching(line));
-}
+const expectFound = (): Promise<void> =>
+  expectLogged(gateway, /^The primary is .* now, after \d+ ms/);
 
-/** Returns the number of connections that the gateway has to the former primary. */
 /** Counts the connections that can write: that for notifications of changes may stay, as changes are polled too. */
 const connectionsToFormer = async (): Promise<number> => {
   const rows = await runSql(
     former.urlOf(url),
     `select from pg_stat_activity where application_name = 'pet-store-gateway'
-       and datname = current_database() and query not like '%store_changes'`,
+       and datname = current_database() and query not ilike 'listen %'`,
   );
   return rows.length;
 };
 
+const rename = (name: string) =>
+  send(
+    gateway,
+    `mutation { updatePet(id: "${petId}", input: { name: "${name}" }) { ... on Pet { name } } }`,
+  );
+
 /** Lets the gateway have connections to the former primary that are idle. */
 async function fillPool(): Promise<void> {
-  const rename = `mutation { updatePet(id: "${petId}", input: { name: "Cleo" }) { ... on Pet { id } } }`;
   const fill = async (): Promise<number> => {
-    await Promise.all(Array.from({ length: 4 * POOL_SIZE }, () => send(gateway, rename)));
+    await Promise.all(Array.from({ length: 4 * POOL_SIZE }, () => rename('Cleo')));
     return gateway.db.poolUse?.().idle ?? 0;
   };
-  await expect.poll(fill, WAIT).toBe(POOL_SIZE);
+  await expect.poll(fill).toBe(POOL_SIZE);
 }
 
-/** What becomes of the former primary before the other one is promoted, and afterwards. */
-const ENDS = {
-  'was killed': { begin: () => former.kill(), end: () => former.start() },
-  'was frozen and goes on': { begin: () => former.freeze(), end: () => former.thaw() },
-  'always accepted writes': { begin: ignore, end: ignore },
-};
-type End = keyof typeof ENDS;
-const ALL_ENDS = Object.keys(ENDS) as End[];
-
-const REPLICAS = {
-  'the replica that is promoted': () => promoted,
-  'another replica': () => follower,
-};
+const QUANTITY_AFTER = 2;
 
 describe('one address that leads to another server after a failover', () => {
-  const cases = ALL_ENDS.flatMap((end) =>
-    (Object.keys(REPLICAS) as (keyof typeof REPLICAS)[]).map((replica) => [end, replica] as const),
-  );
-  it.each(cases)(
+  it.each([
+    ['always accepted writes', 'the replica that is promoted', () => promoted],
+    ['always accepted writes', 'another replica', () => follower],
+    ['was frozen and goes on', 'another replica', () => follower],
+  ])(
     'writes nothing to a former primary that %s, with %s in DATABASE_REPLICA_URLS',
-    async (end, replica) => {
-      await startOn([REPLICAS[replica]()]);
+    async (what, _which, replica) => {
+      await startOn([replica()]);
       await fillPool();
-      const before = startWriters(2, 1);
+      const before = write(2, 1);
       await before.more(30);
-      await ENDS[end].begin();
+      const isFrozen = what === 'was frozen and goes on';
+      if (isFrozen) former.freeze();
       await promote();
-      balancer.leadTo(promoted);
+      balancer.targets = [promoted.url];
       await expectFound();
 
-      await ENDS[end].end();
+      if (isFrozen) former.thaw();
       // From now on the former primary would acknowledge writes alone.
       await setSynchronous(former, '');
-      const after = startWriters(2 * POOL_SIZE, 2);
-      await expect.poll(connectionsToFormer, WAIT).toBe(0);
-      await Promise.all([before.more(50), after.more(200)]);
+      const after = write(2 * POOL_SIZE, QUANTITY_AFTER);
+      await expect.poll(connectionsToFormer).toBe(0);
+      await Promise.all([before.more(20), after.more(100)]);
       expect(await connectionsToFormer()).toBe(0);
-      const ids = [...(await before.stop()), ...(await after.stop())];
-      expect(await ordersOn(promoted)).toEqual(new Set(ids));
-      expect(await ordersOn(former, 2)).toEqual(new Set());
+      await expectAllPromoted(before, after);
+      expect(await ordersOn(former, `quantity = ${QUANTITY_AFTER}`)).toEqual(new Set());
       expect((await gateway.rest('/ready?for=writes')).status).toBe(200);
     },
   );
-});
 
-it('finds the new primary behind one address by a new connection, if its role may not know timelines', async () => {
-  // A member of the owner, but without the rights of a superuser.
-  await runSql(former.url, `create role plain login password 'store' in role store`);
-  await promoted.waitUntilReplayed(await former.lsn());
-  await startOn([follower], 'plain');
-  const before = startWriters(2, 1);
-  await before.more(30);
-  await promote();
-  balancer.leadTo(promoted);
-  // They need connections that the pool does not have yet.
-  const after = startWriters(2 * POOL_SIZE, 2);
-  await expectFound();
-  await setSynchronous(former, '');
-  await expect.poll(connectionsToFormer, WAIT).toBe(0);
-  await Promise.all([before.more(50), after.more(50)]);
-  const ids = [...(await before.stop()), ...(await after.stop())];
-  expect(await ordersOn(promoted)).toEqual(new Set(ids));
-});
-
-describe('one address without DATABASE_REPLICA_URLS', () => {
-  it.each(['was killed', 'was frozen and goes on'] as const)(
-    'replaces connections to a former primary that %s',
-    async (end) => {
-      await startOn([]);
-      await fillPool();
-      const writers = startWriters(2, 1);
-      await writers.more(30);
-      await ENDS[end].begin();
-      await promote();
-      balancer.leadTo(promoted);
-      await writers.more(100);
-      const ids = await writers.stop();
-      expect(await ordersOn(promoted)).toEqual(new Set(ids));
-    },
-  );
-
-  it('writes nothing to a former primary after the balancer has closed its connections', async () => {
-    await startOn([]);
-    await fillPool();
-    const before = startWriters(2, 1);
+  it('is found by a new connection, if the role of the gateway may not know timelines', async () => {
+    // A member of the owner, but without the rights of a superuser.
+    await runSql(former.url, `create role plain login password 'store' in role store`);
+    await promoted.catchUp(former);
+    await startOn([follower], 'plain');
+    const before = write(2, 1);
     await before.more(30);
     await promote();
-    balancer.leadTo(promoted);
-    balancer.closeConnections();
+    balancer.targets = [promoted.url];
+    // They need connections that the pool does not have yet.
+    const after = write(2 * POOL_SIZE, QUANTITY_AFTER);
+    await expectFound();
     await setSynchronous(former, '');
-    const after = startWriters(2 * POOL_SIZE, 2);
-    await Promise.all([before.more(50), after.more(200)]);
-    const ids = [...(await before.stop()), ...(await after.stop())];
-    expect(await ordersOn(promoted)).toEqual(new Set(ids));
-    expect(await ordersOn(former, 2)).toEqual(new Set());
+    await expect.poll(connectionsToFormer).toBe(0);
+    await Promise.all([before.more(20), after.more(50)]);
+    await expectAllPromoted(before, after);
   });
 
-  it('gives up each connection on which a former primary only reads', async () => {
+  it('replaces connections to a former primary that was frozen, without DATABASE_REPLICA_URLS', async () => {
     await startOn([]);
     await fillPool();
-    const { data } = await send(gateway, order(1, 'before'));
-    await runSql(former.url, 'alter system set default_transaction_read_only = on');
-    await runSql(former.url, 'select pg_reload_conf()');
+    const writers = write(2, 1);
+    await writers.more(30);
+    former.freeze();
     await promote();
-    balancer.leadTo(promoted);
-    const answers = [];
-    for (let count = 0; count < 2 * POOL_SIZE; count += 1) {
-      answers.push(await send(gateway, order(2, `after-${count}`)));
-    }
-    // One for each connection of the pool.
-    for (const { code, retryAfter } of answers.splice(0, POOL_SIZE)) {
-      expect([code, retryAfter]).toEqual(['SERVICE_UNAVAILABLE', '1']);
-    }
-    expect(answers.map(({ code }) => code)).toEqual(answers.map(() => undefined));
-    await expect.poll(connectionsToFormer, WAIT).toBe(0);
-    const ids = [data, ...answers.map((answer) => answer.data)].map(
-      ({ placeOrder }) => placeOrder.id,
-    );
-    expect(await ordersOn(promoted)).toEqual(new Set(ids));
+    balancer.targets = [promoted.url];
+    await writers.more(100);
+    await expectAllPromoted(writers);
   });
+});
+
+/** Returns the names that many reads of the pet find. */
+async function namesOf(position?: string | null): Promise<Set<string>> {
+  const reads = Array.from({ length: 40 }, () =>
+    send(gateway, `{ pet(id: "${petId}") { name } }`, position),
+  );
+  return new Set((await Promise.all(reads)).map(({ data }) => data.pet.name));
+}
+
+it('a replica that has what was lost in a failover is not read', async () => {
+  await startOn([promoted, follower]);
+  await rename('Kept');
+  await promoted.catchUp(former);
+  await setSynchronous(former, '');
+  await promoted.cutOff();
+  await rename('Lost');
+  await follower.catchUp(former);
+  await former.kill();
+  await promoted.promote();
+  balancer.targets = [promoted.url];
+  await expectFound();
+  expect(await namesOf()).toEqual(new Set(['Kept']));
+  const { position } = await rename('New');
+  expect(await namesOf(position)).toEqual(new Set(['New']));
 });

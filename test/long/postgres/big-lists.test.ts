@@ -113,23 +113,3 @@ describe('a reader that pauses', () => {
     expect(pagesRead()).toBe(ORDERS / PAGE);
   });
 });
-
-describe('a reader that leaves', () => {
-  it.each([
-    ['before it has read anything', 0],
-    ['after it has read 1 MB', 1_000_000],
-  ])('ends the queries %s', async (_when, bytes) => {
-    const response = await openList();
-    let received = 0;
-    while (received < bytes) {
-      const chunk = response.read() as Buffer | null;
-      if (chunk) received += chunk.length;
-      else await once(response, 'readable');
-    }
-    response.destroy();
-
-    expect(await settledPages()).toBeLessThan(ORDERS / PAGE / 2);
-    expect(gateway.loggedErrors).toEqual([]);
-    expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
-  });
-});

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeCategory, makePet } from '../../support/make.ts';
 import { createStoreOn, runSql } from '../../support/postgres.ts';
 import {
+  expectLogged,
   type ReplicatedGateway,
   send,
   startReaders,
   startReplicatedGateway,
-  WAIT,
 } from '../../support/replicated-gateway.ts';
 import {
   type ReplicatedServer,
@@ -34,18 +34,11 @@ const TELL_SERVER = `
   create view categories as
     select id, name, current_setting('cluster_name')::varchar as description from kept_categories`;
 
-async function catchUp(): Promise<void> {
-  const lsn = await primary.lsn();
-  await Promise.all([first, second].map((standby) => standby.waitUntilReplayed(lsn)));
-}
+const catchUp = () => Promise.all([first, second].map((standby) => standby.catchUp(primary)));
 
 beforeAll(async () => {
-  replication = await startReplication({ flags: ['-c', 'max_standby_streaming_delay=100ms'] });
-  [primary, first, second] = replication.servers as [
-    ReplicatedServer,
-    ReplicatedServer,
-    ReplicatedServer,
-  ];
+  replication = await startReplication();
+  [primary, first, second] = replication.servers;
   url = await createStoreOn(primary.url);
   await catchUp();
   const start = (maxLagMs: number): Promise<ReplicatedGateway> =>
@@ -59,22 +52,24 @@ beforeAll(async () => {
   await runSql(url, TELL_SERVER);
 });
 afterAll(async () => {
-  await Promise.all([gateway.close(), patient.close()]);
-  await replication.stop();
+  try {
+    await Promise.all([gateway.close(), patient.close()]);
+  } finally {
+    await replication.stop();
+  }
 });
 
 const asked = ({ port }: ReplicatedServer): string => `Reads use the replica 127.0.0.1:${port}.`;
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
   `Reads do not use the replica 127.0.0.1:${port}: ${why}.`;
 
-/** Waits for a line of the log. */
-async function expectLogged(message: string): Promise<void> {
-  await expect.poll(() => gateway.messages, WAIT).toContain(message);
-}
-
 /** Returns what the log says about replicas. */
 const linesAbout = (server: ReplicatedServer): string[] =>
   gateway.messages.filter((line) => line.includes(`the replica 127.0.0.1:${server.port}`));
+
+/** Whether a replica is not asked, as the log says last, because it is too far behind. */
+const isBehind = (server: ReplicatedServer): boolean =>
+  linesAbout(server).at(-1) === notAsked(server, 'it is too far behind');
 
 /** Returns the names of the servers that answer many queries at once. */
 async function serversOf(): Promise<Set<string>> {
@@ -82,7 +77,7 @@ async function serversOf(): Promise<Set<string>> {
 }
 
 async function expectBothAsked(): Promise<void> {
-  await expect.poll(serversOf, WAIT).toEqual(new Set([first.name, second.name]));
+  await expect.poll(serversOf).toEqual(new Set([first.name, second.name]));
 }
 
 // Each test begins with two replicas that are asked.
@@ -109,8 +104,7 @@ const takeOne = (): string =>
   `mutation { adjustInventory(petId: "${petId}", by: -1) { ... on InventoryItem { quantity } } }`;
 const STOCK = (): string => `{ inventoryItem(petId: "${petId}") { quantity } }`;
 
-// A server that does not respond is given up after two seconds, a new connection to it after five.
-const READERS = { concurrency: 20, path: '/store/orders?limit=1', maxMs: 8000 };
+const READERS = { concurrency: 20, path: '/store/orders?limit=1' };
 
 /** A query of orders takes long on a replica, until the rows that it reads are removed. */
 const SLOW_ON_FIRST = `
@@ -139,7 +133,7 @@ async function writeUntil(isDone: () => boolean): Promise<void> {
     await send(gateway, takeOne());
     return isDone();
   };
-  await expect.poll(write, WAIT).toBe(true);
+  await expect.poll(write).toBe(true);
 }
 
 async function nameByRest(position?: string | null): Promise<unknown> {
@@ -148,36 +142,13 @@ async function nameByRest(position?: string | null): Promise<unknown> {
   return ((await response.json()) as { name: unknown }).name;
 }
 
-/** Returns the ids of all orders by REST. */
-async function orderIds(position?: string | null): Promise<string[]> {
-  const headers = position == null ? {} : { 'Store-Position': position };
-  const response = await patient.rest('/store/orders', { headers });
-  return ((await response.json()) as { id: number }[]).map(({ id }) => String(id));
-}
-
 describe('with two replicas', () => {
-  it('queries read them both, and mutations and their answers the primary', async () => {
-    const { data } = await send(gateway, rename('Cleo'));
+  it('queries read them both, and mutations and their answers the primary, with a position', async () => {
+    const { data, position } = await send(gateway, rename('Cleo'));
     expect(data.updatePet.category.description).toBe(primary.name);
-    expect(await serversOf()).toEqual(new Set([first.name, second.name]));
-  });
-
-  it('the response to a mutation has a position, unlike that to a query', async () => {
-    const written = await send(gateway, rename('Cleo'));
-    expect(written.position).toMatch(/^[\da-f]{16}$/);
-    expect((await send(gateway, PET())).position).toBeNull();
-    expect((await send(gateway, PET(), written.position)).position).toBeNull();
-    const later = await send(gateway, rename('Cleo'));
-    expect((later.position ?? '') > (written.position ?? '')).toBe(true);
-    const response = await gateway.rest(`/pets/${petId}`);
-    expect(response.headers.get('store-position')).toBeNull();
-  });
-
-  it('a response to a mutation that changed nothing has a position too', async () => {
-    const mutation = `mutation { deletePet(id: "999") { ... on Error { code } } }`;
-    const { data, position } = await send(gateway, mutation);
-    expect(data.deletePet.code).toBe('PET_NOT_FOUND');
     expect(position).toMatch(/^[\da-f]{16}$/);
+    expect(await serversOf()).toEqual(new Set([first.name, second.name]));
+    expect((await send(gateway, PET(), position)).position).toBeNull();
   });
 
   it('a request with the position sees the write, and replicas answer it', async () => {
@@ -195,7 +166,7 @@ describe('with two replicas', () => {
     expect(stale).toBe(0);
     const written = await send(gateway, rename('Cleo'));
     await catchUp();
-    expect(await serverOf(written.position)).not.toBe(primary.name);
+    expect([first.name, second.name]).toContain(await serverOf(written.position));
   });
 
   it('a request waits for a replica that is a little behind', async () => {
@@ -211,25 +182,18 @@ describe('with two replicas', () => {
     expect(servers.filter((name) => name !== primary.name).length).toBeGreaterThan(10);
   });
 
-  it.each([
-    '',
-    '0',
-    'now',
-    '0/15E0F28',
-    '0000000005475DE0',
-    '0x00000005475de0',
-    '00000000005475de0',
-    '0000000005475de0, 0000000005475de0',
-    '-000000005475de0',
-  ])('a request with a position of another form is rejected: %j', async (position) => {
-    const { status, code } = await send(gateway, PET(), position);
-    expect([status, code]).toEqual([400, 'BAD_REQUEST']);
-    for (const path of [`/pets/${petId}`, '/store/orders', '/store/orders?limit=1']) {
-      const response = await gateway.rest(path, { headers: { 'Store-Position': position } });
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ code: 'BAD_REQUEST' });
-    }
-  });
+  it.each(['', '0/15E0F28', '0000000005475de0, 0000000005475de0'])(
+    'a request with a position of another form is rejected: %j',
+    async (position) => {
+      const { status, code } = await send(gateway, PET(), position);
+      expect([status, code]).toEqual([400, 'BAD_REQUEST']);
+      for (const path of [`/pets/${petId}`, '/store/orders']) {
+        const response = await gateway.rest(path, { headers: { 'Store-Position': position } });
+        expect(response.status).toBe(400);
+        expect(await response.json()).toMatchObject({ code: 'BAD_REQUEST' });
+      }
+    },
+  );
 
   it('a request with a position in the future is answered, by the primary, in bounded time', async () => {
     const future = 'f'.repeat(16);
@@ -240,11 +204,6 @@ describe('with two replicas', () => {
       expect(data.categories.nodes[0].description).toBe(primary.name);
       expect(ms).toBeLessThan(1000);
     }
-    const response = await gateway.rest(`/pets/${petId}`, {
-      headers: { 'Store-Position': future },
-    });
-    expect(response.status).toBe(200);
-    expect(gateway.messages).toEqual([]);
   });
 });
 
@@ -266,84 +225,40 @@ describe('while both replicas are far behind', () => {
     });
   });
 
-  it('GET /store/orders has a new order only with its position', async () => {
-    await whileBehind(HOUR, async () => {
-      const { data, position } = await send(
-        patient,
-        `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) { ... on Order { id } } }`,
-      );
-      expect(await orderIds(position)).toContain(data.placeOrder.id);
-      expect(await orderIds()).not.toContain(data.placeOrder.id);
-    });
-  });
-
   it('the primary is asked instead, after REPLICA_MAX_LAG_MS', async () => {
     await whileBehind(HOUR, async () => {
-      await writeUntil(() => linesAbout(first).length > 0 && linesAbout(second).length > 0);
+      await writeUntil(() => isBehind(first) && isBehind(second));
       expect(await serverOf()).toBe(primary.name);
       await send(gateway, rename('Now'));
       expect((await send(gateway, PET())).data.pet.name).toBe('Now');
     });
-    await Promise.all([first, second].map((server) => expectLogged(asked(server))));
+    await Promise.all([first, second].map((server) => expectLogged(gateway, asked(server))));
     for (const server of [first, second]) {
-      expect(linesAbout(server)).toEqual([notAsked(server, 'it is too far behind'), asked(server)]);
+      const lines = [notAsked(server, 'it is too far behind'), asked(server)];
+      expect(linesAbout(server).slice(-2)).toEqual(lines);
     }
   });
 });
 
 describe('a replica that fails', () => {
-  it('is not asked while it is cut off and too far behind, and is asked again', async () => {
-    await first.cutOff();
-    const readers = startReaders(gateway, SERVER, READERS);
-    await writeUntil(() => linesAbout(first).length > 0);
-    expect(await serversOf()).toEqual(new Set([second.name]));
-    await first.reconnect();
-    await expectLogged(asked(first));
-    await readers.stop();
-    expect(linesAbout(first)).toEqual([notAsked(first, 'it is too far behind'), asked(first)]);
-    expect(linesAbout(second)).toEqual([]);
-  });
-
-  it('is asked while it is cut off and nothing is written, as it has everything', async () => {
-    await first.cutOff();
-    const readers = startReaders(gateway, SERVER, READERS);
-    await readers.more(200);
-    await first.reconnect();
-    await readers.stop();
-    expect(linesAbout(first)).toEqual([]);
-  });
-
-  it('leaves each query to another server when it freezes, and is asked again', async () => {
+  it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
+    ['freezes', () => first.freeze(), () => first.thaw()],
+    ['is killed', () => first.kill(), () => first.start()],
+    ['is stopped', () => first.stop(), () => first.start()],
+  ])('leaves each query to another server when it %s', async (_what, begin, end) => {
     const readers = startReaders(gateway, SERVER, READERS);
     await readers.more(100);
-    first.freeze();
-    await expectLogged(notAsked(first, 'it does not respond'));
+    await begin();
+    await expectLogged(gateway, notAsked(first, 'it does not respond'));
     await readers.more(100);
-    expect(await serverOf()).toBe(second.name);
+    expect(await serversOf()).not.toContain(first.name);
     // Also the queries that it was asked for before.
     await readers.stop();
-    first.thaw();
-    await expectLogged(asked(first));
+    await end();
+    await expectLogged(gateway, asked(first));
     await expectBothAsked();
     expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
-    expect(linesAbout(second)).toEqual([]);
   });
-
-  it.each(['killed', 'stopped'])(
-    'leaves each query to another server when it is %s',
-    async (how) => {
-      const readers = startReaders(gateway, SERVER, READERS);
-      await readers.more(100);
-      await (how === 'killed' ? first.kill() : first.stop('fast'));
-      await expectLogged(notAsked(first, 'it does not respond'));
-      await readers.more(100);
-      await first.start();
-      await expectLogged(asked(first));
-      await readers.more(100);
-      await readers.stop();
-      expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
-    },
-  );
 
   it('leaves queries to the primary if the other one is gone too', async () => {
     const readers = startReaders(gateway, SERVER, READERS);
@@ -359,6 +274,7 @@ describe('a replica that fails', () => {
   });
 
   it('leaves a query to another server when its rows are removed', async () => {
+    await runSql(url, `insert into orders (pet_id, quantity) values (${petId}, 1)`);
     await runSql(url, SLOW_ON_FIRST);
     await catchUp();
     const sleepers = `select from pg_stat_activity where wait_event = 'PgSleep'`;
@@ -368,7 +284,7 @@ describe('a replica that fails', () => {
       reads.push(gateway.data(query));
       return (await runSql(first.urlOf(url), sleepers)).length;
     };
-    await expect.poll(read, WAIT).toBeGreaterThan(0);
+    await expect.poll(read).toBeGreaterThan(0);
     const start = performance.now();
     await runSql(url, 'delete from sleepers');
     await runSql(url, 'vacuum sleepers');
@@ -394,7 +310,7 @@ describe('a replica that fails', () => {
     expect(gateway.statements.length).toBeGreaterThan(killed);
     expect(new Set(orders.map(({ id }) => id)).size).toBe(count);
     expect(orders).toHaveLength(count as number);
-    await expectLogged(notAsked(first, 'it does not respond'));
+    await expectLogged(gateway, notAsked(first, 'it does not respond'));
     await first.start();
   });
 });

@@ -1,10 +1,10 @@
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
-import { isReady, killPrograms, type Program, startProgram } from '../../support/program.ts';
+import { useProgramStore } from '../../support/databases.ts';
+import { isReady, type Program, startProgram } from '../../support/program.ts';
 import { rounds } from '../../support/rounds.ts';
 
 const ROUNDS = rounds(1, 5);
@@ -13,15 +13,10 @@ const AT_ONCE = 250;
 const INFO = 30;
 
 // Connections are handled alike on both databases; on PostgreSQL programs start sooner.
-let store: ProgramStore;
+const store = useProgramStore();
 let program: Program;
 beforeAll(async () => {
-  store = await makeProgramStoreOnPostgres();
   program = await startProgram({ ...store.environment, REQUEST_TIMEOUT_MS: '200' });
-});
-afterAll(async () => {
-  await killPrograms();
-  await store.remove();
 });
 
 const HOST = 'Host: localhost';

@@ -1,33 +1,29 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
+import { connectTo } from '../../support/callers.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { countStreams, openEvents, openInitialized } from '../../support/live.ts';
 import { ENDED, expectNoDataLogged, FAULTS, findLine, SECRET } from '../../support/logged.ts';
 import { post } from '../../support/post.ts';
-import { killPrograms, type LogEntry, type Program, startProgram } from '../../support/program.ts';
+import { type LogEntry, type Program, startProgram } from '../../support/program.ts';
+import { sendRaw } from '../../support/raw.ts';
 
-const WAIT = { timeout: 20_000 };
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Makes the program throw an error that nobody catches, on SIGUSR2. */
 const FAIL = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.') })`;
 
-let store: ProgramStore;
+const store = useProgramStore();
 let program: Program;
 beforeAll(async () => {
-  store = await makeProgramStoreOnPostgres();
   await store.run(FAULTS);
   program = await startProgram({
     ...store.environment,
     LOG_LEVEL: 'debug',
     NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
   });
-});
-afterAll(async () => {
-  await killPrograms();
-  await store.remove();
 });
 
 const lineOf = (response: Response): Promise<LogEntry> => findLine(program, response);
@@ -132,35 +128,25 @@ describe('a subscription', () => {
     const stream = await openEvents(program, query);
     stream.disconnect();
     const requestId = stream.response.headers.get('x-request-id');
-    const lines = (): LogEntry[] =>
-      program.entries.filter((entry) => entry.msg === ENDED && entry['requestId'] === requestId);
-    await expect.poll(lines, WAIT).toHaveLength(1);
-    expect(lines()[0]).toMatchObject({
-      method: 'POST',
-      operationName: 'Live',
-      operationType: 'subscription',
-      status: 'aborted',
-    });
+    const ended = { msg: ENDED, requestId, operationName: 'Live', status: 'aborted' };
+    await expect
+      .poll(() => program.entries)
+      .toContainEqual(expect.objectContaining({ ...ended, operationType: 'subscription' }));
     const wrong = await openEvents(program, query, { variables: { after: SECRET } });
     await wrong.rest();
-    await expect.poll(() => program.entries.at(-1)?.['codes'], WAIT).toEqual(['INVALID_CURSOR']);
+    await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
   });
 
   it('on a WebSocket is logged in the same way', async () => {
     const opened = await openInitialized(program);
     const payload = { query: 'subscription Socket { categoryChanged { kind } }' };
     opened.send({ type: 'subscribe', id: '1', payload });
-    await expect.poll(() => countStreams(program), WAIT).toBe(1);
+    await expect.poll(() => countStreams(program)).toBe(1);
     opened.socket.terminate();
-    const lines = (): LogEntry[] =>
-      program.entries.filter((entry) => entry['operationName'] === 'Socket');
-    await expect.poll(lines, WAIT).toHaveLength(1);
-    expect(lines()[0]).toMatchObject({
-      method: 'WebSocket',
-      route: '/graphql',
-      operationType: 'subscription',
-      status: 200,
-    });
+    const ended = { method: 'WebSocket', operationName: 'Socket', status: 200 };
+    await expect
+      .poll(() => program.entries)
+      .toContainEqual(expect.objectContaining({ ...ended, operationType: 'subscription' }));
   });
 });
 
@@ -173,14 +159,9 @@ describe('a request id', () => {
     ['that of the caller', { 'x-request-id': 'cart:17.a-b_C', traceparent }, 'cart:17.a-b_C'],
     ['at most 128 characters', { 'x-request-id': 'x'.repeat(129) }, UUID],
     ['not any text', { 'x-request-id': 'a "b"' }, UUID],
-    ['one, not several', { 'x-request-id': 'a, b' }, UUID],
-    ['not empty', { 'x-request-id': '' }, UUID],
     ['the trace', { traceparent }, TRACE],
     ['the trace if the caller sends no good one', { 'x-request-id': ' é', traceparent }, TRACE],
-    ['not a trace of zeros', { traceparent: `00-${'0'.repeat(32)}-${PARENT}-01` }, UUID],
-    ['not one of a parent of zeros', { traceparent: `00-${TRACE}-${'0'.repeat(16)}-01` }, UUID],
     ['not one of another version', { traceparent: `01-${TRACE}-${PARENT}-01` }, UUID],
-    ['not one in capitals', { traceparent: traceparent.toUpperCase() }, UUID],
     ['new', {}, UUID],
   ])('is %s', async (_what, headers, expected) => {
     for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
@@ -191,16 +172,12 @@ describe('a request id', () => {
   });
 
   it('is in the log and the response if node:http rejects the request', async () => {
-    const answer = await new Promise<string>((resolve) => {
-      const socket = connect(Number(new URL(program.url).port), '127.0.0.1', () =>
-        socket.end(`GET /?${SECRET} HTTP/9\r\nX: ${SECRET}\r\n\r\n`),
-      );
-      socket.once('data', (data) => resolve(data.toString()));
-    });
-    const [, requestId] = /^X-Request-Id: (\S+)\r$/m.exec(answer) ?? [];
+    const bytes = `GET /?${SECRET} HTTP/9\r\nX: ${SECRET}\r\n\r\n`;
+    const { headers } = await sendRaw(program, bytes);
+    const requestId = headers.get('x-request-id');
     expect(requestId).toMatch(UUID);
     await expect
-      .poll(() => program.entries, WAIT)
+      .poll(() => program.entries)
       .toContainEqual(expect.objectContaining({ requestId, status: 400, codes: ['BAD_REQUEST'] }));
   });
 });
@@ -217,11 +194,6 @@ describe('the line of a request', () => {
     expect(line['codes']).toEqual(codes);
   });
 
-  it('has the method that was sent', async () => {
-    const response = await fetch(`${program.url}/graphql?query={__typename}`, { method: 'HEAD' });
-    expect(await lineOf(response)).toMatchObject({ method: 'HEAD', operationType: 'query' });
-  });
-
   it.each(['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/'])(
     'has level debug for %s, which does not use the store',
     async (path) => {
@@ -232,17 +204,14 @@ describe('the line of a request', () => {
 
   it('has the status aborted if the caller closed the connection', async () => {
     const requestId = 'impatient';
-    await new Promise((resolve) => {
-      const socket = connect(Number(new URL(program.url).port), '127.0.0.1', () => {
-        socket.write(
-          `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Request-Id: ${requestId}\r\nContent-Length: 99\r\n\r\n{"query"`,
-          () => socket.destroy(),
-        );
-      });
-      socket.once('close', resolve);
-    });
+    const socket = connectTo(program);
+    socket.write(
+      `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Request-Id: ${requestId}\r\nContent-Length: 99\r\n\r\n{"query"`,
+      () => socket.destroy(),
+    );
+    await once(socket, 'close');
     await expect
-      .poll(() => program.entries, WAIT)
+      .poll(() => program.entries)
       .toContainEqual(expect.objectContaining({ requestId, msg: ENDED, status: 'aborted' }));
   });
 });

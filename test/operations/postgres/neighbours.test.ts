@@ -1,12 +1,10 @@
-import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory } from '../../support/make.ts';
-import { countLockWaits } from '../../support/postgres.ts';
-import { repeat } from '../../support/repeat.ts';
+import { countLockWaits, holdLock } from '../../support/postgres.ts';
 
 const POOL_SIZE = 6;
 // A caller without a connection would wait as long as the lock is held: 20 s and more.
@@ -14,17 +12,13 @@ const HONEST_MS = 10_000;
 
 let store: Awaited<ReturnType<typeof copyOnPostgres>>;
 let gateway: Gateway;
-let holder: Client;
 beforeEach(async () => {
   store = await copyOnPostgres();
   const limits = { POOL_SIZE: String(POOL_SIZE), CONNECT_TIMEOUT_MS: '20000' };
   gateway = await startGateway(limits, (config, log) => openPostgres(store.url, config, log));
   await makeCategory(gateway);
-  holder = new Client({ connectionString: store.url });
-  await holder.connect();
 });
 afterEach(async () => {
-  await holder.end();
   await gateway.close();
   await store.drop();
 });
@@ -61,64 +55,42 @@ async function expectOthersServed(waiting: number): Promise<void> {
   await untilWaiting(waiting);
 }
 
-/** Sends operations while the lock is held, and expects that other requests are answered. */
-async function expectNeighboursServed(
-  lock: string,
-  operations: readonly string[],
-  waiting: number,
-): Promise<void> {
-  await holder.query(`begin; ${lock}`);
-  const asked = operations.map((operation) => gateway.graphql(operation));
-  await expectOthersServed(waiting);
-  await holder.query('commit; select pg_advisory_unlock_all()');
-  for (const { errors } of await Promise.all(asked)) expect(errors).toBeUndefined();
-}
-
-const fortyOf = (toField: (index: number) => string): string[] =>
-  Array.from({ length: 40 }, (_, index) => `{ ${toField(index)} }`);
+const times = (count: number, toText: (index: number) => string): string[] =>
+  Array.from({ length: count }, (_, index) => toText(index));
+const filter = (index: number): string => `filter: { status: [${'AVAILABLE '.repeat(index + 1)}] }`;
+const nested = times(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`).join(' ');
 
 describe('other requests are answered', () => {
-  it.each<[string, string, (index: number) => string]>([
+  it.each([
     [
-      'searches for names',
+      'forty callers wait for searches for names',
       EVERY_STATEMENT,
-      (i) => `pets(first: 1, filter: { name: "zgx${i}" }) { nodes { id } }`,
+      times(40, (i) => `{ pets(first: 1, filter: { name: "zgx${i}" }) { nodes { id } } }`),
+      POOL_SIZE / 2,
     ],
     [
-      'searches of stock by status',
-      EVERY_STATEMENT,
-      (i) => `inventory(first: ${i}, filter: { status: [SOLD] }) { nodes { petId } }`,
-    ],
-    ['counts', EVERY_COUNT, (i) => `a${i}: pets(first: 1) { totalCount }`],
-    [
-      'counts with a filter',
+      'forty callers wait for counts',
       EVERY_COUNT,
-      (i) => `pets(first: 1, filter: { status: [${'AVAILABLE '.repeat(i + 1)}] }) { totalCount }`,
+      times(40, (i) => `{ pets(first: 1, ${filter(i)}) { totalCount } }`),
+      POOL_SIZE / 2,
     ],
     [
-      'counts in each category',
+      'forty callers wait for counts in each category',
       EVERY_COUNT,
-      (i) =>
-        `categories { nodes { pets(first: 1, filter: { status: [${'AVAILABLE '.repeat(i + 1)}] }) { totalCount } } }`,
+      times(40, (i) => `{ categories { nodes { pets(first: 1, ${filter(i)}) { totalCount } } } }`),
+      POOL_SIZE / 2,
     ],
-  ])('while forty callers wait for %s', async (_what, lock, toField) => {
-    await expectNeighboursServed(lock, fortyOf(toField), POOL_SIZE / 2);
-  });
-
-  it('while one caller waits for fifty lists', async () => {
-    const lists = repeat(
-      50,
-      (i) => `a${i}: pets(first: 1, filter: { categoryId: ${i} }) { nodes { id } }`,
-    );
-    await expectNeighboursServed(EVERY_STATEMENT, [`{ ${lists} }`], 4);
-  });
-
-  it('while one caller waits for fifty nested lists', async () => {
-    const lists = repeat(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`);
-    await expectNeighboursServed(
+    [
+      'one caller waits for fifty nested lists',
       EVERY_STATEMENT,
-      [`{ categories(first: 1) { nodes { ${lists} } } }`],
+      [`{ categories(first: 1) { nodes { ${nested} } } }`],
       4,
-    );
+    ],
+  ])('while %s', async (_what, lock, operations, waiting) => {
+    const release = await holdLock(store.url, lock);
+    const asked = operations.map((operation) => gateway.graphql(operation));
+    await expectOthersServed(waiting);
+    await release();
+    for (const { errors } of await Promise.all(asked)) expect(errors).toBeUndefined();
   });
 });

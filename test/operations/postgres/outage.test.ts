@@ -1,29 +1,29 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { Prisma } from '../../../src/database/generated/prisma/client.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
-import { makeOrder, makePet, stockOf } from '../../support/make.ts';
+import { makeCategory, makeOrder, makePet, stockOf } from '../../support/make.ts';
 import {
   countLockWaits,
   createStoreOn,
+  holdLock,
+  type OwnServer,
   runSql,
   startPostgres,
-  type TestServer,
 } from '../../support/postgres.ts';
+import { ordersOf, startWriters } from '../../support/replicated-gateway.ts';
 import { rounds } from '../../support/rounds.ts';
 
 // The tests stop, suspend and lock this server, and make it read-only.
-let server: TestServer;
+let server: OwnServer;
 let url: string;
 let gateway: Gateway;
 beforeAll(async () => {
   server = await startPostgres();
   url = await createStoreOn(server.url);
 });
-afterAll(() => server.stop());
+afterAll(() => server.remove());
 
 const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
 const start = (environment: Record<string, string>) =>
@@ -35,8 +35,6 @@ afterEach(async () => {
   gateway.loggedErrors.length = 0;
   await gateway.close();
 });
-
-const WAIT = { timeout: 20_000, interval: 20 };
 
 const PET = '{ pet(id: "1") { name } }';
 
@@ -67,40 +65,25 @@ describe('while the database is down', { timeout: 180_000 }, () => {
   it('each request gets SERVICE_UNAVAILABLE, until the database is up again', async () => {
     await expectAvailable();
     for (let outage = 0; outage < rounds(1, 2); outage += 1) {
-      await server.halt();
+      await server.stop();
       await expectUnavailable(4000);
       await expectUnavailable(4000);
-      await server.resume();
+      await server.start();
       await expectAvailable();
     }
   });
 
   it('no acknowledged order is lost', async () => {
     const petId = await makePet(gateway, { stock: 100_000 });
-    const acknowledged: string[] = [];
-    const end = new AbortController();
-    const place = async (): Promise<void> => {
-      while (!end.signal.aborted) {
-        const { data } = await gateway.graphql(
-          `mutation { placeOrder(input: { petId: "${petId}", quantity: 1 }) { ... on Order { id } } }`,
-        );
-        if (data?.placeOrder?.id) acknowledged.push(data.placeOrder.id);
-        else await sleep(10);
-      }
-    };
-    const placers = Array.from({ length: 8 }, place);
+    const writers = startWriters(gateway, petId, { concurrency: 8 });
     for (let outage = 0; outage < rounds(1, 20); outage += 1) {
-      const before = acknowledged.length;
-      await expect.poll(() => acknowledged.length, WAIT).toBeGreaterThan(before + 20);
+      await writers.more(20);
       await server.kill();
-      await server.resume();
+      await server.start();
     }
-    end.abort();
-    await Promise.all(placers);
-    const rows = await runSql(url, `select id::text, quantity from orders where pet_id = ${petId}`);
-    const ids = new Set(rows.map(({ id }) => id));
-    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
-    expect((await stockOf(gateway, petId)) + rows.length).toBe(100_000);
+    await writers.stop();
+    expect(await ordersOf(url, `pet_id = ${petId}`)).toEqual(new Set(writers.ids));
+    expect(await stockOf(gateway, petId)).toBe(100_000 - writers.ids.length);
   });
 });
 
@@ -121,9 +104,9 @@ describe('while the database does not respond', () => {
     const order = `mutation {
       placeOrder(input: { petId: "${petId}", quantity: 1 }, idempotencyKey: "frozen") {
         ... on Order { id } ... on Error { code } } }`;
-    const unlock = await server.lock(url, `select from inventory_items for update`);
+    const unlock = await holdLock(url, `select from inventory_items for update`);
     const given = gateway.graphql(order);
-    await expect.poll(() => countLockWaits(url), WAIT).toBe(1);
+    await expect.poll(() => countLockWaits(url)).toBe(1);
     server.freeze();
     expect((await given).errors?.[0]?.extensions.code).toBe('SERVICE_UNAVAILABLE');
     server.thaw();
@@ -144,7 +127,7 @@ describe('while the database is busy', () => {
     const petId = await makePet(gateway, { stock: 5 });
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
       ... on InventoryItem { quantity } ... on Error { code } } }`;
-    const unlock = await server.lock(url, `select from inventory_items for update`);
+    const unlock = await holdLock(url, `select from inventory_items for update`);
     const begin = Date.now();
     const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.graphql(update)));
     expect(Date.now() - begin).toBeLessThan(8000);
@@ -167,6 +150,7 @@ async function readiness(): Promise<unknown[]> {
 /** Returns the process of the next connection, if no statement runs: the last that was released. */
 async function nextBackend(): Promise<unknown> {
   const [row] = await gateway.db.query<{ pid: number }>(Prisma.sql`select pg_backend_pid() as pid`);
+  expect(row).toEqual({ pid: expect.any(Number) });
   return row?.pid;
 }
 
@@ -197,5 +181,26 @@ describe('a database that becomes read-only', () => {
     for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
       expect(await gateway.data(query)).toEqual({ createCategory: { __typename: 'Category' } });
     }
+  });
+});
+
+describe('a statement that violates a constraint', () => {
+  it('leaves its connection to the next statement, unlike an invalid one', async () => {
+    await gateway.close();
+    gateway = await start({ POOL_SIZE: '1' });
+    const categoryId = await makeCategory(gateway);
+    await makePet(gateway, { categoryId });
+    const pid = await nextBackend();
+    expect(
+      await gateway.data(`mutation {
+        deleteCategory(id: "${categoryId}") { ... on Error { code } }
+        updateInventory(petId: "999", input: { quantity: 1 }) { ... on Error { code } } }`),
+    ).toEqual({
+      deleteCategory: { code: 'CATEGORY_IN_USE' },
+      updateInventory: { code: 'PET_NOT_FOUND' },
+    });
+    expect(await nextBackend()).toBe(pid);
+    await expect(gateway.db.prisma.$queryRaw`select nothing`).rejects.toThrow('nothing');
+    expect(await nextBackend()).not.toBe(pid);
   });
 });

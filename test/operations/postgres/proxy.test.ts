@@ -9,18 +9,17 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { ERRORS } from '../../../src/contract/error-codes.ts';
-import { copyOnPostgres } from '../../support/databases.ts';
+import { useProgramStore } from '../../support/databases.ts';
 import { openEvents, openInitialized } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 import { freePort } from '../../support/postgres.ts';
-import { isReady, killPrograms, type Program, startProgram } from '../../support/program.ts';
+import { isReady, type Program, startProgram } from '../../support/program.ts';
 
 const hasNginx = spawnSync('nginx', ['-v']).status === 0;
 const WAIT = { timeout: 30_000, interval: 50 };
 
+const store = useProgramStore();
 let folder: string;
-let databaseUrl: string;
-let drop: () => Promise<void>;
 let nginx: ChildProcess;
 let url: string;
 
@@ -32,7 +31,7 @@ const gateways: Gateway[] = [];
 
 // Without a delay, nginx may send a request on a connection that the gateway is closing.
 const startOn = (port: string): Promise<Program> =>
-  startProgram({ DATABASE_URL: databaseUrl, PORT: port, STOP_DELAY_MS: '300' });
+  startProgram({ ...store.environment, PORT: port, STOP_DELAY_MS: '300' });
 
 /** Starts nginx with deploy/nginx.conf, for the gateways and the files of this test. */
 async function startNginx(): Promise<void> {
@@ -81,7 +80,6 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     folder = await mkdtemp(join(tmpdir(), 'store-nginx-'));
     // Started by root, nginx writes as another user.
     await chmod(folder, 0o755);
-    ({ url: databaseUrl, drop } = await copyOnPostgres());
     for (const port of [String(await freePort()), String(await freePort())]) {
       gateways.push({ port, program: await startOn(port) });
     }
@@ -90,8 +88,6 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
   afterAll(async () => {
     nginx.kill('SIGQUIT');
     await once(nginx, 'exit');
-    await killPrograms();
-    await drop();
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -1,25 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
-import { makeProgramStoreOnPostgres, type ProgramStore } from '../../support/databases.ts';
-import { ask, killPrograms, type Program, startProgram } from '../../support/program.ts';
+import { useProgramStore } from '../../support/databases.ts';
+import { ask, type Program, startProgram } from '../../support/program.ts';
 
 // Until 1883, New York was 4:56:02 behind UTC.
 const DATES = ['0001-01-01T00:00:00.000Z', '1850-01-01T00:00:00.120Z', '2027-03-01T08:00:00.000Z'];
 
-let store: ProgramStore;
+const store = useProgramStore();
 let program: Program;
 beforeAll(async () => {
-  store = await makeProgramStoreOnPostgres();
   program = await startProgram({ ...store.environment, TZ: 'America/New_York' });
   await store.run(`
     insert into categories (name) values ('Cats');
     insert into pets (name, category_id) values ('Cleo', 1);
     insert into inventory_items (pet_id, quantity) values (1, 1000);
     insert into orders (pet_id, quantity) values (1, 1)`);
-});
-afterAll(async () => {
-  await killPrograms();
-  await store.remove();
 });
 
 describe('a gateway in any time zone', () => {

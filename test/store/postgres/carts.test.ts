@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
-import { makeCategory, makePet } from '../../support/make.ts';
+import { makeCategory, makePet, mutate } from '../../support/make.ts';
 import { countConnections, runSql } from '../../support/postgres.ts';
 import { rounds } from '../../support/rounds.ts';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => drop());
 
 const random = (below: number): number => Math.floor(Math.random() * below);
-const ANSWER = '... on Error { code }';
+type Mutation = [name: string, args: Record<string, unknown>, fields?: string];
 
 interface Answer {
   code?: string;
@@ -36,10 +36,9 @@ interface Answer {
   orders?: { id: string }[];
 }
 
-async function change(turn: number, mutation: string): Promise<Answer> {
-  const gateway = turn % 2 === 0 ? first : second;
-  return (await gateway.data(`mutation { changed: ${mutation} }`)).changed;
-}
+/** Sends a mutation to one of the gateways. */
+const change = (turn: number, ...mutation: Mutation): Promise<Answer> =>
+  mutate(turn % 2 === 0 ? first : second, ...mutation);
 
 /** The pets, their orders, and how the stock of each was changed from outside. */
 class Ledger {
@@ -60,15 +59,17 @@ type Act = (ledger: Ledger, turn: number) => Promise<Answer>;
 
 /** Places two to six lines for pets in any order, some of them the same. */
 const placeCart: Act = async (ledger, turn) => {
-  const lines = Array.from(
-    { length: 2 + random(5) },
-    () => `{ petId: "${ledger.anyPet()}", quantity: ${1 + random(2)} }`,
-  );
+  const lines = Array.from({ length: 2 + random(5) }, () => ({
+    petId: ledger.anyPet(),
+    quantity: 1 + random(2),
+  }));
   // With a key the locks are held for several round trips.
-  const key = turn % 3 === 0 ? `, idempotencyKey: "${turn}"` : '';
+  const key = turn % 3 === 0 ? String(turn) : null;
   const answer = await change(
     turn,
-    `placeOrders(input: [${lines.join(', ')}]${key}) { ... on PlacedOrders { orders { id } } ${ANSWER} }`,
+    'placeOrders',
+    { input: lines, idempotencyKey: key },
+    '... on PlacedOrders { orders { id } }',
   );
   ledger.orders.push(...(answer.orders ?? []).map(({ id }) => id));
   return answer;
@@ -77,58 +78,56 @@ const placeCart: Act = async (ledger, turn) => {
 const placeOne: Act = async (ledger, turn) => {
   const answer = await change(
     turn,
-    `placeOrder(input: { petId: "${ledger.anyPet()}", quantity: 1 }) { ... on Order { id } ${ANSWER} }`,
+    'placeOrder',
+    { input: { petId: ledger.anyPet(), quantity: 1 } },
+    '... on Order { id }',
   );
   if (answer.id) ledger.orders.push(answer.id);
   return answer;
 };
 
-const cancel: Act = async (ledger, turn) => {
-  const [id = '0'] = ledger.orders.splice(random(ledger.orders.length), 1);
-  return change(turn, `cancelOrder(id: "${id}") { ${ANSWER} }`);
+/** Cancels or completes an order, which others may do as well. */
+const endOrder: Act = async (ledger, turn) => {
+  const id = ledger.orders[random(ledger.orders.length)] ?? '0';
+  const mutation = random(8) === 0 ? 'completeOrder' : 'cancelOrder';
+  return change(turn, mutation, { id });
 };
+
+const QUANTITY = '... on InventoryItem { quantity }';
 
 const adjust: Act = async (ledger, turn) => {
   const petId = ledger.anyPet();
   const by = random(2) === 0 ? -1 : 1;
-  const answer = await change(
-    turn,
-    `adjustInventory(petId: "${petId}", by: ${by}) { ... on InventoryItem { quantity } ${ANSWER} }`,
-  );
+  const answer = await change(turn, 'adjustInventory', { petId, by }, QUANTITY);
   if (answer.quantity !== undefined) ledger.add(petId, by);
   return answer;
 };
 
 const swap: Act = async (ledger, turn) => {
   const petId = ledger.anyPet();
-  const expected = random(STOCK);
-  const answer = await change(
-    turn,
-    `updateInventory(petId: "${petId}", input: { quantity: ${expected + 1} }, expectedQuantity: ${expected}) {
-      ... on InventoryItem { quantity } ${ANSWER} }`,
-  );
+  const expectedQuantity = random(STOCK);
+  const input = { quantity: expectedQuantity + 1 };
+  const args = { petId, input, expectedQuantity };
+  const answer = await change(turn, 'updateInventory', args, QUANTITY);
   if (answer.quantity !== undefined) ledger.add(petId, 1);
   return answer;
 };
 
 const updatePet: Act = (ledger, turn) => {
   const status = random(4) === 0 ? 'PENDING' : 'AVAILABLE';
-  return change(
-    turn,
-    `updatePet(id: "${ledger.anyPet()}", input: { status: ${status} }) { ${ANSWER} }`,
-  );
+  return change(turn, 'updatePet', { id: ledger.anyPet(), input: { status } });
 };
 
 /** A pet with orders cannot be deleted; new pets replace the others. */
-const deletePet: Act = (ledger, turn) =>
-  change(turn, `deletePet(id: "${ledger.anyPet()}") { ${ANSWER} }`);
+const deletePet: Act = (ledger, turn) => change(turn, 'deletePet', { id: ledger.anyPet() });
 
 const ACTS = [
-  [placeCart, placeCart, placeCart, placeCart, placeCart, placeOne, cancel, cancel, cancel],
+  [placeCart, placeCart, placeCart, placeCart, placeCart, placeOne],
+  [endOrder, endOrder, endOrder, endOrder],
   [adjust, adjust, swap, updatePet, updatePet, deletePet],
 ].flat();
 
-describe('carts of two gateways, beside all other writes of pets and stock', () => {
+describe('carts and orders of two gateways, beside all other writes of pets and stock', () => {
   const ledger = new Ledger();
   const codes = new Set<string | undefined>();
 
@@ -170,7 +169,7 @@ describe('carts of two gateways, beside all other writes of pets and stock', () 
     }
   });
 
-  it('never wait for each other in a circle', async () => {
+  it('never deadlock', async () => {
     // A connection reports its deadlocks before it ends.
     await expect.poll(() => countConnections(url)).toBe(0);
     const [row] = await runSql(

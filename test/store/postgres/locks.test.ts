@@ -6,7 +6,7 @@ import { deleteOldKeys } from '../../../src/database/idempotency.ts';
 import { openPostgres } from '../../../src/database/postgres.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
-import { makePet, stockOf } from '../../support/make.ts';
+import { makePet, mutate, stockOf } from '../../support/make.ts';
 import { holdLock, runSql } from '../../support/postgres.ts';
 
 let gateway: Gateway;
@@ -21,19 +21,27 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const placeOrder = async (petId: string, key?: string) =>
-  (
-    await gateway.data(
-      `mutation ($petId: ID!, $key: String) {
-        placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $key) {
-          __typename ... on Error { code } } }`,
-      { petId, key },
-    )
-  ).placeOrder;
+const placeOrder = (petId: string, idempotencyKey?: string) =>
+  mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
 
-/** Finds the sessions that wait for a lock of this one. */
-const BLOCKED = `select pid from (select distinct pid from pg_locks where not granted) as waiting
-  where pg_backend_pid() = any (pg_blocking_pids(pid))`;
+/** Begins a transaction that takes locks. */
+async function begin(sql: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  // PostgreSQL ends the first that finds a deadlock; the gateway looks after a second.
+  await client.query("set deadlock_timeout = '1min'");
+  await client.query(`begin; ${sql}`);
+  return client;
+}
+
+/** Returns how many sessions wait for a lock of this one. */
+async function countBlockedBy(client: Client): Promise<number | null> {
+  const { rowCount } = await client.query(
+    `select pid from (select distinct pid from pg_locks where not granted) as waiting
+     where pg_backend_pid() = any (pg_blocking_pids(pid))`,
+  );
+  return rowCount;
+}
 
 describe.concurrent('a deadlock', () => {
   it.for([
@@ -41,14 +49,9 @@ describe.concurrent('a deadlock', () => {
     ['a transaction', 'a key'],
   ])('that ends %s is retried and not returned', async ([, key], { expect: expected }) => {
     const petId = await makePet(gateway, { stock: 5 });
-    const other = new Client({ connectionString: url });
-    await other.connect();
-    // PostgreSQL ends the first that finds the deadlock; the gateway looks after a second.
-    await other.query("set deadlock_timeout = '1min'");
-    await other.query(`begin; select from inventory_items where pet_id = ${petId} for update`);
+    const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
-    const blocked = async (): Promise<number | null> => (await other.query(BLOCKED)).rowCount;
-    await expected.poll(blocked, { interval: 2 }).toBe(1);
+    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
     // The gateway has locked the pet and waits for the stock; now this waits for the pet.
     await other.query(`update pets set name = 'Held' where id = ${petId}`);
     await other.query('commit');
@@ -66,15 +69,12 @@ describe.concurrent('a cart', () => {
       const low = await makePet(gateway, { stock: 5 });
       const high = await makePet(gateway, { stock: 5 });
       const id = table === 'pets' ? 'id' : 'pet_id';
-      const other = new Client({ connectionString: url });
-      await other.connect();
-      await other.query(`begin; select from ${table} where ${id} = ${low} for update`);
+      const other = await begin(`select from ${table} where ${id} = ${low} for update`);
       const placed = gateway.data(
         `mutation { placeOrders(input: [{ petId: "${high}", quantity: 1 }, { petId: "${low}", quantity: 1 }]) {
           ... on PlacedOrders { orders { petId } } } }`,
       );
-      const blocked = async (): Promise<number | null> => (await other.query(BLOCKED)).rowCount;
-      await expected.poll(blocked, { interval: 2 }).toBe(1);
+      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
       const free = `select from ${table} where ${id} = ${high} for update skip locked`;
       expected((await other.query(free)).rowCount).toBe(1);
       // It locks all pets before any stock.
@@ -83,6 +83,38 @@ describe.concurrent('a cart', () => {
       await other.query('commit');
       await other.end();
       expected((await placed).placeOrders).toEqual({ orders: [{ petId: high }, { petId: low }] });
+    },
+  );
+});
+
+describe.concurrent('a change of stock', () => {
+  // Another transaction leaves 2 of 5 units.
+  it.for([
+    ['placeOrder(input: { petId: "P", quantity: 1 })', 'Order', 1],
+    ['placeOrder(input: { petId: "P", quantity: 3 })', 'InsufficientStock', 2],
+    ['placeOrders(input: [{ petId: "P", quantity: 1 }])', 'PlacedOrders', 1],
+    ['placeOrders(input: [{ petId: "P", quantity: 3 }])', 'InsufficientStock', 2],
+    ['adjustInventory(petId: "P", by: 1)', 'InventoryItem', 3],
+    ['adjustInventory(petId: "P", by: -1)', 'InventoryItem', 1],
+    ['adjustInventory(petId: "P", by: -3)', 'InsufficientStock', 2],
+    [
+      'updateInventory(petId: "P", input: { quantity: 9 }, expectedQuantity: 5)',
+      'StaleInventory',
+      2,
+    ],
+  ] as const)(
+    'waits for another one, and begins with what that leaves: %s',
+    async ([mutation, type, left], { expect: expected }) => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
+      const changed = gateway.data(
+        `mutation { changed: ${mutation.replace('P', petId)} { __typename } }`,
+      );
+      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+      await other.query('commit');
+      await other.end();
+      expected(await changed).toEqual({ changed: { __typename: type } });
+      expected(await stockOf(gateway, petId)).toBe(left);
     },
   );
 });

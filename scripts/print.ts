@@ -1,0 +1,62 @@
+// Prints schema.graphql, and the table of the environment variables to docs/configuration.md: `npm run fix`.
+import { readFileSync, writeFileSync } from 'node:fs';
+
+import { z } from 'zod';
+
+import { Variables } from '../src/config/variables.ts';
+import { toDay } from '../src/contract/lifecycle.ts';
+import { printedSchema } from '../src/graphql/schema.ts';
+
+const FILE = 'docs/configuration.md';
+const BETWEEN_MARKERS = /(?<=<!-- variables -->\n\n).*(?=\n\n<!-- \/variables -->)/s;
+
+/** The default of a variable as an operator would set it. */
+function toDefault(variable: z.ZodType): string {
+  if (!(variable instanceof z.ZodDefault)) return '';
+  const { defaultValue } = variable.def;
+  const text = defaultValue instanceof Date ? toDay(defaultValue) : String(defaultValue);
+  return text && `\`${text}\``;
+}
+
+/** The description of a variable, and its values if there is a choice or a range. */
+function toMeaning(variable: z.ZodDefault | z.ZodOptional): string {
+  const { values } = z.globalRegistry.get(variable.unwrap()) ?? {};
+  return `${variable.description}${typeof values === 'string' ? ` Values: ${values}.` : ''}`;
+}
+
+const toReason = (variable: z.ZodType): string =>
+  String(z.globalRegistry.get(variable)?.['reason']);
+
+const toRow = (cells: readonly string[], widths: readonly number[]): string =>
+  `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+
+/** The table of the environment variables, in Markdown. */
+function printTable(): string {
+  const rows = [
+    ['variable', 'default', 'meaning', 'set it if'],
+    ...Object.entries(Variables.shape).map(([name, variable]) => [
+      `\`${name}\``,
+      toDefault(variable),
+      toMeaning(variable),
+      toReason(variable),
+    ]),
+  ];
+  const widths = [0, 1, 2, 3].map((column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const [head = '', ...others] = rows.map((row) => toRow(row, widths));
+  const rule = toRow(
+    widths.map((width) => '-'.repeat(width)),
+    widths,
+  );
+  return [head, rule, ...others].join('\n');
+}
+
+/** A document with the table between its two markers. */
+export const withTable = (document: string): string =>
+  document.replace(BETWEEN_MARKERS, () => printTable());
+
+if (process.argv[1] === import.meta.filename) {
+  writeFileSync('schema.graphql', printedSchema());
+  writeFileSync(FILE, withTable(readFileSync(FILE, 'utf8')));
+}

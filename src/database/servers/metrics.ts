@@ -1,0 +1,62 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+import type { Lag } from './lag.ts';
+import type { Primary } from './primary.ts';
+import type { WatchedServer } from './watch.ts';
+
+/** Adds the metrics of several servers, of which one is the primary, to a registry. */
+export function reportServers(
+  servers: readonly WatchedServer[],
+  primary: Pick<Primary, 'current' | 'failovers'>,
+  lag: Pick<Lag, 'of'>,
+  registry: Registry,
+): void {
+  const registers = [registry];
+  const gauge = (
+    name: string,
+    help: string,
+    valueOf: (watched: WatchedServer) => number | undefined,
+  ): void => {
+    void new Gauge({
+      name,
+      help,
+      registers,
+      labelNames: ['server'],
+      // All workers see the same servers.
+      aggregator: 'max',
+      collect() {
+        this.reset();
+        for (const watched of servers) {
+          const value = valueOf(watched);
+          if (value !== undefined) this.set({ server: watched.server.name }, value);
+        }
+      },
+    });
+  };
+  gauge('database_server_up', 'Whether the server responds.', ({ state }) => (state ? 1 : 0));
+  gauge('database_server_primary', 'Whether writes go to the server.', ({ server }) =>
+    server === primary.current() ? 1 : 0,
+  );
+  gauge('database_replica_lag_seconds', 'How far the replica is behind the primary.', ({ state }) =>
+    state?.isReplica ? lag.of(state.position) / 1000 : undefined,
+  );
+  void new Counter({
+    name: 'database_server_statements_total',
+    help: 'Number of statements and transactions that were sent to the server.',
+    registers,
+    labelNames: ['server'],
+    collect() {
+      this.reset();
+      for (const { server } of servers) this.inc({ server: server.name }, server.countStatements());
+    },
+  });
+  void new Counter({
+    name: 'database_failovers_total',
+    help: 'Number of times that another server became the primary.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(primary.failovers());
+    },
+  });
+}

@@ -1,0 +1,48 @@
+import { gql } from '@apollo/client';
+import { buildSchema, introspectionFromSchema } from 'graphql';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { createApolloClient } from './apollo.ts';
+import { schemaWithout } from './older-schema.ts';
+import { PLACE_ORDER } from './operations.ts';
+import { readPossibleTypes } from './possible-types.ts';
+import { createUrqlClient } from './urql.ts';
+
+// The clients were built with a schema that does not have this error yet.
+const LATER = 'PetNotFound';
+const variables = { input: { petId: '0', quantity: 1 } };
+
+let gateway: Gateway;
+let url: string;
+beforeAll(async () => {
+  gateway = await startGateway();
+  url = `${gateway.url}/graphql`;
+});
+afterAll(() => gateway.close());
+
+it('Apollo Client returns the fields of a later error', async () => {
+  const possibleTypes = Object.entries(await readPossibleTypes(gateway.url)).map(
+    ([name, types]) => [name, types.filter((type) => type !== LATER)] as const,
+  );
+  const client = createApolloClient(url, Object.fromEntries(possibleTypes));
+  const { data } = await client.mutate({ mutation: gql(PLACE_ORDER), variables });
+  expect(data).toEqual({
+    placeOrder: {
+      __typename: LATER,
+      code: 'PET_NOT_FOUND',
+      message: 'There is no pet 0.',
+      httpStatus: 404,
+    },
+  });
+});
+
+it('urql with Graphcache returns a later error in `error`', async () => {
+  const older = introspectionFromSchema(buildSchema(schemaWithout(LATER)));
+  const client = createUrqlClient(url, older);
+  const { data, error } = await client.mutation(PLACE_ORDER, variables);
+  expect(data).toEqual({ placeOrder: null });
+  expect(error?.graphQLErrors).toMatchObject([
+    { message: 'There is no pet 0.', extensions: { code: 'PET_NOT_FOUND' } },
+  ]);
+});

@@ -1,0 +1,159 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import type { Plugin } from 'graphql-yoga';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { createAuthenticate } from '../../src/auth/tokens.ts';
+import { createFeed } from '../../src/changes/feed.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createGraphqlEndpoint } from '../../src/graphql/endpoint.ts';
+import { createStreams } from '../../src/graphql/streams.ts';
+import { createExecutor, createPlugins } from '../../src/graphql/yoga.ts';
+import type { Log } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { createSocketClient, openEvents, subscriptionTo } from '../support/live.ts';
+import { makeCategory } from '../support/make.ts';
+import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
+
+const ignore = (): void => {};
+const LOG: Log = {
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+  isLevelEnabled: () => false,
+};
+
+/** The hooks that have run, in their order. */
+const ran: string[] = [];
+
+/** A plugin with each hook of a request. */
+const probe: Plugin = {
+  onParams: () => void ran.push('params'),
+  onEnveloped: () => void ran.push('enveloped'),
+  onParse: () => {
+    ran.push('parse');
+    return ({ result }) => void ran.push(`parsed ${String(result && 'kind' in result)}`);
+  },
+  onValidate: () => {
+    ran.push('validate');
+    return ({ valid }) => void ran.push(`validated ${valid}`);
+  },
+  onContextBuilding: () => {
+    ran.push('context');
+    return () => void ran.push('context built');
+  },
+  onExecute: () => {
+    ran.push('execute');
+    return { onExecuteDone: () => void ran.push('executed') };
+  },
+  onSubscribe: () => {
+    ran.push('subscribe');
+    return {
+      onSubscribeResult: () => {
+        ran.push('subscribed');
+        return { onNext: () => void ran.push('next') };
+      },
+    };
+  },
+  onExecutionResult: () => void ran.push('result'),
+};
+
+const BEFORE = [
+  'params',
+  'enveloped',
+  'parse',
+  'parsed true',
+  'validate',
+  'validated true',
+  'context',
+  'context built',
+];
+const OF_OPERATION = [...BEFORE, 'execute', 'executed', 'result'];
+const OF_SUBSCRIPTION = [...BEFORE, 'subscribe', 'subscribed', 'result', 'next'];
+const TIMES = TIMES_UNTIL_COMPILED + 1;
+
+let gateway: Gateway;
+/** The endpoint with the plugin, on the database of the gateway. */
+let target: { readonly url: string; readonly close: () => Promise<unknown> };
+
+beforeAll(async () => {
+  gateway = await startGateway();
+  const { db } = gateway;
+  const config = readConfig();
+  const metrics = createMetrics();
+  const streams = createStreams(config, metrics.streams);
+  const context = {
+    store: { db, observeBatch: metrics.observeBatch },
+    changes: createFeed(db, LOG, metrics.streams.observeChanges),
+    authenticate: createAuthenticate(config.auth),
+  };
+  const options = { context, config, log: LOG, metrics, streams };
+  const executor = createExecutor(context, [...createPlugins(options), probe]);
+  const endpoint = createGraphqlEndpoint({ ...options, executor });
+  const server = createServer((req, res) => {
+    void endpoint.respond({ req, res, requestLog: { id: 'any' }, recipient: res }, '');
+  }).on('upgrade', endpoint.acceptWebSocket);
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  target = {
+    url,
+    close: () => {
+      endpoint.endStreams();
+      server.closeAllConnections();
+      return new Promise((resolve) => void server.close(resolve));
+    },
+  };
+});
+afterAll(async () => {
+  await target.close();
+  await gateway.close();
+});
+beforeEach(() => {
+  ran.length = 0;
+});
+
+describe('the hooks of a plugin', () => {
+  it.each([
+    ['a query', '{ category(id: 1) { name } }'],
+    ['a query without the store', '{ __typename }'],
+    ['a mutation', 'mutation { deletePet(id: 9) { ... on Error { code } } }'],
+  ])('run for the first and each further request over HTTP: %s', async (_what, query) => {
+    for (let time = 1; time <= TIMES; time += 1) {
+      ran.length = 0;
+      expect((await post(target, { query })).status).toBe(200);
+      expect(ran).toEqual(OF_OPERATION);
+    }
+  });
+
+  it('run for each subscription over Server-Sent Events, and for each result', async () => {
+    for (let time = 1; time <= 2; time += 1) {
+      const payload = await subscriptionTo(gateway);
+      ran.length = 0;
+      const stream = await openEvents(target, payload);
+      await makeCategory(gateway, 'new');
+      expect(await stream.data()).toEqual({ categoryChanged: { after: { name: 'new' } } });
+      expect(ran).toEqual(OF_SUBSCRIPTION);
+      stream.disconnect();
+    }
+  });
+
+  it('run for each query and each subscription over a WebSocket', async () => {
+    const client = createSocketClient(target);
+    for (let time = 1; time <= TIMES; time += 1) {
+      ran.length = 0;
+      const results = client.iterate({ query: '{ overSocket: __typename }' });
+      expect((await results.next()).value).toEqual({ data: { overSocket: 'Query' } });
+      expect(ran).toEqual(OF_OPERATION);
+    }
+    const payload = await subscriptionTo(gateway);
+    ran.length = 0;
+    const results = client.iterate(payload);
+    await makeCategory(gateway, 'new');
+    await results.next();
+    expect(ran).toEqual(OF_SUBSCRIPTION);
+    await client.dispose();
+  });
+});

@@ -1,0 +1,424 @@
+/** A mistake that someone could make: a text of a file of the source, and what replaces it. */
+export interface Fault {
+  /** What a caller would suffer. */
+  readonly name: string;
+  readonly file: string;
+  /** It is in the file exactly once. */
+  readonly text: string;
+  readonly replacement: string;
+  /** The test that should find it: its project, its file, and a pattern of its name. */
+  readonly test: readonly [project: 'quick' | 'test', file: string, name: string];
+}
+
+const ORDERS: Fault[] = [
+  {
+    name: 'a complete order can be cancelled',
+    file: 'src/store/order/orders.ts',
+    text: 'where id = ${id} and not complete',
+    replacement: 'where id = ${id}',
+    test: ['quick', 'test/store/order.test.ts', 'cancelling an order returns ORDER_COMPLETE'],
+  },
+  {
+    name: 'cancelling an order sets the stock to the units of the order',
+    file: 'src/store/order/orders.ts',
+    text: 'quantity = inventory_items.quantity + excluded.quantity',
+    replacement: 'quantity = excluded.quantity',
+    test: ['quick', 'test/store/order.test.ts', 'cancelling an order returns its units'],
+  },
+  {
+    name: 'a sold pet can be ordered',
+    file: 'src/store/order/take-units.ts',
+    text: "stock.quantity >= ${quantity} and pet.status = 'available'",
+    replacement: 'stock.quantity >= ${quantity}',
+    test: ['quick', 'test/store/order.test.ts', 'returns PET_NOT_AVAILABLE'],
+  },
+  {
+    name: 'a sold pet can be ordered by orders that arrive at the same time',
+    file: 'src/store/order/take-units.ts',
+    text: "stock.quantity >= lines.quantity and pet.status = 'available'",
+    replacement: 'stock.quantity >= lines.quantity',
+    test: ['quick', 'test/store/shared-orders.test.ts', 'share statements'],
+  },
+  {
+    name: 'two gateways sell the same unit',
+    file: 'src/store/order/take-units.ts',
+    text: 'where item.pet_id = (select pet.id from pet) for update',
+    replacement: 'where item.pet_id = (select pet.id from pet)',
+    test: [
+      'test',
+      'test/store/postgres/locks.test.ts',
+      'begins with what that leaves: placeOrder\\(',
+    ],
+  },
+  {
+    name: 'an order whose outcome is unknown is placed a second time',
+    file: 'src/database/errors.ts',
+    text: '/^(08...|40003|57P..|58...|XX...)$/',
+    replacement: '/^(08...|40003|58...|XX...)$/',
+    test: ['quick', 'test/store/database-errors.test.ts', 'certainly rolled back'],
+  },
+];
+
+const CARTS: Fault[] = [
+  {
+    name: 'two lines of a cart for one pet take the units of one',
+    file: 'src/store/order/place-orders.ts',
+    text: 'sum(quantity) over (partition by pet_id order by index) as needed',
+    replacement: 'quantity as needed',
+    test: ['quick', 'test/store/place-orders.test.ts', 'takes the units of each line'],
+  },
+  {
+    name: 'a refused cart places the lines for other pets',
+    file: 'src/store/order/place-orders.ts',
+    text: 'where (select bool_and(is_served) from claims) group by pet_id',
+    replacement: 'where is_served group by pet_id',
+    test: ['quick', 'test/store/place-orders.test.ts', 'writes nothing'],
+  },
+  {
+    name: 'the orders of a cart have the ids of each other',
+    file: 'src/store/order/place-orders.ts',
+    text: 'row_number() over (order by id) - 1',
+    replacement: 'row_number() over (order by id desc) - 1',
+    test: ['quick', 'test/store/place-orders.test.ts', 'takes the units of each line'],
+  },
+];
+
+const STOCK: Fault[] = [
+  {
+    name: 'of two callers who expect the same stock, both change it',
+    file: 'src/store/inventory/inventory.ts',
+    text: `
+      where inventory_items.quantity = \${expected}`,
+    replacement: '',
+    test: ['quick', 'test/store/inventory.test.ts', 'returns STALE_INVENTORY'],
+  },
+  {
+    name: 'removals of stock by two gateways count once',
+    file: 'src/store/inventory/inventory.ts',
+    text: 'where item.pet_id = (select pet.id from pet) for update',
+    replacement: 'where item.pet_id = (select pet.id from pet)',
+    test: ['test', 'test/store/postgres/locks.test.ts', 'begins with what that leaves: adjust'],
+  },
+];
+
+const IDEMPOTENCY: Fault[] = [
+  {
+    name: 'callers share idempotency keys',
+    file: 'src/database/idempotency.ts',
+    text: 'digest([caller, key])',
+    replacement: 'digest([key])',
+    test: ['quick', 'test/edge/scopes.test.ts', 'belongs to its caller'],
+  },
+  {
+    name: 'an idempotency key that is used for another order returns the first one',
+    file: 'src/database/idempotency.ts',
+    text: 'if (entry && !hash.equals(entry.hash))',
+    replacement: 'if (entry && !entry.result && !hash.equals(entry.hash))',
+    test: ['quick', 'test/store/idempotency.test.ts', 'returns IDEMPOTENCY_CONFLICT'],
+  },
+  {
+    name: 'an idempotency key of a minute ago is forgotten',
+    file: 'src/database/idempotency.ts',
+    text: 'where created_at < ${limit}::timestamptz',
+    replacement: 'where created_at > ${limit}::timestamptz',
+    test: ['quick', 'test/store/idempotency.test.ts', 'is deleted once it is old'],
+  },
+  {
+    name: 'the stored result of an earlier release lacks the columns that are new',
+    file: 'src/database/idempotency.ts',
+    text: 'return request.upgrade(deserialize(entry.result))',
+    replacement: 'return deserialize(entry.result)',
+    test: ['quick', 'test/store/two-releases.test.ts', 'the stored result of an idempotency key'],
+  },
+];
+
+const CHANGES: Fault[] = [
+  {
+    name: 'a subscription that resumes repeats changes',
+    file: 'src/changes/reader.ts',
+    text: 'this.#recent.findLastIndex((change) => !isAfter(change, place)) + 1',
+    replacement: '0',
+    test: ['quick', 'test/store/subscriptions.test.ts', 'does not return again'],
+  },
+  {
+    name: 'a subscriber does not learn that a pet leaves its filter',
+    file: 'src/changes/row-filter.ts',
+    text: 'isMet(after) || isMet(before)',
+    replacement: 'isMet(after ?? before)',
+    test: ['quick', 'test/store/subscriptions.test.ts', 'when they come into it and leave it'],
+  },
+  {
+    name: 'a subscription after an expired cursor skips what it has missed',
+    file: 'src/changes/record.ts',
+    text: "if (!place) throw new StoreError('CURSOR_EXPIRED');",
+    replacement: 'if (!place) return { transaction: 0n, id: 0n };',
+    test: ['quick', 'test/store/changes.test.ts', 'expires older cursors'],
+  },
+  {
+    name: 'changes of a transaction that takes long are lost',
+    file: 'src/changes/record.ts',
+    text: "name: 'settled_changes'",
+    replacement: "name: 'changes'",
+    test: ['test', 'test/store/postgres/changes.test.ts', 'holds back all later changes'],
+  },
+  {
+    name: 'changes of another gateway come a second late',
+    file: 'src/changes/feed.ts',
+    text: 'db.notifications?.notify()',
+    replacement: 'void db.notifications',
+    test: ['test', 'test/store/postgres/changes.test.ts', 'notify each other'],
+  },
+  {
+    name: 'a subscription goes on although a failover has lost changes',
+    file: 'src/changes/reader.ts',
+    text: 'if (this.#hasFailed) await this.#checkPlace();',
+    replacement: '',
+    test: ['quick', 'test/store/subscriptions.test.ts', 'ends with CURSOR_EXPIRED'],
+  },
+  {
+    name: 'a subscription gets the results of another one with other variables',
+    file: 'src/graphql/execution/share-results.ts',
+    text: '${numberOf(root)} ${numberOf(call.operation)} ${variables}',
+    replacement: '${numberOf(root)} ${numberOf(call.operation)}',
+    test: ['quick', 'test/edge/share-results.test.ts', 'each combination of variables'],
+  },
+];
+
+const ACCESS: Fault[] = [
+  {
+    name: 'a token for another service is accepted',
+    file: 'src/auth/tokens.ts',
+    text: `
+    audience,
+    clockTolerance`,
+    replacement: `
+    clockTolerance`,
+    test: ['quick', 'test/edge/tokens.test.ts', 'a token signed with the secret is rejected with'],
+  },
+  {
+    name: 'a token is accepted after it expired, if it was before',
+    file: 'src/auth/tokens.ts',
+    text: 'until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000)',
+    replacement: 'until: Date.now() + CACHE_MS',
+    test: ['quick', 'test/edge/tokens.test.ts', 'although it was accepted before'],
+  },
+  {
+    name: 'with AUTH_READ=open, a caller with a token may not read',
+    file: 'src/auth/tokens.ts',
+    text: 'new Set([...publicScopes, ...scopesOf(claims)])',
+    replacement: 'new Set(scopesOf(claims))',
+    test: ['quick', 'test/edge/scopes.test.ts', 'needs no token with AUTH_READ=open'],
+  },
+  {
+    name: 'a caller that may only order reads through the result of its order',
+    file: 'src/graphql/plugins/use-auth.ts',
+    text: 'if (caller && operation && usageOf(schema, operation).reads)',
+    replacement: "if (caller && operation?.node.operation === 'query')",
+    test: ['quick', 'test/edge/scopes.test.ts', 'needs the scope read to select'],
+  },
+  {
+    name: 'a caller that may only order changes the stock',
+    file: 'src/store/inventory/schema.ts',
+    text: `entry has a stock of 0.',
+    authScopes: { scope: 'inventory:write' }`,
+    replacement: `entry has a stock of 0.',
+    authScopes: { scope: 'orders:write' }`,
+    test: ['quick', 'test/edge/scopes.test.ts', 'needs exactly its scope'],
+  },
+];
+
+const LIMITS: Fault[] = [
+  {
+    name: 'a search costs what the first search of its document did',
+    file: 'src/graphql/analysis/cost.ts',
+    text: '? isIndexed(value) : value',
+    replacement: '? true : value',
+    test: ['quick', 'test/edge/cost.test.ts', 'the cost of an operation of query \\(\\$filter'],
+  },
+  {
+    name: 'a document is deeper than allowed by its fragments',
+    file: 'src/graphql/analysis/validation.ts',
+    text: 'kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1',
+    replacement: 'kind === Kind.FRAGMENT_SPREAD ? 0 : inside + 1',
+    test: ['quick', 'test/edge/limits.test.ts', 'cannot have 21 levels in fragments'],
+  },
+  {
+    name: 'the documents of one caller hold up those of all others',
+    file: 'src/graphql/fair-queue.ts',
+    text: `
+  startsOf.delete(caller);
+  startsOf.set(caller, starts);`,
+    replacement: '',
+    test: ['quick', 'test/edge/fair-queue.test.ts', 'lets callers take turns'],
+  },
+  {
+    name: 'a caller has no budget left after it has ended its subscriptions',
+    file: 'src/graphql/stream-budget.ts',
+    text: 'add(callerKey, -1, -cost)',
+    replacement: 'add(callerKey, -1, 0)',
+    test: ['quick', 'test/edge/stream-budget.test.ts', 'beyond the budget of its caller'],
+  },
+  {
+    name: 'a write is done, and its result is rejected as too large',
+    file: 'src/graphql/execution/limit-cost.ts',
+    text: 'estimate.bytes > maxAnswerBytes && operation.node.operation !== QUERY',
+    replacement: 'estimate.bytes > maxAnswerBytes && operation.node.operation === SUBSCRIPTION',
+    test: ['quick', 'test/store/answer-size.test.ts', 'for a mutation before it is executed'],
+  },
+];
+
+const LISTS: Fault[] = [
+  {
+    name: 'the next page of a list in descending order goes back',
+    file: 'src/database/window.ts',
+    text: "(end === 'after') !== isDescending",
+    replacement: "end === 'after' || isDescending",
+    test: ['quick', 'test/store/filters.test.ts', "of 'pets' has the rows of '{}'"],
+  },
+  {
+    name: 'a cursor of a list by name continues a list by id',
+    file: 'src/database/cursor.ts',
+    text: 'if (name !== field) return undefined;',
+    replacement: '',
+    test: ['quick', 'test/store/connections.test.ts', 'is rejected as INVALID_CURSOR'],
+  },
+  {
+    name: 'a search for a percent sign finds everything',
+    file: 'src/database/text.ts',
+    text: "text.replaceAll(/[\\\\%_]/g, '\\\\$&')",
+    replacement: 'text',
+    test: ['quick', 'test/store/filters.test.ts', "of 'pets' has the rows of '. name: .%"],
+  },
+  {
+    name: 'two lists of an operation have the rows of one filter',
+    file: 'src/database/loaders.ts',
+    text: 'sharedOf(store)(JSON.stringify([args]), recipient, (recipients)',
+    replacement: 'sharedOf(store)(JSON.stringify([]), recipient, (recipients)',
+    test: ['quick', 'test/store/statements.test.ts', 'for pages with other arguments'],
+  },
+  {
+    name: 'the count of a category without pets is an error',
+    file: 'src/database/pages.ts',
+    text: 'return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));',
+    replacement: 'return counts;',
+    test: ['quick', 'test/store/statements.test.ts', 'for pages with other arguments'],
+  },
+  {
+    name: 'an order at the end of a range of dates is in it',
+    file: 'src/store/order/ship-date.ts',
+    text: '${column} < ${time(before)}',
+    replacement: '${column} <= ${time(before)}',
+    test: ['quick', 'test/store/filters.test.ts', "of 'orders' has the rows of .* before: .2027"],
+  },
+];
+
+const STATEMENT: Fault[] = [
+  {
+    name: 'callers get the data of each other',
+    file: 'src/graphql/statement/run.ts',
+    text: 'rowOf.get(index + 1)',
+    replacement: 'rowOf.get(1)',
+    test: ['test', 'test/store/executor.test.ts', 'on PGlite .*gets its own data'],
+  },
+  {
+    name: 'a page has the size of another one',
+    file: 'src/graphql/statement/slots.ts',
+    text: `
+    window?.size,`,
+    replacement: '',
+    test: ['test', 'test/store/executor.test.ts', 'on PGlite .*depends on the variables'],
+  },
+  {
+    name: 'a name with quotes breaks the response',
+    file: 'src/graphql/statement/json-sql.ts',
+    text: 'String: (column) => [{ sql: `to_json(${column})::text` }]',
+    replacement: "String: (column) => ['\"', { sql: column }, '\"']",
+    test: ['test', 'test/store/executor.test.ts', 'on PGlite .*texts that JSON escapes'],
+  },
+  {
+    name: 'a query has the fields that @include gave another caller',
+    file: 'src/graphql/statement/compile.ts',
+    text: '[id, ...conditions.map((name) => String(variables[name]))].join()',
+    replacement: '[id, ...conditions].join()',
+    test: ['test', 'test/store/executor.test.ts', 'on PGlite .*depends on the variables'],
+  },
+  {
+    name: 'the last page has no end cursor',
+    file: 'src/graphql/statement/page-sql.ts',
+    text: 'const last = `least(total, ${size})`;',
+    replacement: 'const last = `${size}`;',
+    test: ['quick', 'test/store/order.test.ts', 'is null if it is infinity'],
+  },
+];
+
+const REST: Fault[] = [
+  {
+    name: 'a caller keeps a pet that has changed',
+    file: 'src/rest/pets.ts',
+    text: 'ETag: etag(body)',
+    replacement: 'ETag: etag(String(petId))',
+    test: ['quick', 'test/store/rest.test.ts', 'changes only when the pet changes'],
+  },
+  {
+    name: 'an error of a deprecated route does not say that it ends',
+    file: 'src/server/dispatch.ts',
+    text: 'withHead(routeResponse, target.match?.route.head)',
+    replacement:
+      'routeResponse.code ? routeResponse : withHead(routeResponse, target.match?.route.head)',
+    test: ['quick', 'test/edge/contract.test.ts', 'getPet 404 PET_NOT_FOUND'],
+  },
+];
+
+const ERRORS: Fault[] = [
+  {
+    name: 'a message of PostgreSQL reaches callers',
+    file: 'src/database/errors.ts',
+    text: 'return new StoreError(code, undefined, error);',
+    replacement:
+      'return new StoreError(code, error instanceof Error ? error.message : code, error);',
+    test: ['quick', 'test/store/database-errors.test.ts', 'with its cause in the log only'],
+  },
+  {
+    name: 'a message quotes a value of the store that cannot be sent',
+    file: 'src/graphql/errors.ts',
+    text: '!path && (!originalError || originalError instanceof GraphQLError)',
+    replacement: '!originalError || originalError instanceof GraphQLError || !path',
+    test: ['quick', 'test/store/order.test.ts', 'is an error of its own field only'],
+  },
+  {
+    name: 'a message names fields of a schema that is hidden',
+    file: 'src/graphql/analysis/validation.ts',
+    text: 'hideSuggestions: !introspection',
+    replacement: 'hideSuggestions: false',
+    test: ['quick', 'test/edge/graphiql-and-introspection.test.ts', 'suggests nothing for'],
+  },
+  {
+    name: 'a caller is told to repeat a write that was done',
+    file: 'src/graphql/errors.ts',
+    text: 'headers: isRepeatable ? Object.assign',
+    replacement: 'headers: isRepeatable || result.data ? Object.assign',
+    test: ['quick', 'test/store/kept-writes.test.ts', 'if a later mutation fails'],
+  },
+  {
+    name: 'a timeout tells a caller that its write was not done',
+    file: 'src/graphql/execution/limit-time.ts',
+    text: "new StoreError('OUTCOME_UNKNOWN'",
+    replacement: "new StoreError('SERVICE_UNAVAILABLE'",
+    test: ['quick', 'test/edge/limits.test.ts', 'an operation that takes too long'],
+  },
+];
+
+/** Fifty faults, in all parts of the gateway. */
+export const FAULTS: readonly Fault[] = [
+  ...ORDERS,
+  ...CARTS,
+  ...STOCK,
+  ...IDEMPOTENCY,
+  ...CHANGES,
+  ...ACCESS,
+  ...LIMITS,
+  ...LISTS,
+  ...STATEMENT,
+  ...REST,
+  ...ERRORS,
+];

@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { createVitest, type Vitest } from 'vitest/node';
+
+import { type Fault, FAULTS } from './list.ts';
+
+const { values: options } = parseArgs({
+  options: { only: { type: 'string', default: '' }, hinted: { type: 'boolean', default: false } },
+});
+
+/** Returns the source with a fault. @throws Error if it has the text to replace not exactly once */
+function plant(source: string, { name, file, text, replacement }: Fault): string {
+  const parts = source.split(text);
+  if (parts.length === 2) return parts.join(replacement);
+  throw new Error(`${file} has the text of "${name}" ${parts.length - 1} times, not once: ${text}`);
+}
+
+/** Copies the tree, as a crash must leave no fault in it. */
+function copyTree(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'faults-'));
+  const omitted = new Set(['node_modules', '.git', '.data'].map((name) => resolve(name)));
+  cpSync('.', folder, { recursive: true, filter: (path) => !omitted.has(resolve(path)) });
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Runs the tests of faults; returns what fails. @throws Error if a fault has none */
+async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<string | undefined> {
+  const names = tested.map(({ test: [, , name] }) => name);
+  vitest.setGlobalTestNamePattern(new RegExp(names.join('|')));
+  const specifications = tested.map(({ test: [project, file] }) =>
+    vitest.getProjectByName(project).createSpecification(resolve(file)),
+  );
+  // One for each file.
+  const unique = new Map(specifications.map((one) => [`${one.project.name} ${one.moduleId}`, one]));
+  await vitest.runTestSpecifications([...unique.values()]);
+  for (const { testModule } of unique.values()) {
+    const [failed] = testModule?.children.allTests('failed') ?? [];
+    if (failed) return failed.fullName;
+    // A hook can fail without a test.
+    if (!testModule?.ok()) return testModule?.relativeModuleId ?? 'nothing runs';
+    const [passed] = testModule.children.allTests('passed');
+    if (!passed) throw new Error(`${testModule.relativeModuleId} has no test for: ${names.join()}`);
+  }
+  return undefined;
+}
+
+/** Runs all tests until one fails, with programs that are built anew; returns whether one does. */
+const runAll = (): boolean =>
+  spawnSync('npm', ['test', '--', '--bail', '1'], { stdio: 'ignore' }).status !== 0;
+
+/** Plants a fault; returns what finds it. */
+async function findFault(vitest: Vitest, fault: Fault): Promise<string | undefined> {
+  const path = resolve(fault.file);
+  const source = readFileSync(path, 'utf8');
+  writeFileSync(path, plant(source, fault));
+  vitest.invalidateFile(path);
+  const test = await runHinted(vitest, [fault]);
+  const found = test ?? (!options.hinted && runAll() ? 'npm test' : undefined);
+  writeFileSync(path, source);
+  vitest.invalidateFile(path);
+  return found;
+}
+
+const faults = FAULTS.filter(({ name }) => name.includes(options.only));
+for (const fault of faults) plant(readFileSync(fault.file, 'utf8'), fault);
+const folder = copyTree();
+process.chdir(folder);
+// A fault may let a test wait forever.
+const TIMEOUT_MS = 20_000;
+const vitest = await createVitest('test', {
+  watch: false,
+  reporters: [{}],
+  testTimeout: TIMEOUT_MS,
+});
+try {
+  await vitest.standalone();
+  const broken = await runHinted(vitest, faults);
+  if (broken) throw new Error(`A test fails without a fault: ${broken}`);
+  let found = 0;
+  for (const fault of faults) {
+    const start = performance.now();
+    const test = await findFault(vitest, fault);
+    if (test) found += 1;
+    const seconds = Math.round((performance.now() - start) / 1000);
+    const result = test ? `found:  ${fault.name}, by "${test}"` : `MISSED: ${fault.name}`;
+    process.stdout.write(`${result} (${seconds} s)\n`);
+  }
+  const share = Math.round((100 * found) / faults.length);
+  process.stdout.write(`${found} of ${faults.length} faults found: ${share} %\n`);
+  if (found < faults.length) process.exitCode = 1;
+} finally {
+  await vitest.close();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Client } from './client.ts';
+import type { Journal } from './journal.ts';
+import type { Ledger, LedgerOrder } from './ledger.ts';
+import { pick, whole } from './random.ts';
+
+const CALLERS = 12;
+const MAX_THOUGHT_MS = 80;
+
+/** What the actions of an honest caller use. */
+interface Scene {
+  readonly client: Client;
+  readonly ledger: Ledger;
+  readonly journal: Journal;
+  /** The ids of the orders that this caller placed. */
+  readonly mine: string[];
+}
+
+type Placement = Omit<LedgerOrder, 'state'>;
+type Result = { readonly result: { readonly id?: string; readonly code?: string } };
+
+const ERROR = '... on Error { code }';
+
+const placement = ({ petId, quantity, key }: Placement) => ({
+  query: `mutation ($petId: ID!, $quantity: Int!, $key: String) {
+    result: placeOrder(input: { petId: $petId, quantity: $quantity }, idempotencyKey: $key) {
+      ... on Order { id } ${ERROR} } }`,
+  variables: { petId, quantity, key },
+});
+
+const choosePlacement = ({ ledger }: Scene, key?: string): Placement => ({
+  petId: pick([...ledger.stocked.keys()]),
+  quantity: whole(1, 5),
+  key,
+});
+
+function acknowledge({ ledger, journal, mine }: Scene, order: Placement, { result }: Result): void {
+  if (result.id !== undefined) {
+    ledger.addOrder(result.id, { ...order, state: 'open' });
+    mine.push(result.id);
+  } else if (result.code !== 'INSUFFICIENT_STOCK') {
+    journal.violate(`placeOrder was answered with ${result.code}.`);
+  }
+}
+
+/** Places an order with a key; sends it again until a response comes. */
+async function placeWithKey(scene: Scene): Promise<void> {
+  const order = choosePlacement(scene, randomUUID());
+  const { data } = await scene.client.graphql<Result>(placement(order));
+  acknowledge(scene, order, data);
+}
+
+/** Places an order without a key; it can't be sent again. */
+async function placeWithoutKey(scene: Scene): Promise<void> {
+  const order = choosePlacement(scene);
+  scene.ledger.unanswered += 1;
+  const data = await scene.client.tryGraphql<Result>(placement(order));
+  if (!data) return;
+  scene.ledger.unanswered -= 1;
+  acknowledge(scene, order, data);
+}
+
+/** Chooses an order that this caller placed. */
+function chooseMine({ ledger, mine }: Scene): { id: string; order: LedgerOrder } | undefined {
+  if (mine.length === 0) return undefined;
+  const id = pick(mine);
+  const order = ledger.orders.get(id);
+  return order && { id, order };
+}
+
+/** Sends an order again that was acknowledged long ago. */
+async function placeAgain(scene: Scene): Promise<void> {
+  const { id, order } = chooseMine(scene) ?? {};
+  if (order?.key === undefined) return;
+  const { data } = await scene.client.graphql<Result>(placement(order));
+  if (data.result.id !== id) {
+    scene.journal.violate(`Its key made order ${id} and then gave ${JSON.stringify(data.result)}.`);
+  }
+}
+
+/** Completes or cancels an order that this caller placed. */
+async function changeOrder(scene: Scene): Promise<void> {
+  const { id, order } = chooseMine(scene) ?? {};
+  if (!order) return;
+  const operation = pick(['cancelOrder', 'completeOrder']);
+  const query = `mutation { result: ${operation}(id: "${id}") { ... on Order { id } ${ERROR} } }`;
+  const { data, failures } = await scene.client.graphql<Result>({ query });
+  const cancels = operation === 'cancelOrder';
+  // An earlier request without a response may have cancelled it.
+  const isCancelledBefore = cancels && failures > 0 && data.result.code === 'ORDER_NOT_FOUND';
+  const outcome = isCancelledBefore ? 'done' : (data.result.code ?? 'done');
+  const expected = {
+    open: 'done',
+    complete: cancels ? 'ORDER_COMPLETE' : 'done',
+    cancelled: isCancelledBefore ? 'done' : 'ORDER_NOT_FOUND',
+  }[order.state];
+  if (outcome !== expected) {
+    scene.journal.violate(`${operation} of ${order.state} order ${id}: ${outcome}.`);
+  }
+  if (outcome === 'done') order.state = cancels ? 'cancelled' : 'complete';
+}
+
+/** Reads an order that this caller placed. */
+async function lookUp(scene: Scene): Promise<void> {
+  const { id, order } = chooseMine(scene) ?? {};
+  if (!order) return;
+  const query = `{ order(id: "${id}") { quantity complete } }`;
+  type Found = { readonly order: { readonly quantity: number; readonly complete: boolean } | null };
+  const found = (await scene.client.graphql<Found>({ query })).data.order;
+  const state = found ? (found.complete ? 'complete' : 'open') : 'cancelled';
+  if (state !== order.state || (found && found.quantity !== order.quantity)) {
+    scene.journal.violate(
+      `Order ${id} is ${order.state} and was read as ${JSON.stringify(found)}.`,
+    );
+  }
+}
+
+async function readAtRandom({ client }: Scene): Promise<void> {
+  const page = `first: ${whole(1, 8)}, orderBy: { field: ${pick(['ID', 'NAME'])}, direction: DESC }`;
+  const query = pick([
+    `{ pet(id: "${whole(1, 12)}") { name inventory { quantity } orders(last: 8) { nodes { id } } } }`,
+    `{ categories(${page}) { nodes { name pets(${page}) { nodes { id inventory { quantity } } } } } }`,
+    `{ orders(last: 8) { totalCount nodes { complete pet { name } } } }`,
+  ]);
+  await client.graphql({ query });
+}
+
+// One that is listed more often is chosen more often.
+const ACTIONS = [
+  placeWithKey,
+  placeWithKey,
+  placeWithKey,
+  placeWithoutKey,
+  placeAgain,
+  changeOrder,
+  changeOrder,
+  lookUp,
+  readAtRandom,
+  readAtRandom,
+];
+
+/** Starts honest callers, each with one request at a time; returns a function that waits for their last responses. */
+export function startCallers(client: Client, ledger: Ledger, journal: Journal) {
+  const end = new AbortController();
+  const call = async (): Promise<void> => {
+    const scene: Scene = { client, ledger, journal, mine: [] };
+    while (!end.signal.aborted) {
+      try {
+        await pick(ACTIONS)(scene);
+      } catch (error) {
+        journal.violate(error instanceof Error ? (error.stack ?? '') : String(error));
+      }
+      await sleep(whole(0, MAX_THOUGHT_MS));
+    }
+  };
+  const callers = Array.from({ length: CALLERS }, call);
+  return async (): Promise<void> => {
+    end.abort();
+    await Promise.all(callers);
+  };
+}

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { createDatabaseOn, startPostgres } from '../support/postgres.ts';
+import { startReplication } from '../support/replication.ts';
+import { clusterFaults, diskFaults, type Faults, postgresFaults } from './faults.ts';
+
+const DISK_MB = 1000;
+
+/** The database of a gateway. */
+interface Store {
+  readonly environment: Record<string, string>;
+  readonly faults: Faults;
+  readonly close: () => Promise<void> | void;
+}
+
+/** The databases that can be soaked, by the name in `--database`. */
+export const STORES: Record<string, () => Promise<Store> | Store> = {
+  embedded: () => {
+    const folder = mkdtempSync(join(tmpdir(), 'soak-'));
+    // Only root can mount a disk of its own.
+    const isRoot = process.getuid?.() === 0;
+    const size = `size=${DISK_MB}m`;
+    if (isRoot) execFileSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', folder]);
+    return {
+      environment: { DATA_DIR: join(folder, 'data') },
+      faults: isRoot ? diskFaults(folder) : {},
+      close: () => {
+        if (isRoot) execFileSync('umount', ['--lazy', folder]);
+        rmSync(folder, { recursive: true, force: true });
+      },
+    };
+  },
+  postgres: async () => {
+    const server = await startPostgres();
+    const url = await createDatabaseOn(server.url);
+    return {
+      environment: { DATABASE_URL: url, WORKERS: '2' },
+      faults: postgresFaults(server, url),
+      close: () => server.remove(),
+    };
+  },
+  // A commit is acknowledged when one of two replicas has it.
+  cluster: async () => {
+    const replication = await startReplication({ synchronous: true });
+    const url = replication.multiHostUrl(await createDatabaseOn(replication.servers[0].url));
+    return {
+      environment: { DATABASE_URL: url, DATABASE_REPLICA_URLS: url, WORKERS: '2' },
+      faults: clusterFaults(replication),
+      close: () => replication.stop(),
+    };
+  },
+};

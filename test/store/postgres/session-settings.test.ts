@@ -1,0 +1,132 @@
+import { expect, it } from 'vitest';
+
+import { openPostgres } from '../../../src/database/postgres.ts';
+import { copyOnPostgres, openCopyOnPostgres } from '../../support/databases.ts';
+import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
+import { post } from '../../support/post.ts';
+import { runSql } from '../../support/postgres.ts';
+
+// Settings of a role or a database that could make a response or a write wrong.
+const HOSTILE: Readonly<Record<string, string>> = {
+  DateStyle: 'SQL, DMY',
+  IntervalStyle: 'sql_standard',
+  TimeZone: 'Asia/Tokyo',
+  array_nulls: 'off',
+  backslash_quote: 'off',
+  bytea_output: 'escape',
+  client_encoding: 'LATIN1',
+  default_transaction_isolation: 'repeatable read',
+  enable_seqscan: 'off',
+  extra_float_digits: '-15',
+  gin_fuzzy_search_limit: '1',
+  idle_session_timeout: '1s',
+  lock_timeout: '1ms',
+  plan_cache_mode: 'force_custom_plan',
+  quote_all_identifiers: 'on',
+  session_replication_role: 'replica',
+  standard_conforming_strings: 'off',
+  transform_null_equals: 'on',
+  xmlbinary: 'hex',
+};
+/** Creates a database on PostgreSQL whose sessions have the hostile settings. */
+async function createHostile(): Promise<OpenDatabase> {
+  const { url, drop } = await copyOnPostgres();
+  const name = new URL(url).pathname.slice(1);
+  await runSql(
+    url,
+    Object.entries(HOSTILE)
+      .map(([key, to]) => `alter database ${name} set ${key} = '${to}'`)
+      .join(';'),
+  );
+  return async (config, log) => {
+    const db = await openPostgres(url, config, log);
+    const close = async (): Promise<void> => {
+      await db.close();
+      await drop();
+    };
+    return { ...db, close };
+  };
+}
+
+const ORDER = 'id petId quantity shipDate complete';
+const ERROR = '... on Error { code status message }';
+const place = (shipDate: string, key: string): string =>
+  `mutation { placeOrder(input: { petId: "1", quantity: 2, shipDate: "${shipDate}" },
+    idempotencyKey: "${key}") { ... on Order { ${ORDER} } ${ERROR} } }`;
+
+const OPERATIONS = [
+  'mutation { createCategory(input: { name: "É\\\\\'" }) { ... on Category { id name } } }',
+  ...['first', 'second'].map(
+    (key) => `mutation { createPet(input: { name: "Zoë \\\\1", categoryId: "1" },
+      idempotencyKey: "${key}") { ... on Pet { id name petStatus: status } } }`,
+  ),
+  'mutation { updateInventory(petId: "1", input: { quantity: 100 }) { ... on InventoryItem { quantity } } }',
+  place('2026-12-03T09:00:00Z', 'a'),
+  place('2026-12-03T09:00:00Z', 'a'),
+  place('2026-03-12T23:59:59.5Z', 'b'),
+  place('0099-02-01T00:00:00Z', 'c'),
+  `{ pets(first: 100, filter: { name: "zoë" }) { totalCount nodes { id name } } }`,
+  `{ orders(orderBy: { field: SHIP_DATE, direction: ASC }) { edges { cursor node { ${ORDER} } } } }`,
+  'mutation { deletePet(id: "1") { ... on Pet { id } ... on Error { code } } }',
+  'mutation { deleteCategory(id: "1") { ... on Category { id } ... on Error { code } } }',
+  'mutation { createPet(input: { name: "X", categoryId: "99" }) { ... on Pet { id } ... on Error { code } } }',
+  `mutation { rescheduleOrder(id: "1", shipDate: "2027-02-01T00:00:00Z") { ... on Order { ${ORDER} } } }`,
+  `mutation { completeOrder(id: "1") { ... on Order { ${ORDER} } } }`,
+  `mutation { cancelOrder(id: "2") { ... on Order { ${ORDER} } } }`,
+  `mutation { deletePet(id: "2") { ... on Pet { id name } } }`,
+  '{ inventory { nodes { pet { id } quantity } } orders { totalCount } categories { totalCount } }',
+];
+const PATHS = ['/store/orders', '/store/orders?limit=1', '/pets/1', '/ready'];
+
+async function ask(gateway: Gateway, query: string): Promise<Record<string, unknown>> {
+  const response = await post(gateway, { query });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** Sends operations of every kind, and returns the responses. */
+async function exercise(gateway: Gateway): Promise<unknown[]> {
+  const answers: unknown[] = [];
+  for (const query of OPERATIONS) answers.push(await ask(gateway, query));
+  const cursors = (answers.find((answer) => JSON.stringify(answer).includes('cursor')) ?? {}) as {
+    data: { orders: { edges: { cursor: string }[] } };
+  };
+  for (const { cursor } of cursors.data.orders.edges) {
+    answers.push(
+      await ask(
+        gateway,
+        `{ orders(after: "${cursor}", orderBy: { field: SHIP_DATE, direction: ASC }) { nodes { ${ORDER} } } }`,
+      ),
+    );
+  }
+  const together = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      ask(
+        gateway,
+        `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "key ${index % 4}") {
+          __typename ... on Order { quantity } } }`,
+      ),
+    ),
+  );
+  answers.push(together, await ask(gateway, '{ inventoryItem(petId: "1") { quantity } }'));
+  for (const path of PATHS) {
+    const response = await fetch(gateway.url + path);
+    answers.push([path, response.status, response.headers.get('link'), await response.text()]);
+  }
+  return answers;
+}
+
+/** Starts a gateway on a database, and returns its responses. */
+async function responsesOn(open: OpenDatabase): Promise<unknown[]> {
+  const gateway = await startGateway({}, open);
+  const responses = await exercise(gateway);
+  await gateway.close();
+  return responses;
+}
+
+it('a database with hostile settings gives the responses of one without', async () => {
+  const expected = await responsesOn(openCopyOnPostgres);
+  expect(await responsesOn(await createHostile())).toEqual(expected);
+  // The operations succeeded on both.
+  expect(JSON.stringify(expected)).toContain('2026-12-03T09:00:00.000Z');
+  expect(JSON.stringify(expected)).not.toContain('"errors"');
+});
