@@ -24,17 +24,6 @@ export function endOf(socket: Socket): Promise<string> {
   });
 }
 
-// After a second without a byte, a gateway that stops closes a connection.
-const MAX_PAUSE_MS = 100;
-
-/** Connects, sends one request a moment later, and returns how the connection ended. */
-export function requestLater(target: Target): Promise<string> {
-  const socket = connectTo(target);
-  const send = (): void => void socket.write(REQUEST);
-  socket.once('connect', () => void setTimeout(send, Math.random() * MAX_PAUSE_MS));
-  return endOf(socket);
-}
-
 /**
  * Places orders of one unit, one after the other, until a request fails; adds the id of each to
  * `placed`. Returns the error.

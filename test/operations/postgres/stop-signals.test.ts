@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
+import { once } from 'node:events';
 
 import { describe, expect, it } from 'vitest';
 
-import { connectTo, endOf, requestLater } from '../../support/callers.ts';
+import { connectTo, endOf, REQUEST } from '../../support/callers.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { countConnections } from '../../support/postgres.ts';
 import { startProgram } from '../../support/program.ts';
@@ -13,28 +13,38 @@ const CALLERS = 300;
 
 describe('a gateway', () => {
   it.each([
-    ['one process', '1', ['SIGTERM']],
-    // A terminal that closes may send it twice.
-    ['several processes', '2', ['SIGHUP', 'SIGHUP']],
+    ['one process', '1', 'SIGTERM'],
+    ['several processes', '2', 'SIGHUP'],
   ] as const)(
     'of %s stops once each connected caller has its response',
-    async (_what, WORKERS, signals) => {
+    async (_what, WORKERS, signal) => {
       const program = await startProgram({
         ...store.environment,
         SAMPLE_STORE: 'true',
         WORKERS,
         STOP_TIMEOUT_MS: '60000',
       });
-      const ends = Array.from({ length: CALLERS }, () => requestLater(program));
-      // By now the system has all connections; the gateway accepts them one by one.
-      await setImmediate();
-      for (const signal of signals) program.process.kill(signal);
-      expect(new Set(await Promise.all(ends))).toEqual(new Set(['HTTP/1.1 200 OK']));
+      // "Listening" is logged a moment before the gateway handles signals.
+      const idle = connectTo(program);
+      idle.write(REQUEST);
+      await once(idle, 'data');
+      // The system holds the connections until the gateway runs again and accepts them one by one.
+      program.process.kill('SIGSTOP');
+      const callers = Array.from({ length: CALLERS }, () => connectTo(program));
+      await Promise.all(callers.map((caller) => once(caller, 'connect')));
+      const ends = Promise.all(callers.map(endOf));
+      program.process.kill(signal);
+      program.process.kill('SIGCONT');
+      await program.logged(/^Stopping\.$/);
+      // A terminal that closes may send it twice.
+      if (signal === 'SIGHUP') program.process.kill(signal);
+      for (const caller of callers) caller.write(REQUEST);
+      expect(new Set(await ends)).toEqual(new Set(['HTTP/1.1 200 OK']));
       expect(await endOf(connectTo(program))).toBe('ECONNREFUSED');
       expect(await program.end).toBe(0);
       expect(program.messages.filter((message) => message === 'Stopping.')).toHaveLength(1);
       expect(program.messages.filter((message) => message === 'A request ended.')).toHaveLength(
-        CALLERS,
+        CALLERS + 1,
       );
       await expect.poll(() => countConnections(store.url)).toBe(0);
     },
