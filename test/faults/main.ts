@@ -49,7 +49,7 @@ async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<stri
   return undefined;
 }
 
-/** Runs all tests until one fails, with programs that are built anew; returns whether one does. */
+/** Rebuilds the programs and runs all tests until one fails; returns whether one does. */
 const runAll = (): boolean =>
   spawnSync('npm', ['test', '--', '--bail', '1'], { stdio: 'ignore' }).status !== 0;
 

@@ -49,7 +49,7 @@ function toSample(before, now) {
   };
 }
 
-/** Adds a response, and returns the first one and the samples of the last 15 minutes; anew after a restart. */
+/** Adds a response; returns the first one since the gateway started, and the samples of the last 15 minutes. */
 export function addStatus(status) {
   if (first?.startedAt === status.startedAt) samples.push(toSample(last, status));
   else [first, samples] = [status, []];
