@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
 import { Variables } from '../src/config/variables.ts';
-import { toDay } from '../src/contract/lifecycle.ts';
+import { toDay } from '../src/gateway/contract/lifecycle.ts';
 import { printedSchema } from '../src/graphql/schema.ts';
 
 const FILE = 'docs/configuration.md';

@@ -5,8 +5,8 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
 import type { Auth } from '../config/config.ts';
-import { StoreError, Unauthenticated } from '../contract/errors.ts';
-import { Label } from '../contract/values.ts';
+import { StoreError, Unauthenticated } from '../gateway/contract/errors.ts';
+import { Label } from '../gateway/contract/values.ts';
 import { type Caller, SCOPES } from './scopes.ts';
 
 /**

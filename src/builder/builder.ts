@@ -6,9 +6,9 @@ import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 
 import { requireScope, type Scope } from '../auth/scopes.ts';
 import type { CallContext } from '../context.ts';
-import { Forbidden, Unauthenticated } from '../contract/errors.ts';
 import type PrismaTypes from '../database/generated/pothos.ts';
 import { getDatamodel } from '../database/generated/pothos.ts';
+import { Forbidden, Unauthenticated } from '../gateway/contract/errors.ts';
 import { mutationsPlugin } from './mutations.ts';
 import { DateTime } from './scalars.ts';
 

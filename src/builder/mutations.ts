@@ -8,7 +8,7 @@ import { RequestCache } from '@pothos/plugin-scope-auth';
 import type { GraphQLFieldResolver } from 'graphql';
 import { z } from 'zod';
 
-import { StoreError } from '../contract/errors.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 /** The description of every argument `idempotencyKey`. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import {
   type Change,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { Id } from '../contract/values.ts';
+import { Id } from '../gateway/contract/values.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { Listing } from './listing.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { StoreError } from '../contract/errors.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
 // SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault, and the

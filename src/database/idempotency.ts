@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
-import { IdempotencyConflict } from '../contract/errors.ts';
-import { Label, parse } from '../contract/values.ts';
+import { IdempotencyConflict } from '../gateway/contract/errors.ts';
+import { Label, parse } from '../gateway/contract/values.ts';
 import type { Database } from './database.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { Session } from './session.ts';

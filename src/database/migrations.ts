@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
 import { ROOT } from '../config/root.ts';
-import { toError } from '../contract/errors.ts';
+import { toError } from '../gateway/contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const FOLDER = new URL('prisma/migrations/', ROOT);

@@ -11,7 +11,7 @@ import {
 } from 'pg';
 
 import type { Config } from '../config/config.ts';
-import { StoreError } from '../contract/errors.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import type { PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { cancelWhenGone } from './cancel.ts';

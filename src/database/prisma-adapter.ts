@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool, type QueryConfig, type QueryResult } from 'pg';
 
-import { StoreError } from '../contract/errors.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 
 /**
  * Creates Prisma's adapter for `send`. It has a pool that never connects: @prisma/adapter-pg 7.10 sends each

@@ -1,4 +1,4 @@
-import { Unavailable } from '../contract/errors.ts';
+import { Unavailable } from '../gateway/contract/errors.ts';
 
 /** Who receives what a statement reads, such as a response to a caller. */
 export interface Recipient {

@@ -1,4 +1,4 @@
-import { NamePart } from '../contract/values.ts';
+import { NamePart } from '../gateway/contract/values.ts';
 import { Prisma } from './generated/prisma/client.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { InputError, InvalidInput } from '../contract/errors.ts';
-import { MAX_LIST_SIZE } from '../contract/values.ts';
+import { InputError, InvalidInput } from '../gateway/contract/errors.ts';
+import { MAX_LIST_SIZE } from '../gateway/contract/values.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';

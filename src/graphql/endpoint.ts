@@ -4,7 +4,7 @@ import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
 
 import type { Exchange } from '../context.ts';
-import { StoreError } from '../contract/errors.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import { preferredType } from '../http/media-type.ts';
 import { errorResponse } from '../http/route.ts';
 import { writeResponse } from '../http/write-response.ts';

@@ -1,8 +1,8 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
-import { type ErrorCode, ERRORS, isErrorCode } from '../contract/error-codes.ts';
-import { InputError, InvalidId, InvalidInput, StoreError } from '../contract/errors.ts';
 import { toStoreError } from '../database/errors.ts';
+import { type ErrorCode, ERRORS, isErrorCode } from '../gateway/contract/error-codes.ts';
+import { InputError, InvalidId, InvalidInput, StoreError } from '../gateway/contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 

@@ -5,7 +5,7 @@ import { type DocumentNode, Kind, parse } from 'graphql';
 import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
-import { toError } from '../contract/errors.ts';
+import { toError } from '../gateway/contract/errors.ts';
 import { type Bounds, validateWithin } from './analysis/validation.ts';
 import { schema } from './schema.ts';
 

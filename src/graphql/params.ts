@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
 
 import type { Config, Limits } from '../config/config.ts';
-import { StoreError } from '../contract/errors.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import { isFromAllowedOrigin } from '../http/cors.ts';
 import { ALLOWED_METHODS } from '../http/route.ts';
 import { HASH_PREFIX } from './manifest.ts';

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 
-import { StoreError } from '../contract/errors.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, writeRequestLog } from '../telemetry/request-log.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/scopes.ts';
 import type { Limits } from '../config/config.ts';
-import { StoreError, Unavailable } from '../contract/errors.ts';
+import { StoreError, Unavailable } from '../gateway/contract/errors.ts';
 
 /** What one result of a subscription may cost at most: those of most apps cost up to 300. */
 export const MAX_RESULT_COST = 5000;

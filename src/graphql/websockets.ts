@@ -14,8 +14,8 @@ import {
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { Context } from '../context.ts';
-import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import type { Recipient } from '../database/recipient.ts';
+import { StoreError, Unauthenticated } from '../gateway/contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
 import { toClientBody } from './errors.ts';

@@ -1,8 +1,8 @@
 import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
-import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
-import { PetNotFound } from '../contract/errors.ts';
+import { type ErrorCode, ERRORS } from '../gateway/contract/error-codes.ts';
+import { PetNotFound } from '../gateway/contract/errors.ts';
 import type { Asset } from '../http/static-asset.ts';
 import { OPERATIONS } from '../rest/operations.ts';
 import { errorsOf } from '../rest/responses.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
-import { toDay } from '../contract/lifecycle.ts';
 import { POSITION_HEADER } from '../database/servers/position.ts';
+import { toDay } from '../gateway/contract/lifecycle.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { JSON_CONTENT_TYPE } from '../http/write-response.ts';

@@ -2,8 +2,8 @@ import etag from 'etag';
 import { z } from 'zod';
 
 import type { Context } from '../context.ts';
-import { Id, parse } from '../contract/values.ts';
 import type { Pet } from '../database/generated/prisma/client.ts';
+import { Id, parse } from '../gateway/contract/values.ts';
 import { isUnchanged } from '../http/etag.ts';
 import type { RouteResponse, RouteRequest } from '../http/route.ts';
 import { petOf } from '../store/pet/pets.ts';

@@ -1,8 +1,15 @@
 import { z } from 'zod';
 
-import { ERRORS } from '../contract/error-codes.ts';
-import { PetNotFound } from '../contract/errors.ts';
-import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../contract/values.ts';
+import { ERRORS } from '../gateway/contract/error-codes.ts';
+import { PetNotFound } from '../gateway/contract/errors.ts';
+import {
+  Description,
+  Id,
+  Name,
+  OrderQuantity,
+  StockQuantity,
+  Time,
+} from '../gateway/contract/values.ts';
 import { CategoryUpdate, NewCategory } from '../store/category/categories.ts';
 import { InventoryUpdate } from '../store/inventory/inventory.ts';
 import { NewOrder } from '../store/order/orders.ts';

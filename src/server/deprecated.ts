@@ -1,4 +1,4 @@
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../gateway/contract/lifecycle.ts';
 import { deprecatedIn } from '../graphql/analysis/usage.ts';
 import { schema } from '../graphql/schema.ts';
 import type { Deprecated } from '../pages/status.ts';

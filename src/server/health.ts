@@ -1,5 +1,5 @@
-import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
+import { StoreError } from '../gateway/contract/errors.ts';
 import { errorResponse, jsonResponse, type Route } from '../http/route.ts';
 import type { ShutdownState } from './shutdown.ts';
 

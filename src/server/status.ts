@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
-import { REST_LIFECYCLES, toDay } from '../contract/lifecycle.ts';
 import type { Database } from '../database/database.ts';
+import { REST_LIFECYCLES, toDay } from '../gateway/contract/lifecycle.ts';
 import { jsonResponse, type Route } from '../http/route.ts';
 import { pathOf } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';

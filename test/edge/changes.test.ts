@@ -3,7 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/config/config.ts';
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../../src/contract/lifecycle.ts';
+import {
+  REST_LIFECYCLES,
+  type RestLifecycle,
+  toDay,
+} from '../../src/gateway/contract/lifecycle.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 import { findGraphqlBreaks, findRestChanges } from '../support/breaking-changes.ts';

@@ -6,7 +6,7 @@ import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { Variables } from '../../src/config/variables.ts';
-import { ERRORS } from '../../src/contract/error-codes.ts';
+import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';

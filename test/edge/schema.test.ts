@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { REST_LIFECYCLES } from '../../src/contract/lifecycle.ts';
+import { REST_LIFECYCLES } from '../../src/gateway/contract/lifecycle.ts';
 import { printedSchema, schema } from '../../src/graphql/schema.ts';
 
 interface Member {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { assert, asyncProperty } from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { ERRORS } from '../../src/contract/error-codes.ts';
+import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
 import { arbitraryDocuments, arbitraryRequests, arbitraryVariables } from '../support/arbitrary.ts';
 import { connectTo } from '../support/callers.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';

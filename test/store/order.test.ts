@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ERRORS } from '../../src/contract/error-codes.ts';
+import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';

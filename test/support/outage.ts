@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/contract/errors.ts';
+import { StoreError } from '../../src/gateway/contract/errors.ts';
 import { openCopy } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 

@@ -1,4 +1,4 @@
-import { StoreError } from '../../contract/errors.ts';
+import { StoreError } from '../../gateway/contract/errors.ts';
 
 /**
  * The header with the position of the write-ahead log: in a response to a mutation, and in later requests. It is

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../contract/errors.ts';
+import { Unavailable } from '../../gateway/contract/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../errors.ts';
 import type { Server } from '../postgres-server.ts';

@@ -16,7 +16,7 @@ import {
 } from 'graphql';
 
 import type { ListSize } from '../../builder/cost.ts';
-import { MAX_LIST_SIZE } from '../../contract/values.ts';
+import { MAX_LIST_SIZE } from '../../gateway/contract/values.ts';
 import {
   addEstimates,
   bytesOf,

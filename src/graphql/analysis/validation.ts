@@ -12,8 +12,8 @@ import {
 } from 'graphql';
 
 import type { Config, Limits } from '../../config/config.ts';
-import { StoreError } from '../../contract/errors.ts';
-import { MAX_LIST_SIZE } from '../../contract/values.ts';
+import { StoreError } from '../../gateway/contract/errors.ts';
+import { MAX_LIST_SIZE } from '../../gateway/contract/values.ts';
 import { toExecutionError } from '../errors.ts';
 import { countComparisons } from './comparisons.ts';
 import { createFold, sum } from './fragments.ts';

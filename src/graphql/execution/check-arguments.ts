@@ -15,7 +15,7 @@ import {
 } from 'graphql';
 
 import type { Config } from '../../config/config.ts';
-import { StoreError } from '../../contract/errors.ts';
+import { StoreError } from '../../gateway/contract/errors.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { toExecutionError, toInputError } from '../errors.ts';

@@ -1,7 +1,7 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import type { Limits } from '../../config/config.ts';
-import { StoreError } from '../../contract/errors.ts';
+import { StoreError } from '../../gateway/contract/errors.ts';
 import { isLargerThan } from '../analysis/size.ts';
 import { toExecutionError } from '../errors.ts';
 import { MAX_RESULT_COST } from '../stream-budget.ts';

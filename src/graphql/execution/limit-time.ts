@@ -1,6 +1,6 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
-import { StoreError } from '../../contract/errors.ts';
+import { StoreError } from '../../gateway/contract/errors.ts';
 import { toExecutionError } from '../errors.ts';
 import type { Call, Step } from './call.ts';
 

@@ -3,7 +3,7 @@ import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
 import type { Config } from '../../config/config.ts';
-import { StoreError, toError } from '../../contract/errors.ts';
+import { StoreError, toError } from '../../gateway/contract/errors.ts';
 import type { Documents } from '../documents.ts';
 import { toExecutionError } from '../errors.ts';
 import type { Streams } from '../streams.ts';

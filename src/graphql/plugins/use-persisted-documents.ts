@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../auth/scopes.ts';
 import type { Config } from '../../config/config.ts';
 import type { CallContext } from '../../context.ts';
-import { StoreError } from '../../contract/errors.ts';
+import { StoreError } from '../../gateway/contract/errors.ts';
 import type { Documents } from '../documents.ts';
 import { hashOf, type Manifest, withoutPrefix } from '../manifest.ts';
 import type { DocumentParams } from '../params.ts';

@@ -2,16 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, type RowFilter } from '../../changes/row-filter.ts';
-import { CategoryInUse, CategoryNotFound } from '../../contract/errors.ts';
-import {
-  Description,
-  Id,
-  Name,
-  NamePart,
-  parse,
-  parseId,
-  type Unchecked,
-} from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { isRecordNotFound, isStillReferenced } from '../../database/errors.ts';
 import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
@@ -21,6 +11,16 @@ import { byId, pagesOf, required } from '../../database/loaders.ts';
 import { onlyRow } from '../../database/session.ts';
 import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import { nameContains, nameKey } from '../../database/text.ts';
+import { CategoryInUse, CategoryNotFound } from '../../gateway/contract/errors.ts';
+import {
+  Description,
+  Id,
+  Name,
+  NamePart,
+  parse,
+  parseId,
+  type Unchecked,
+} from '../../gateway/contract/values.ts';
 
 export const NewCategory = z.object({
   name: Name,

@@ -10,7 +10,7 @@ import {
   IdempotencyConflict,
   InvalidId,
   InvalidInput,
-} from '../../contract/errors.ts';
+} from '../../gateway/contract/errors.ts';
 import {
   categoryById,
   categoryPages,

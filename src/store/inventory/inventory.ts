@@ -2,13 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, isAtMost, type RowFilter } from '../../changes/row-filter.ts';
-import {
-  InsufficientStock,
-  PetNotFound,
-  StaleInventory,
-  StockLimitExceeded,
-} from '../../contract/errors.ts';
-import { Id, parse, parseId, StockQuantity, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { isMissingReference, isOutOfRange } from '../../database/errors.ts';
 import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
@@ -17,6 +10,19 @@ import type { Listing } from '../../database/listing.ts';
 import { byId, pagesOf } from '../../database/loaders.ts';
 import type { Session } from '../../database/session.ts';
 import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
+import {
+  InsufficientStock,
+  PetNotFound,
+  StaleInventory,
+  StockLimitExceeded,
+} from '../../gateway/contract/errors.ts';
+import {
+  Id,
+  parse,
+  parseId,
+  StockQuantity,
+  type Unchecked,
+} from '../../gateway/contract/values.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });

@@ -12,7 +12,7 @@ import {
   PetNotFound,
   StaleInventory,
   StockLimitExceeded,
-} from '../../contract/errors.ts';
+} from '../../gateway/contract/errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {

@@ -2,8 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
-import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../../contract/errors.ts';
-import { Id, OrderQuantity, parse, parseId, Time, type Unchecked } from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
 import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
@@ -11,6 +9,15 @@ import type { Listing } from '../../database/listing.ts';
 import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
 import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import { parseJsonTime } from '../../database/type-parsers.ts';
+import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../../gateway/contract/errors.ts';
+import {
+  Id,
+  OrderQuantity,
+  parse,
+  parseId,
+  Time,
+  type Unchecked,
+} from '../../gateway/contract/values.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const NewOrder = z.object({

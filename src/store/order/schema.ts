@@ -5,6 +5,7 @@ import type { ListSize } from '../../builder/cost.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
+import { isInfinite } from '../../database/type-parsers.ts';
 import {
   InsufficientStock,
   IdempotencyConflict,
@@ -15,8 +16,7 @@ import {
   PetNotAvailable,
   PetNotFound,
   StockLimitExceeded,
-} from '../../contract/errors.ts';
-import { isInfinite } from '../../database/type-parsers.ts';
+} from '../../gateway/contract/errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {

@@ -2,16 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
-import { CategoryNotFound, PetInUse, PetNotFound } from '../../contract/errors.ts';
-import {
-  Id,
-  Name,
-  NamePart,
-  parse,
-  parseId,
-  StockQuantity,
-  type Unchecked,
-} from '../../contract/values.ts';
 import type { Database } from '../../database/database.ts';
 import { isMissingReference, isRecordNotFound, isStillReferenced } from '../../database/errors.ts';
 import {
@@ -27,6 +17,16 @@ import type { IsRare } from '../../database/rare-texts.ts';
 import { onlyRow, type Session } from '../../database/session.ts';
 import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import { isOneOf, nameContains, nameKey } from '../../database/text.ts';
+import { CategoryNotFound, PetInUse, PetNotFound } from '../../gateway/contract/errors.ts';
+import {
+  Id,
+  Name,
+  NamePart,
+  parse,
+  parseId,
+  StockQuantity,
+  type Unchecked,
+} from '../../gateway/contract/values.ts';
 
 export const Status = z.enum(PetStatus);
 const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;

@@ -11,7 +11,7 @@ import {
   InvalidInput,
   PetInUse,
   PetNotFound,
-} from '../../contract/errors.ts';
+} from '../../gateway/contract/errors.ts';
 import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
 import {

@@ -8,7 +8,7 @@ import { json } from 'node:stream/consumers';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { ERRORS } from '../../../src/contract/error-codes.ts';
+import { ERRORS } from '../../../src/gateway/contract/error-codes.ts';
 import { useProgramStore } from '../../support/databases.ts';
 import { openEvents, openInitialized } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
