@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 import { z } from 'zod';
 
-import { Variables } from '../src/config/variables.ts';
+import { Variables } from '../src/gateway/config/variables.ts';
 import { toDay } from '../src/gateway/contract/lifecycle.ts';
 import { printedSchema } from '../src/graphql/schema.ts';
 

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 
-import { type Config, ConfigError } from '../config/config.ts';
-import { splitHosts } from '../config/database-url.ts';
+import { type Config, ConfigError } from '../gateway/config/config.ts';
+import { splitHosts } from '../gateway/config/database-url.ts';
 import { toError } from '../gateway/contract/errors.ts';
 import { APPLICATION_NAME } from './pool.ts';
 import { STATE_SQL, type StateRow } from './servers/watch.ts';

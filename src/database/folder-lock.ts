@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../gateway/config/config.ts';
 import { toError } from '../gateway/contract/errors.ts';
 
 const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';

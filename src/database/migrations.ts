@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-import { ROOT } from '../config/root.ts';
+import { ROOT } from '../gateway/config/root.ts';
 import { toError } from '../gateway/contract/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 

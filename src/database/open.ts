@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Database } from './database.ts';
 

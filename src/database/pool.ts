@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 
 import { type ClientBase, Pool, type PoolClient } from 'pg';
 
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import { OWN_SESSION, POOLED_SESSION } from './session-settings.ts';
 

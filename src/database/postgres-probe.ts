@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { APPLICATION_NAME, sessionSql } from './pool.ts';
 import type { Probe } from './probe.ts';
 import { onlyRow } from './session.ts';

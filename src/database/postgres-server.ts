@@ -10,7 +10,7 @@ import {
   types,
 } from 'pg';
 
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import type { PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -2,8 +2,8 @@ import cluster from 'node:cluster';
 
 import { DatabaseError } from 'pg';
 
-import { type Config, ConfigError } from '../config/config.ts';
-import { splitHosts } from '../config/database-url.ts';
+import { type Config, ConfigError } from '../gateway/config/config.ts';
+import { splitHosts } from '../gateway/config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { connectToPrimary } from './connect.ts';
 import { createDatabase, type Database, type Driver } from './database.ts';

@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { ROOT } from '../config/root.ts';
+import { ROOT } from '../gateway/config/root.ts';
 
 /**
  * The folder of an empty PostgreSQL, created by `npm ci`, because initdb takes most of a first start.

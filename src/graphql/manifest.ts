@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { type DocumentNode, Kind, parse } from 'graphql';
 import { z } from 'zod';
 
-import { ConfigError } from '../config/config.ts';
+import { ConfigError } from '../gateway/config/config.ts';
 import { toError } from '../gateway/contract/errors.ts';
 import { type Bounds, validateWithin } from './analysis/validation.ts';
 import { schema } from './schema.ts';

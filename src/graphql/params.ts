@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 import type { GraphQLParams } from 'graphql-yoga';
 
-import type { Config, Limits } from '../config/config.ts';
+import type { Config, Limits } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import { isFromAllowedOrigin } from '../http/cors.ts';
 import { ALLOWED_METHODS } from '../http/route.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/scopes.ts';
-import type { Limits } from '../config/config.ts';
+import type { Limits } from '../gateway/config/config.ts';
 import { StoreError, Unavailable } from '../gateway/contract/errors.ts';
 
 /** What one result of a subscription may cost at most: those of most apps cost up to 300. */

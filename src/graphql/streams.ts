@@ -1,7 +1,7 @@
 import { callerKeyOf } from '../auth/scopes.ts';
-import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import type { Recipient } from '../database/recipient.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { Unauthenticated, Unavailable } from '../gateway/contract/errors.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { ROOT } from '../config/root.ts';
+import { ROOT } from '../gateway/config/root.ts';
 import type { Asset } from '../http/static-asset.ts';
 
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;

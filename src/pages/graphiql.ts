@@ -1,6 +1,6 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { readExamples, textAsset } from './files.ts';

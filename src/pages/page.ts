@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 
 const LINKS: readonly (readonly [

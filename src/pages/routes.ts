@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { OWN_FILES, ownFile, swaggerFile } from './files.ts';

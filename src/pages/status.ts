@@ -1,6 +1,6 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 import { renderPage } from './page.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import type { Config } from '../config/config.ts';
 import { POSITION_HEADER } from '../database/servers/position.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { toDay } from '../gateway/contract/lifecycle.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';

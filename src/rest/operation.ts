@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
-import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
 import { parsePosition } from '../database/servers/position.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { ErrorCode } from '../gateway/contract/error-codes.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../gateway/contract/lifecycle.ts';

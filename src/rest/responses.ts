@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { type ErrorCode, ERRORS } from '../gateway/contract/error-codes.ts';
 import { StoreError, Unauthenticated } from '../gateway/contract/errors.ts';
 import { lifecycleHead, lifecycleOf, type RestOperation } from './operation.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
-import type { Config } from '../config/config.ts';
 import type { Exchange } from '../context.ts';
 import { toStoreError } from '../database/errors.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { createCors } from '../http/cors.ts';

@@ -1,6 +1,6 @@
-import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { fillSampleStore } from '../store/sample.ts';
 import type { Log } from '../telemetry/log.ts';
 

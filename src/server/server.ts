@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 import { createAuthenticate } from '../auth/tokens.ts';
 import { createFeed } from '../changes/feed.ts';
-import type { Config } from '../config/config.ts';
-import { VERSION } from '../config/version.ts';
 import type { Context, Exchange } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { createReads } from '../database/servers/reads.ts';
+import type { Config } from '../gateway/config/config.ts';
+import { VERSION } from '../gateway/config/version.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { createStreams } from '../graphql/streams.ts';

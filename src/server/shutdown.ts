@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Server as NetServer, Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;

@@ -1,6 +1,6 @@
-import type { Config } from '../config/config.ts';
-import { VERSION } from '../config/version.ts';
 import type { Database } from '../database/database.ts';
+import type { Config } from '../gateway/config/config.ts';
+import { VERSION } from '../gateway/config/version.ts';
 import { REST_LIFECYCLES, toDay } from '../gateway/contract/lifecycle.ts';
 import { jsonResponse, type Route } from '../http/route.ts';
 import { pathOf } from '../rest/operation.ts';

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 
-import type { Config } from '../config/config.ts';
+import type { Config } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { ClientErrorHandler } from '../http/client-error.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
-import { ROOT } from '../../src/config/root.ts';
+import { ROOT } from '../../src/gateway/config/root.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { post } from '../support/post.ts';

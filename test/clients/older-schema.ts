@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { parse, print, visit } from 'graphql';
 
-import { ROOT } from '../../src/config/root.ts';
+import { ROOT } from '../../src/gateway/config/root.ts';
 
 /** Returns the schema as it was before it had an object type: what an app of that time was built with. */
 export function schemaWithout(type: string): string {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import {
   REST_LIFECYCLES,
   type RestLifecycle,

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { withTable } from '../../scripts/print.ts';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { Variables } from '../../src/config/variables.ts';
+import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
+import { Variables } from '../../src/gateway/config/variables.ts';
 import { spawnProgram } from '../support/program.ts';
 
 const UNREACHABLE = 'postgresql://me:hunter2@127.0.0.1:1/store';

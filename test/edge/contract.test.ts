@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { createCheck, type OpenApi, openApiOf, plant, resolve } from '../support/documented.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';

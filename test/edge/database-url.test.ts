@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { splitHosts } from '../../src/config/database-url.ts';
+import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
+import { splitHosts } from '../../src/gateway/config/database-url.ts';
 
 const MESSAGE =
   'DATABASE_URL must be like postgresql://user@host:5432/name, with each @ / ? and # of a password percent-encoded (@ as %40).';

@@ -10,9 +10,9 @@ import type { IConfigMap, IService } from 'kubernetes-models/v1';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 
-import { readConfig } from '../../src/config/config.ts';
-import { Variables } from '../../src/config/variables.ts';
-import { VERSION } from '../../src/config/version.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
+import { Variables } from '../../src/gateway/config/variables.ts';
+import { VERSION } from '../../src/gateway/config/version.ts';
 
 const DATABASE_URL = 'postgresql://store@db/store';
 // What the gateway needs at most to close the database after the time for requests.

@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import { Variables } from '../../src/config/variables.ts';
+import { Variables } from '../../src/gateway/config/variables.ts';
 import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';

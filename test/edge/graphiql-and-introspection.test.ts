@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { readExamples } from '../../src/pages/files.ts';
 import { renderGraphiql } from '../../src/pages/graphiql.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';

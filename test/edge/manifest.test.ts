@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import { makeManifest } from '../../scripts/manifest.ts';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readManifest } from '../../src/graphql/manifest.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';

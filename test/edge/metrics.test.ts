@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { VERSION } from '../../src/config/version.ts';
+import { VERSION } from '../../src/gateway/config/version.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 import { toManifest, withManifest } from '../support/manifest.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { readConfig } from '../../src/config/config.ts';
-import { VERSION } from '../../src/config/version.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
+import { VERSION } from '../../src/gateway/config/version.ts';
 import { type OpenApi, openApiOf, plant } from '../support/documented.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { lintOpenApi } from '../support/lint-openapi.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { printedSchema } from '../../src/graphql/schema.ts';
 import { serveAsset } from '../../src/http/static-asset.ts';
 import { renderHome } from '../../src/pages/home.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { createFeed } from '../../src/changes/feed.ts';
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { createGraphqlEndpoint } from '../../src/graphql/endpoint.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { createExecutor, createPlugins } from '../../src/graphql/yoga.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { VERSION } from '../../src/config/version.ts';
+import { VERSION } from '../../src/gateway/config/version.ts';
 import { toDay } from '../../src/gateway/contract/lifecycle.ts';
 import { COUNTED_ROUTES } from '../../src/server/status.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';

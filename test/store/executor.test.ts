@@ -11,7 +11,7 @@ import { createYoga, type Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/auth/tokens.ts';
-import { readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/gateway/config/config.ts';
 import { toClientResult } from '../../src/graphql/errors.ts';
 import { type Call, inOrder, toCall } from '../../src/graphql/execution/call.ts';
 import { checkArguments } from '../../src/graphql/execution/check-arguments.ts';

@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { expect } from 'vitest';
 
-import type { Config } from '../../src/config/config.ts';
+import type { Config } from '../../src/gateway/config/config.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 
 type Referenced<Value> = Value | { $ref: string };

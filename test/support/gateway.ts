@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, expect } from 'vitest';
 
-import { type Config, type Limits, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
+import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import { createGateway } from '../../src/server/server.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import { describeOnBothDatabases, openCopy } from './databases.ts';

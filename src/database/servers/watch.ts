@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../gateway/config/config.ts';
 import { createPostgresProbe } from '../postgres-probe.ts';
 import { IDENTITY_SQL, type Server } from '../postgres-server.ts';
 import { createPing } from '../probe.ts';

@@ -11,7 +11,7 @@ import {
   visit,
 } from 'graphql';
 
-import type { Config, Limits } from '../../config/config.ts';
+import type { Config, Limits } from '../../gateway/config/config.ts';
 import { StoreError } from '../../gateway/contract/errors.ts';
 import { MAX_LIST_SIZE } from '../../gateway/contract/values.ts';
 import { toExecutionError } from '../errors.ts';

@@ -14,7 +14,7 @@ import {
   typeFromAST,
 } from 'graphql';
 
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../gateway/config/config.ts';
 import { StoreError } from '../../gateway/contract/errors.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';

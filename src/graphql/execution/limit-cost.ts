@@ -1,6 +1,6 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
-import type { Limits } from '../../config/config.ts';
+import type { Limits } from '../../gateway/config/config.ts';
 import { StoreError } from '../../gateway/contract/errors.ts';
 import { isLargerThan } from '../analysis/size.ts';
 import { toExecutionError } from '../errors.ts';

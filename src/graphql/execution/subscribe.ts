@@ -2,7 +2,7 @@ import { mapAsyncIterator } from '@graphql-tools/utils';
 import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
-import type { Config } from '../../config/config.ts';
+import type { Config } from '../../gateway/config/config.ts';
 import { StoreError, toError } from '../../gateway/contract/errors.ts';
 import type { Documents } from '../documents.ts';
 import { toExecutionError } from '../errors.ts';

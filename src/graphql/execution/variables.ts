@@ -1,4 +1,4 @@
-import type { Limits } from '../../config/config.ts';
+import type { Limits } from '../../gateway/config/config.ts';
 import { InvalidInput, type Issue } from '../../gateway/contract/errors.ts';
 import { MAX_LIST_SIZE } from '../../gateway/contract/values.ts';
 import type { Operation } from '../analysis/operation.ts';

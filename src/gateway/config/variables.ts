@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../gateway/contract/lifecycle.ts';
+import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
 import { isHost, isOrigin, isSafeUrl } from './addresses.ts';
 import { isDatabaseUrl } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
