@@ -6,7 +6,7 @@ import type { ChangeFeed } from './changes/feed.ts';
 import type { Store } from './database/loaders.ts';
 import type { Recipient } from './database/recipient.ts';
 import type { Reads } from './database/servers/reads.ts';
-import type { RequestLog } from './telemetry/request-log.ts';
+import type { RequestLog } from './gateway/telemetry/request-log.ts';
 
 /** A request, its response, its log and the recipient of its result. */
 export interface Exchange {

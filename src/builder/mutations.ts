@@ -9,7 +9,7 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { z } from 'zod';
 
 import { StoreError } from '../gateway/contract/errors.ts';
-import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
+import { addErrorCode, type RequestLog } from '../gateway/telemetry/request-log.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =

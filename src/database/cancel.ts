@@ -3,7 +3,7 @@ import { connect, Socket } from 'node:net';
 import type { PoolClient } from 'pg';
 import { z } from 'zod';
 
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import type { Recipient } from './recipient.ts';
 
 // https://www.postgresql.org/docs/current/protocol-message-formats.html, CancelRequest

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 
 /** Reads the standard error of a PGlite for the reason why its PostgreSQL crashed. */
 export function watchStderr() {

@@ -5,8 +5,8 @@ import {
   createDatabaseMetrics,
   type DatabaseMetrics,
   type PoolUse,
-} from '../telemetry/database-metrics.ts';
-import type { Log } from '../telemetry/log.ts';
+} from '../gateway/telemetry/database-metrics.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 import type { Notifications } from './notifications.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 
 import { type Config, ConfigError } from '../gateway/config/config.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
 import type { Database } from './database.ts';
 import { lockFolder } from './folder-lock.ts';

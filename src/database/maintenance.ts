@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { PGlite } from '@electric-sql/pglite';
 
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 
 const INTERVAL_MS = 2000;
 const INTERVAL_AFTER_FAILURE_MS = 60_000;

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 
 import { ROOT } from '../gateway/config/root.ts';
 import { toError } from '../gateway/contract/errors.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 
 const FOLDER = new URL('prisma/migrations/', ROOT);
 // An arbitrary number, the same in every gateway.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Client } from 'pg';
 
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 
 const CHANNEL = 'store_changes';
 // PostgreSQL has one lock for all transactions that notify: each write must not be one of them.

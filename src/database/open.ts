@@ -1,5 +1,5 @@
 import type { Config } from '../gateway/config/config.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import type { Database } from './database.ts';
 
 /**

@@ -2,7 +2,7 @@ import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { createDatabase, type Database } from './database.ts';
 import { migrate, requireMigrated, type SqlConnection } from './migrations.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { type ClientBase, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../gateway/config/config.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { OWN_SESSION, POOLED_SESSION } from './session-settings.ts';
 
 /** The name of the gateway's connections in pg_stat_activity. */

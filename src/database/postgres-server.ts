@@ -12,8 +12,8 @@ import {
 
 import type { Config } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
-import type { PoolUse } from '../telemetry/database-metrics.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { PoolUse } from '../gateway/telemetry/database-metrics.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { cancelWhenGone } from './cancel.ts';
 import { isConnectionLost, keepsConnection, NothingWritten, OutcomeUnknown } from './errors.ts';
 import { openPool } from './pool.ts';

@@ -4,7 +4,7 @@ import { DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../gateway/config/config.ts';
 import { splitHosts } from '../gateway/config/database-url.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { connectToPrimary } from './connect.ts';
 import { createDatabase, type Database, type Driver } from './database.ts';
 import { isUnavailable } from './errors.ts';

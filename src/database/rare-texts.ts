@@ -1,4 +1,4 @@
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { Prisma } from './generated/prisma/client.ts';
 import type { Session } from './session.ts';
 

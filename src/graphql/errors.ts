@@ -3,8 +3,8 @@ import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 import { toStoreError } from '../database/errors.ts';
 import { type ErrorCode, ERRORS, isErrorCode } from '../gateway/contract/error-codes.ts';
 import { InputError, InvalidId, InvalidInput, StoreError } from '../gateway/contract/errors.ts';
-import type { Log } from '../telemetry/log.ts';
-import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
+import { logCause, addErrorCode, type RequestLog } from '../gateway/telemetry/request-log.ts';
 
 // Messages quote values of callers, and each of many messages may quote the whole value.
 const MAX_MESSAGE_LENGTH = 1000;

@@ -1,9 +1,9 @@
 import type { WebSocket } from 'ws';
 
 import { StoreError } from '../gateway/contract/errors.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { type RequestLog, writeRequestLog } from '../telemetry/request-log.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
+import type { Metrics } from '../gateway/telemetry/metrics.ts';
+import { type RequestLog, writeRequestLog } from '../gateway/telemetry/request-log.ts';
 
 // Common proxies close a connection without data after a minute.
 const PING_MS = 12_000;

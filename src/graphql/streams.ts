@@ -3,7 +3,7 @@ import type { CallContext, Exchange } from '../context.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { Unauthenticated, Unavailable } from '../gateway/contract/errors.ts';
-import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
+import type { StreamMetrics } from '../gateway/telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';
 
 // The longest delay of a timer: a stream of a token that is valid for longer ends after 24 days.

@@ -3,8 +3,8 @@ import { createYoga, type YogaServerInstance, type YogaServerOptions } from 'gra
 import type { Caller } from '../auth/scopes.ts';
 import type { CallContext, Context, Exchange } from '../context.ts';
 import type { Config } from '../gateway/config/config.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
+import type { Metrics } from '../gateway/telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';
 import { createExecute } from './execution/execute.ts';
 import { createSubscribe } from './execution/subscribe.ts';

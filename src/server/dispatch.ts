@@ -4,6 +4,14 @@ import type { Exchange } from '../context.ts';
 import { toStoreError } from '../database/errors.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
+import type { Metrics } from '../gateway/telemetry/metrics.ts';
+import {
+  addErrorCode,
+  logCause,
+  type RequestEnd,
+  writeRequestLog,
+} from '../gateway/telemetry/request-log.ts';
 import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { createCors } from '../http/cors.ts';
 import { hasTooManyHeaders, MAX_HEADERS } from '../http/headers.ts';
@@ -18,14 +26,6 @@ import {
 } from '../http/route.ts';
 import type { createRouter, Match } from '../http/router.ts';
 import { writeResponse } from '../http/write-response.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import {
-  addErrorCode,
-  logCause,
-  type RequestEnd,
-  writeRequestLog,
-} from '../telemetry/request-log.ts';
 
 /** The handlers that requests are dispatched to, and what dispatching needs besides. */
 interface DispatchOptions {

@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import type { Config } from '../gateway/config/config.ts';
+import type { Log } from '../gateway/telemetry/log.ts';
 import { fillSampleStore } from '../store/sample.ts';
-import type { Log } from '../telemetry/log.ts';
 
 /**
  * Opens the database of the configuration, and fills a new one with the sample store if the

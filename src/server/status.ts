@@ -2,11 +2,11 @@ import type { Database } from '../database/database.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { VERSION } from '../gateway/config/version.ts';
 import { REST_LIFECYCLES, toDay } from '../gateway/contract/lifecycle.ts';
+import type { ReadMetrics } from '../gateway/telemetry/cluster-metrics.ts';
+import { type Count, type Figures, readFigures } from '../gateway/telemetry/figures.ts';
 import { jsonResponse, type Route } from '../http/route.ts';
 import { pathOf } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
-import type { ReadMetrics } from '../telemetry/cluster-metrics.ts';
-import { type Count, type Figures, readFigures } from '../telemetry/figures.ts';
 import { DEPRECATED } from './deprecated.ts';
 
 const DAY_MS = 86_400_000;

@@ -12,15 +12,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/auth/tokens.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
+import type { Log } from '../../src/gateway/telemetry/log.ts';
+import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
+import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
 import { toClientResult } from '../../src/graphql/errors.ts';
 import { type Call, inOrder, toCall } from '../../src/graphql/execution/call.ts';
 import { checkArguments } from '../../src/graphql/execution/check-arguments.ts';
 import { executeByGraphqlJs } from '../../src/graphql/execution/graphql-js.ts';
 import { reportDeprecations } from '../../src/graphql/execution/report-deprecations.ts';
 import { schema } from '../../src/graphql/schema.ts';
-import type { Log } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
-import type { RequestLog } from '../../src/telemetry/request-log.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store.ts';
 import {

@@ -10,7 +10,7 @@ import { createPglite, migratePglite, openPglite } from '../../src/database/pgli
 import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
 import { OWN_SESSION } from '../../src/database/session-settings.ts';
 import { type Config, readConfig } from '../../src/gateway/config/config.ts';
-import { createLog, type Log } from '../../src/telemetry/log.ts';
+import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
 import { createDatabaseOn, dropDatabaseOn, runSql } from './postgres.ts';
 import { killPrograms } from './program.ts';
 

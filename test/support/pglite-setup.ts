@@ -7,7 +7,7 @@ import type { TestProject } from 'vitest/node';
 
 import { createPglite, migratePglite } from '../../src/database/pglite.ts';
 import { copyTemplate } from '../../src/database/template.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/gateway/telemetry/log.ts';
 
 /** Writes a migrated, empty PGlite to a file, from which the tests create theirs. */
 export async function setUpPglite(project: TestProject): Promise<() => Promise<void>> {

@@ -11,7 +11,7 @@ import { Client, type QueryResult } from 'pg';
 
 import { migratePostgres } from '../../src/database/postgres.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 

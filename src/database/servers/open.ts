@@ -1,6 +1,6 @@
 import type { Config } from '../../gateway/config/config.ts';
-import type { PoolUse } from '../../telemetry/database-metrics.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { PoolUse } from '../../gateway/telemetry/database-metrics.ts';
+import type { Log } from '../../gateway/telemetry/log.ts';
 import type { Driver } from '../database.ts';
 import { describe, driverOf } from '../postgres-driver.ts';
 import { createServer, type Server } from '../postgres-server.ts';

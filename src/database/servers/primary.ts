@@ -1,5 +1,5 @@
 import { Unavailable } from '../../gateway/contract/errors.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../gateway/telemetry/log.ts';
 import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../errors.ts';
 import type { Server } from '../postgres-server.ts';
 import type { WatchedServer } from './watch.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../gateway/telemetry/log.ts';
 import type { Session } from '../session.ts';
 import { createFollows } from './follows.ts';
 import type { Lag } from './lag.ts';

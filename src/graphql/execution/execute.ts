@@ -2,7 +2,7 @@ import { OperationTypeNode } from 'graphql';
 
 import type { Context } from '../../context.ts';
 import type { Config } from '../../gateway/config/config.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../gateway/telemetry/log.ts';
 import type { Documents } from '../documents.ts';
 import { type Execute, inOrder, type Step } from './call.ts';
 import { checkArguments } from './check-arguments.ts';

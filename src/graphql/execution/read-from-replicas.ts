@@ -3,7 +3,7 @@ import { type ExecutionResult, OperationTypeNode } from 'graphql';
 import { isServerFault, toStoreError } from '../../database/errors.ts';
 import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/servers/position.ts';
 import type { Reads } from '../../database/servers/reads.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../gateway/telemetry/log.ts';
 import type { Call, Step } from './call.ts';
 
 /** A result with an error that another server may not have. */

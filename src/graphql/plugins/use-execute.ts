@@ -3,7 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 
 import type { CallContext, Exchange } from '../../context.ts';
 import type { Limits } from '../../gateway/config/config.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import type { Metrics } from '../../gateway/telemetry/metrics.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { type Call, type Execute, type Subscribe, toCall } from '../execution/call.ts';
 import { rejectCostly } from '../execution/limit-cost.ts';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { migratePostgres, openPostgres } from '../../../src/database/postgres.ts';
 import { readConfig } from '../../../src/gateway/config/config.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { migratePostgres, openPostgres } from '../../../src/database/postgres.ts';
 import { readConfig } from '../../../src/gateway/config/config.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 
 import { createNotifications, type Notifications } from '../../../src/database/notifications.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { runSql } from '../../support/postgres.ts';
 

@@ -9,7 +9,7 @@ import {
   Registry,
 } from 'prom-client';
 
-import { StoreError } from '../gateway/contract/errors.ts';
+import { StoreError } from '../contract/errors.ts';
 
 // A worker needs two seconds if the database does not respond.
 const WORKER_WAIT_MS = 3000;

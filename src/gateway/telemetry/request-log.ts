@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { trace } from '@opentelemetry/api';
 
-import type { ErrorCode } from '../gateway/contract/error-codes.ts';
-import type { StoreError } from '../gateway/contract/errors.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
+import type { StoreError } from '../contract/errors.ts';
 import type { Log } from './log.ts';
 
 /** What the log line of a request will contain; each part of the gateway adds what it knows. */

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 
-import { REST_LIFECYCLES, type RestLifecycle } from '../gateway/contract/lifecycle.ts';
+import { REST_LIFECYCLES, type RestLifecycle } from '../contract/lifecycle.ts';
 
 /** What does not change while a gateway runs. */
 export interface GatewayFacts {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-import { type ErrorCode, ERRORS } from '../gateway/contract/error-codes.ts';
+import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
 import { ANONYMOUS, createCallerNames } from './caller-names.ts';
 import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
 import { createOperationMetrics } from './operation-metrics.ts';
