@@ -4,10 +4,10 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 
-import { requireScope, type Scope } from '../auth/scopes.ts';
 import type { CallContext } from '../context.ts';
 import type PrismaTypes from '../database/generated/pothos.ts';
 import { getDatamodel } from '../database/generated/pothos.ts';
+import { requireScope, type Scope } from '../gateway/auth/scopes.ts';
 import { Forbidden, Unauthenticated } from '../gateway/contract/errors.ts';
 import { mutationsPlugin } from './mutations.ts';
 import { DateTime } from './scalars.ts';

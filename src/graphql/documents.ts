@@ -1,7 +1,7 @@
 import type { DocumentNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import type { Caller } from '../auth/scopes.ts';
+import type { Caller } from '../gateway/auth/scopes.ts';
 import { createFairQueue } from './fair-queue.ts';
 import type { Manifest } from './manifest.ts';
 

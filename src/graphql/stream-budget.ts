@@ -1,4 +1,4 @@
-import type { Caller } from '../auth/scopes.ts';
+import type { Caller } from '../gateway/auth/scopes.ts';
 import type { Limits } from '../gateway/config/config.ts';
 import { StoreError, Unavailable } from '../gateway/contract/errors.ts';
 

@@ -1,6 +1,6 @@
-import { callerKeyOf } from '../auth/scopes.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import type { Recipient } from '../database/recipient.ts';
+import { callerKeyOf } from '../gateway/auth/scopes.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { Unauthenticated, Unavailable } from '../gateway/contract/errors.ts';
 import type { StreamMetrics } from '../gateway/telemetry/stream-metrics.ts';

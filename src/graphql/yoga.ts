@@ -1,7 +1,7 @@
 import { createYoga, type YogaServerInstance, type YogaServerOptions } from 'graphql-yoga';
 
-import type { Caller } from '../auth/scopes.ts';
 import type { CallContext, Context, Exchange } from '../context.ts';
+import type { Caller } from '../gateway/auth/scopes.ts';
 import type { Config } from '../gateway/config/config.ts';
 import type { Log } from '../gateway/telemetry/log.ts';
 import type { Metrics } from '../gateway/telemetry/metrics.ts';

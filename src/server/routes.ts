@@ -1,7 +1,7 @@
 import { prometheusContentType } from 'prom-client';
 
-import { type Caller, requireScope, type Scope } from '../auth/scopes.ts';
 import type { Context } from '../context.ts';
+import { type Caller, requireScope, type Scope } from '../gateway/auth/scopes.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { createReadMetrics } from '../gateway/telemetry/cluster-metrics.ts';
 import type { Metrics } from '../gateway/telemetry/metrics.ts';

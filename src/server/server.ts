@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-import { createAuthenticate } from '../auth/tokens.ts';
 import { createFeed } from '../changes/feed.ts';
 import type { Context, Exchange } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { createReads } from '../database/servers/reads.ts';
+import { createAuthenticate } from '../gateway/auth/tokens.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { VERSION } from '../gateway/config/version.ts';
 import { StoreError } from '../gateway/contract/errors.ts';

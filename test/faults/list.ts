@@ -187,7 +187,7 @@ const CHANGES: Fault[] = [
 const ACCESS: Fault[] = [
   {
     name: 'a token for another service is accepted',
-    file: 'src/auth/tokens.ts',
+    file: 'src/gateway/auth/tokens.ts',
     text: `
     audience,
     clockTolerance`,
@@ -197,14 +197,14 @@ const ACCESS: Fault[] = [
   },
   {
     name: 'a token is accepted after it expired, if it was before',
-    file: 'src/auth/tokens.ts',
+    file: 'src/gateway/auth/tokens.ts',
     text: 'until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000)',
     replacement: 'until: Date.now() + CACHE_MS',
     test: ['quick', 'test/edge/tokens.test.ts', 'although it was accepted before'],
   },
   {
     name: 'with AUTH_READ=open, a caller with a token may not read',
-    file: 'src/auth/tokens.ts',
+    file: 'src/gateway/auth/tokens.ts',
     text: 'new Set([...publicScopes, ...scopesOf(claims)])',
     replacement: 'new Set(scopesOf(claims))',
     test: ['quick', 'test/edge/scopes.test.ts', 'needs no token with AUTH_READ=open'],

@@ -10,7 +10,7 @@ import {
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { createAuthenticate } from '../../src/auth/tokens.ts';
+import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 
-import { type Caller, requireScope } from '../../auth/scopes.ts';
-import type { Authenticate } from '../../auth/tokens.ts';
+import { type Caller, requireScope } from '../../gateway/auth/scopes.ts';
+import type { Authenticate } from '../../gateway/auth/tokens.ts';
 import { operationOf } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { schema } from '../schema.ts';

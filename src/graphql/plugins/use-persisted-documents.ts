@@ -1,8 +1,8 @@
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
-import type { Caller } from '../../auth/scopes.ts';
 import type { CallContext } from '../../context.ts';
+import type { Caller } from '../../gateway/auth/scopes.ts';
 import type { Config } from '../../gateway/config/config.ts';
 import { StoreError } from '../../gateway/contract/errors.ts';
 import type { Documents } from '../documents.ts';

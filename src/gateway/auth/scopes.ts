@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import { Forbidden, Unauthenticated } from '../gateway/contract/errors.ts';
+import { Forbidden, Unauthenticated } from '../contract/errors.ts';
 
 export const SCOPES = ['read', 'pets:write', 'inventory:write', 'orders:write', 'metrics'] as const;
 

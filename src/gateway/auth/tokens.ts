@@ -4,9 +4,9 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jos
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
-import type { Auth } from '../gateway/config/config.ts';
-import { StoreError, Unauthenticated } from '../gateway/contract/errors.ts';
-import { Label } from '../gateway/contract/values.ts';
+import type { Auth } from '../config/config.ts';
+import { StoreError, Unauthenticated } from '../contract/errors.ts';
+import { Label } from '../contract/values.ts';
 import { type Caller, SCOPES } from './scopes.ts';
 
 /**
