@@ -5,10 +5,10 @@ import type { ExecutionResult } from 'graphql';
 
 import type { Exchange } from '../context.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
+import { preferredType } from '../gateway/http/media-type.ts';
+import { errorResponse } from '../gateway/http/route.ts';
+import { writeResponse } from '../gateway/http/write-response.ts';
 import { addErrorCode } from '../gateway/telemetry/request-log.ts';
-import { preferredType } from '../http/media-type.ts';
-import { errorResponse } from '../http/route.ts';
-import { writeResponse } from '../http/write-response.ts';
 import { toClientBody, toClientResult } from './errors.ts';
 import { EVENT_STREAM, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';

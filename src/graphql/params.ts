@@ -5,8 +5,8 @@ import type { GraphQLParams } from 'graphql-yoga';
 
 import type { Config, Limits } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
-import { isFromAllowedOrigin } from '../http/cors.ts';
-import { ALLOWED_METHODS } from '../http/route.ts';
+import { isFromAllowedOrigin } from '../gateway/http/cors.ts';
+import { ALLOWED_METHODS } from '../gateway/http/route.ts';
 import { HASH_PREFIX } from './manifest.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { ROOT } from '../gateway/config/root.ts';
-import type { Asset } from '../http/static-asset.ts';
+import type { Asset } from '../gateway/http/static-asset.ts';
 
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 

@@ -1,7 +1,7 @@
 import escapeHtml from 'escape-html';
 
 import type { Config } from '../gateway/config/config.ts';
-import type { Asset } from '../http/static-asset.ts';
+import type { Asset } from '../gateway/http/static-asset.ts';
 import { lifecycleOf, describeLifecycle, type RestOperation } from '../rest/operation.ts';
 import { OPERATIONS } from '../rest/operations.ts';
 import { renderCode } from './code.ts';

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { POSITION_HEADER } from '../database/servers/position.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { toDay } from '../gateway/contract/lifecycle.ts';
-import type { Route } from '../http/route.ts';
-import { serveAsset } from '../http/static-asset.ts';
-import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
+import type { Route } from '../gateway/http/route.ts';
+import { serveAsset } from '../gateway/http/static-asset.ts';
+import { JSON_CONTENT_TYPE } from '../gateway/http/write-response.ts';
 import {
   guideOf,
   lifecycleOf,

@@ -6,7 +6,7 @@ import type { Config } from '../gateway/config/config.ts';
 import type { ErrorCode } from '../gateway/contract/error-codes.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../gateway/contract/lifecycle.ts';
-import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
+import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../gateway/http/route.ts';
 
 /** An operation of REST: its route, its documentation, and its handler. */
 export interface RestOperation {

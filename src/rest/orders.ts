@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import type { Database } from '../database/database.ts';
 import { InvalidInput } from '../gateway/contract/errors.ts';
 import { Id, parse } from '../gateway/contract/values.ts';
-import type { RouteResponse, RouteRequest } from '../http/route.ts';
+import type { RouteResponse, RouteRequest } from '../gateway/http/route.ts';
 import { type OrdersAsJson, ordersAsJson } from '../store/order/orders-as-json.ts';
 import type { RestOperation } from './operation.ts';
 

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import type { Pet } from '../database/generated/prisma/client.ts';
 import { Id, parse } from '../gateway/contract/values.ts';
-import { isUnchanged } from '../http/etag.ts';
-import type { RouteResponse, RouteRequest } from '../http/route.ts';
+import { isUnchanged } from '../gateway/http/etag.ts';
+import type { RouteResponse, RouteRequest } from '../gateway/http/route.ts';
 import { petOf } from '../store/pet/pets.ts';
 import type { RestOperation } from './operation.ts';
 

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
-import { errorResponse, jsonResponse, type Route } from '../http/route.ts';
+import { errorResponse, jsonResponse, type Route } from '../gateway/http/route.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 /**

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import type { ErrorCode } from '../gateway/contract/error-codes.ts';
-import { StoreError } from '../gateway/contract/errors.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
+import { StoreError } from '../contract/errors.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Responses } from './responses.ts';
 import { ALLOWED_METHODS } from './route.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { ErrorCode } from '../gateway/contract/error-codes.ts';
-import type { StoreError } from '../gateway/contract/errors.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
+import type { StoreError } from '../contract/errors.ts';
 
 /** The methods that a route supports. */
 export const ALLOWED_METHODS = 'GET, HEAD';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import cors from 'cors';
 
-import type { Config } from '../gateway/config/config.ts';
+import type { Config } from '../config/config.ts';
 
 // Response headers that browsers would hide from pages of other sites.
 const EXPOSED = [
