@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises';
 
 import { PGlite } from '@electric-sql/pglite';
 
-import { TEMPLATE } from '../src/database/template.ts';
+import { TEMPLATE } from '../src/gateway/database/template.ts';
 
 async function createTemplate(): Promise<void> {
   const unfinished = `${TEMPLATE}-unfinished`;

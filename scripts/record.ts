@@ -5,9 +5,9 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { Client, type QueryConfig } from 'pg';
 
 import { deleteOldChanges } from '../src/changes/record.ts';
-import { deleteOldKeys } from '../src/database/idempotency.ts';
-import { openDatabase } from '../src/database/open.ts';
 import { readConfig } from '../src/gateway/config/config.ts';
+import { deleteOldKeys } from '../src/gateway/database/idempotency.ts';
+import { openDatabase } from '../src/gateway/database/open.ts';
 import { schema } from '../src/graphql/schema.ts';
 import { createOpenApi } from '../src/rest/openapi.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { openDatabase } from './database/open.ts';
+import { openDatabase } from './gateway/database/open.ts';
 import { run } from './server/run.ts';
 
 await run(async (config, log) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Database } from '../database/database.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
+import type { Database } from '../gateway/database/database.ts';
 import type { Log } from '../gateway/telemetry/log.ts';
 import {
   type Change,

@@ -1,8 +1,8 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
-import { toStoreError } from '../database/errors.ts';
 import { type ErrorCode, ERRORS, isErrorCode } from '../gateway/contract/error-codes.ts';
 import { InputError, InvalidId, InvalidInput, StoreError } from '../gateway/contract/errors.ts';
+import { toStoreError } from '../gateway/database/errors.ts';
 import type { Log } from '../gateway/telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../gateway/telemetry/request-log.ts';
 

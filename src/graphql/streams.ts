@@ -1,8 +1,8 @@
 import type { CallContext, Exchange } from '../context.ts';
-import type { Recipient } from '../database/recipient.ts';
 import { callerKeyOf } from '../gateway/auth/scopes.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { Unauthenticated, Unavailable } from '../gateway/contract/errors.ts';
+import type { Recipient } from '../gateway/database/recipient.ts';
 import type { StreamMetrics } from '../gateway/telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';
 

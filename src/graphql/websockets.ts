@@ -14,8 +14,8 @@ import {
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { Context } from '../context.ts';
-import type { Recipient } from '../database/recipient.ts';
 import { StoreError, Unauthenticated } from '../gateway/contract/errors.ts';
+import type { Recipient } from '../gateway/database/recipient.ts';
 import type { Log } from '../gateway/telemetry/log.ts';
 import { type RequestLog, requestIdOf } from '../gateway/telemetry/request-log.ts';
 import { toClientBody } from './errors.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-import { POSITION_HEADER } from '../database/servers/position.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { toDay } from '../gateway/contract/lifecycle.ts';
+import { POSITION_HEADER } from '../gateway/database/servers/position.ts';
 import type { Route } from '../gateway/http/route.ts';
 import { serveAsset } from '../gateway/http/static-asset.ts';
 import { JSON_CONTENT_TYPE } from '../gateway/http/write-response.ts';

@@ -2,8 +2,8 @@ import etag from 'etag';
 import { z } from 'zod';
 
 import type { Context } from '../context.ts';
-import type { Pet } from '../database/generated/prisma/client.ts';
 import { Id, parse } from '../gateway/contract/values.ts';
+import type { Pet } from '../gateway/database/generated/prisma/client.ts';
 import { isUnchanged } from '../gateway/http/etag.ts';
 import type { RouteResponse, RouteRequest } from '../gateway/http/route.ts';
 import { petOf } from '../store/pet/pets.ts';

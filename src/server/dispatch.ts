@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
 import type { Exchange } from '../context.ts';
-import { toStoreError } from '../database/errors.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
+import { toStoreError } from '../gateway/database/errors.ts';
 import type { createCors } from '../gateway/http/cors.ts';
 import { hasTooManyHeaders, MAX_HEADERS } from '../gateway/http/headers.ts';
 import { canBeRebound } from '../gateway/http/host-check.ts';

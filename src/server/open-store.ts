@@ -1,6 +1,6 @@
-import type { Database } from '../database/database.ts';
-import { openDatabase } from '../database/open.ts';
 import type { Config } from '../gateway/config/config.ts';
+import type { Database } from '../gateway/database/database.ts';
+import { openDatabase } from '../gateway/database/open.ts';
 import type { Log } from '../gateway/telemetry/log.ts';
 import { fillSampleStore } from '../store/sample.ts';
 

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 
-import { MigrationError } from '../database/migrations.ts';
 import { type Config, ConfigError, findUnknown, readConfig } from '../gateway/config/config.ts';
+import { MigrationError } from '../gateway/database/migrations.ts';
 import { createLog, type Log } from '../gateway/telemetry/log.ts';
 
 /** Runs a program with the configuration. If it fails, logs why and ends with exit code 1. */

@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 import { createFeed } from '../changes/feed.ts';
 import type { Context, Exchange } from '../context.ts';
-import type { Database } from '../database/database.ts';
-import { createReads } from '../database/servers/reads.ts';
 import { createAuthenticate } from '../gateway/auth/tokens.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { VERSION } from '../gateway/config/version.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
+import type { Database } from '../gateway/database/database.ts';
+import { createReads } from '../gateway/database/servers/reads.ts';
 import { type ClientErrorHandler, createClientErrorHandler } from '../gateway/http/client-error.ts';
 import { createCors } from '../gateway/http/cors.ts';
 import { ignoreLongLists, MAX_HEADERS } from '../gateway/http/headers.ts';

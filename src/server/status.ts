@@ -1,7 +1,7 @@
-import type { Database } from '../database/database.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { VERSION } from '../gateway/config/version.ts';
 import { REST_LIFECYCLES, toDay } from '../gateway/contract/lifecycle.ts';
+import type { Database } from '../gateway/database/database.ts';
 import { jsonResponse, type Route } from '../gateway/http/route.ts';
 import type { ReadMetrics } from '../gateway/telemetry/cluster-metrics.ts';
 import { type Count, type Figures, readFigures } from '../gateway/telemetry/figures.ts';

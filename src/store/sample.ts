@@ -1,6 +1,6 @@
-import type { Database } from '../database/database.ts';
-import { type PetStatus, Prisma } from '../database/generated/prisma/client.ts';
-import type { Session } from '../database/session.ts';
+import type { Database } from '../gateway/database/database.ts';
+import { type PetStatus, Prisma } from '../gateway/database/generated/prisma/client.ts';
+import type { Session } from '../gateway/database/session.ts';
 
 /** Ten categories: the name of each, its description, and the names of its ten pets. */
 const CATEGORIES = `

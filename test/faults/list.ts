@@ -52,7 +52,7 @@ const ORDERS: Fault[] = [
   },
   {
     name: 'an order whose outcome is unknown is placed a second time',
-    file: 'src/database/errors.ts',
+    file: 'src/gateway/database/errors.ts',
     text: '/^(08...|40003|57P..|58...|XX...)$/',
     replacement: '/^(08...|40003|58...|XX...)$/',
     test: ['quick', 'test/store/database-errors.test.ts', 'certainly rolled back'],
@@ -104,28 +104,28 @@ const STOCK: Fault[] = [
 const IDEMPOTENCY: Fault[] = [
   {
     name: 'callers share idempotency keys',
-    file: 'src/database/idempotency.ts',
+    file: 'src/gateway/database/idempotency.ts',
     text: 'digest([caller, key])',
     replacement: 'digest([key])',
     test: ['quick', 'test/edge/scopes.test.ts', 'belongs to its caller'],
   },
   {
     name: 'an idempotency key that is used for another order returns the first one',
-    file: 'src/database/idempotency.ts',
+    file: 'src/gateway/database/idempotency.ts',
     text: 'if (entry && !hash.equals(entry.hash))',
     replacement: 'if (entry && !entry.result && !hash.equals(entry.hash))',
     test: ['quick', 'test/store/idempotency.test.ts', 'returns IDEMPOTENCY_CONFLICT'],
   },
   {
     name: 'an idempotency key of a minute ago is forgotten',
-    file: 'src/database/idempotency.ts',
+    file: 'src/gateway/database/idempotency.ts',
     text: 'where created_at < ${limit}::timestamptz',
     replacement: 'where created_at > ${limit}::timestamptz',
     test: ['quick', 'test/store/idempotency.test.ts', 'is deleted once it is old'],
   },
   {
     name: 'the stored result of an earlier release lacks the columns that are new',
-    file: 'src/database/idempotency.ts',
+    file: 'src/gateway/database/idempotency.ts',
     text: 'return request.upgrade(deserialize(entry.result))',
     replacement: 'return deserialize(entry.result)',
     test: ['quick', 'test/store/two-releases.test.ts', 'the stored result of an idempotency key'],
@@ -270,35 +270,35 @@ const LIMITS: Fault[] = [
 const LISTS: Fault[] = [
   {
     name: 'the next page of a list in descending order goes back',
-    file: 'src/database/window.ts',
+    file: 'src/gateway/database/window.ts',
     text: "(end === 'after') !== isDescending",
     replacement: "end === 'after' || isDescending",
     test: ['quick', 'test/store/filters.test.ts', "of 'pets' has the rows of '{}'"],
   },
   {
     name: 'a cursor of a list by name continues a list by id',
-    file: 'src/database/cursor.ts',
+    file: 'src/gateway/database/cursor.ts',
     text: 'if (name !== field) return undefined;',
     replacement: '',
     test: ['quick', 'test/store/connections.test.ts', 'is rejected as INVALID_CURSOR'],
   },
   {
     name: 'a search for a percent sign finds everything',
-    file: 'src/database/text.ts',
+    file: 'src/gateway/database/text.ts',
     text: "text.replaceAll(/[\\\\%_]/g, '\\\\$&')",
     replacement: 'text',
     test: ['quick', 'test/store/filters.test.ts', "of 'pets' has the rows of '. name: .%"],
   },
   {
     name: 'two lists of an operation have the rows of one filter',
-    file: 'src/database/loaders.ts',
+    file: 'src/gateway/database/loaders.ts',
     text: 'sharedOf(store)(JSON.stringify([args]), recipient, (recipients)',
     replacement: 'sharedOf(store)(JSON.stringify([]), recipient, (recipients)',
     test: ['quick', 'test/store/statements.test.ts', 'for pages with other arguments'],
   },
   {
     name: 'the count of a category without pets is an error',
-    file: 'src/database/pages.ts',
+    file: 'src/gateway/database/pages.ts',
     text: 'return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));',
     replacement: 'return counts;',
     test: ['quick', 'test/store/statements.test.ts', 'for pages with other arguments'],
@@ -372,7 +372,7 @@ const REST: Fault[] = [
 const ERRORS: Fault[] = [
   {
     name: 'a message of PostgreSQL reaches callers',
-    file: 'src/database/errors.ts',
+    file: 'src/gateway/database/errors.ts',
     text: 'return new StoreError(code, undefined, error);',
     replacement:
       'return new StoreError(code, error instanceof Error ? error.message : code, error);',

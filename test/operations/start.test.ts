@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { TEMPLATE } from '../../src/database/template.ts';
+import { TEMPLATE } from '../../src/gateway/database/template.ts';
 import { useProgramStore } from '../support/databases.ts';
 import { holdLock, runSql } from '../support/postgres.ts';
 import { ask, spawnProgram, startProgram } from '../support/program.ts';

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { isRolledBack, OutcomeUnknown } from '../../src/database/errors.ts';
-import { Prisma } from '../../src/database/generated/prisma/client.ts';
-import type { Session } from '../../src/database/session.ts';
 import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
+import { isRolledBack, OutcomeUnknown } from '../../src/gateway/database/errors.ts';
+import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
+import type { Session } from '../../src/gateway/database/session.ts';
 import {
   describeOnBothGateways,
   type Gateway,

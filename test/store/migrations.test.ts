@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { MigrationError } from '../../src/database/migrations.ts';
+import { MigrationError } from '../../src/gateway/database/migrations.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { describeOnBothDatabases, openRaw, type RawDatabase } from '../support/databases.ts';
 import { startGateway } from '../support/gateway.ts';

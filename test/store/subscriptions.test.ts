@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { Prisma } from '../../src/database/generated/prisma/client.ts';
 import { StoreError } from '../../src/gateway/contract/errors.ts';
+import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
 import { describeOnBothDatabases, openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 import { beforeAll, describe, inject } from 'vitest';
 
-import type { Database } from '../../src/database/database.ts';
-import { createPglite, migratePglite, openPglite } from '../../src/database/pglite.ts';
-import { migratePostgres, openPostgres } from '../../src/database/postgres.ts';
-import { OWN_SESSION } from '../../src/database/session-settings.ts';
 import { type Config, readConfig } from '../../src/gateway/config/config.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
+import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
+import { migratePostgres, openPostgres } from '../../src/gateway/database/postgres.ts';
+import { OWN_SESSION } from '../../src/gateway/database/session-settings.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
 import { createDatabaseOn, dropDatabaseOn, runSql } from './postgres.ts';
 import { killPrograms } from './program.ts';

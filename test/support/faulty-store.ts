@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
-import type { Database } from '../../src/database/database.ts';
-import type { Session } from '../../src/database/session.ts';
 import { StoreError } from '../../src/gateway/contract/errors.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
+import type { Session } from '../../src/gateway/database/session.ts';
 import { openCopy } from './databases.ts';
 import { untilSettled } from './settled.ts';
 

@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net';
 
 import { afterAll, beforeAll, expect } from 'vitest';
 
-import type { Database } from '../../src/database/database.ts';
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createGateway } from '../../src/server/server.ts';
 import { describeOnBothDatabases, openCopy } from './databases.ts';

@@ -9,8 +9,8 @@ import { promisify } from 'node:util';
 
 import { Client, type QueryResult } from 'pg';
 
-import { migratePostgres } from '../../src/database/postgres.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { migratePostgres } from '../../src/gateway/database/postgres.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'vitest';
 
-import { openPostgres } from '../../src/database/postgres.ts';
+import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { post } from './post.ts';

@@ -1,6 +1,6 @@
 import { type DocumentNode, getOperationAST, type OperationDefinitionNode } from 'graphql';
 
-import { perObject } from '../../database/per-object.ts';
+import { perObject } from '../../gateway/database/per-object.ts';
 import type { Estimates } from './cost.ts';
 import type { Usage } from './usage.ts';
 

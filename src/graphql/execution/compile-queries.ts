@@ -1,9 +1,9 @@
 import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
 
-import { isServerFault } from '../../database/errors.ts';
-import type { Store } from '../../database/loaders.ts';
-import { perObject } from '../../database/per-object.ts';
-import { RecipientGone } from '../../database/recipient.ts';
+import { isServerFault } from '../../gateway/database/errors.ts';
+import type { Store } from '../../gateway/database/loaders.ts';
+import { perObject } from '../../gateway/database/per-object.ts';
+import { RecipientGone } from '../../gateway/database/recipient.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
 import {

@@ -1,7 +1,7 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { execute, getNullableType, type GraphQLSchema, OperationTypeNode } from 'graphql';
 
-import { perObject } from '../../database/per-object.ts';
+import { perObject } from '../../gateway/database/per-object.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import type { Execute } from './call.ts';
 

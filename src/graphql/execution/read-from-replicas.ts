@@ -1,8 +1,12 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
-import { isServerFault, toStoreError } from '../../database/errors.ts';
-import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/servers/position.ts';
-import type { Reads } from '../../database/servers/reads.ts';
+import { isServerFault, toStoreError } from '../../gateway/database/errors.ts';
+import {
+  formatPosition,
+  parsePosition,
+  POSITION_HEADER,
+} from '../../gateway/database/servers/position.ts';
+import type { Reads } from '../../gateway/database/servers/reads.ts';
 import type { Log } from '../../gateway/telemetry/log.ts';
 import type { Call, Step } from './call.ts';
 

@@ -1,8 +1,8 @@
 import type { Plugin } from 'graphql-yoga';
 
 import type { CallContext, Exchange } from '../../context.ts';
-import { RecipientGone } from '../../database/recipient.ts';
 import { callerKeyOf } from '../../gateway/auth/scopes.ts';
+import { RecipientGone } from '../../gateway/database/recipient.ts';
 import { operationOf } from '../analysis/operation.ts';
 import { type Bounds, parseWithin, validateWithin } from '../analysis/validation.ts';
 import type { Documents } from '../documents.ts';

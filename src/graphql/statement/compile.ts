@@ -1,9 +1,9 @@
 import { type DirectiveNode, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import type { Prisma } from '../../database/generated/prisma/client.ts';
-import type { Store } from '../../database/loaders.ts';
-import type { Load, Planning } from '../../database/session.ts';
+import type { Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import type { Store } from '../../gateway/database/loaders.ts';
+import type { Load, Planning } from '../../gateway/database/session.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate } from './json-sql.ts';

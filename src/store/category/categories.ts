@@ -2,15 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, type RowFilter } from '../../changes/row-filter.ts';
-import type { Database } from '../../database/database.ts';
-import { isRecordNotFound, isStillReferenced } from '../../database/errors.ts';
-import { type Category, Prisma } from '../../database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { Listing } from '../../database/listing.ts';
-import { byId, pagesOf, required } from '../../database/loaders.ts';
-import { onlyRow } from '../../database/session.ts';
-import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
-import { nameContains, nameKey } from '../../database/text.ts';
 import { CategoryInUse, CategoryNotFound } from '../../gateway/contract/errors.ts';
 import {
   Description,
@@ -21,6 +12,15 @@ import {
   parseId,
   type Unchecked,
 } from '../../gateway/contract/values.ts';
+import type { Database } from '../../gateway/database/database.ts';
+import { isRecordNotFound, isStillReferenced } from '../../gateway/database/errors.ts';
+import { type Category, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
+import type { Listing } from '../../gateway/database/listing.ts';
+import { byId, pagesOf, required } from '../../gateway/database/loaders.ts';
+import { onlyRow } from '../../gateway/database/session.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
+import { nameContains, nameKey } from '../../gateway/database/text.ts';
 
 export const NewCategory = z.object({
   name: Name,

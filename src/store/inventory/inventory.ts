@@ -2,14 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, isAtMost, type RowFilter } from '../../changes/row-filter.ts';
-import type { Database } from '../../database/database.ts';
-import { isMissingReference, isOutOfRange } from '../../database/errors.ts';
-import { type InventoryItem, Prisma } from '../../database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { Listing } from '../../database/listing.ts';
-import { byId, pagesOf } from '../../database/loaders.ts';
-import type { Session } from '../../database/session.ts';
-import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
 import {
   InsufficientStock,
   PetNotFound,
@@ -23,6 +15,14 @@ import {
   StockQuantity,
   type Unchecked,
 } from '../../gateway/contract/values.ts';
+import type { Database } from '../../gateway/database/database.ts';
+import { isMissingReference, isOutOfRange } from '../../gateway/database/errors.ts';
+import { type InventoryItem, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
+import type { Listing } from '../../gateway/database/listing.ts';
+import { byId, pagesOf } from '../../gateway/database/loaders.ts';
+import type { Session } from '../../gateway/database/session.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });

@@ -2,13 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
-import type { Database } from '../../database/database.ts';
-import { isOutOfRange, isRecordNotFound } from '../../database/errors.ts';
-import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
-import type { Listing } from '../../database/listing.ts';
-import { byId, pagesByParent, pagesOf } from '../../database/loaders.ts';
-import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
-import { parseJsonTime } from '../../database/type-parsers.ts';
 import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../../gateway/contract/errors.ts';
 import {
   Id,
@@ -18,6 +11,13 @@ import {
   Time,
   type Unchecked,
 } from '../../gateway/contract/values.ts';
+import type { Database } from '../../gateway/database/database.ts';
+import { isOutOfRange, isRecordNotFound } from '../../gateway/database/errors.ts';
+import { type Order, type Pet, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import type { Listing } from '../../gateway/database/listing.ts';
+import { byId, pagesByParent, pagesOf } from '../../gateway/database/loaders.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
+import { parseJsonTime } from '../../gateway/database/type-parsers.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const NewOrder = z.object({

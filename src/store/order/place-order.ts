@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader';
 
-import { isRolledBack } from '../../database/errors.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import { MAX_SHARED, SHARED, type Store } from '../../database/loaders.ts';
-import { perObject } from '../../database/per-object.ts';
 import { parse, type Unchecked } from '../../gateway/contract/values.ts';
+import { isRolledBack } from '../../gateway/database/errors.ts';
+import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
+import { MAX_SHARED, SHARED, type Store } from '../../gateway/database/loaders.ts';
+import { perObject } from '../../gateway/database/per-object.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-import type { Database } from '../../database/database.ts';
-import { type Order, type Pet, Prisma } from '../../database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { Session } from '../../database/session.ts';
 import { parse, type Unchecked } from '../../gateway/contract/values.ts';
+import type { Database } from '../../gateway/database/database.ts';
+import { type Order, type Pet, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
+import type { Session } from '../../gateway/database/session.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { refusalOf } from './take-units.ts';
 

@@ -5,7 +5,6 @@ import type { ListSize } from '../../builder/cost.ts';
 import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
 import { Node, nodeId } from '../../builder/nodes.ts';
 import { relatedRow, rowByArgument } from '../../builder/rows.ts';
-import { isInfinite } from '../../database/type-parsers.ts';
 import {
   InsufficientStock,
   IdempotencyConflict,
@@ -17,6 +16,7 @@ import {
   PetNotFound,
   StockLimitExceeded,
 } from '../../gateway/contract/errors.ts';
+import { isInfinite } from '../../gateway/database/type-parsers.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {

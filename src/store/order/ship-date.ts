@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-import { Prisma } from '../../database/generated/prisma/client.ts';
-import { timeAsText } from '../../database/text.ts';
 import { Time } from '../../gateway/contract/values.ts';
+import { Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import { timeAsText } from '../../gateway/database/text.ts';
 
 const LATEST = 'infinity';
 const EARLIEST = '-infinity';

@@ -1,16 +1,16 @@
 import {
-  type Order,
-  type Pet,
-  type PetStatus,
-  Prisma,
-} from '../../database/generated/prisma/client.ts';
-import type { Session } from '../../database/session.ts';
-import {
   InsufficientStock,
   PetNotAvailable,
   PetNotFound,
   type StoreError,
 } from '../../gateway/contract/errors.ts';
+import {
+  type Order,
+  type Pet,
+  type PetStatus,
+  Prisma,
+} from '../../gateway/database/generated/prisma/client.ts';
+import type { Session } from '../../gateway/database/session.ts';
 import type { NewOrder } from './orders.ts';
 
 // The time in which orders that share a statement may wait for a lock.

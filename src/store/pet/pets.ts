@@ -2,21 +2,6 @@ import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../changes/record.ts';
 import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
-import type { Database } from '../../database/database.ts';
-import { isMissingReference, isRecordNotFound, isStillReferenced } from '../../database/errors.ts';
-import {
-  type Category,
-  type Pet,
-  PetStatus,
-  Prisma,
-} from '../../database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../database/idempotency.ts';
-import type { IdBounds, Listing } from '../../database/listing.ts';
-import { byId, pagesByParent, pagesOf, required } from '../../database/loaders.ts';
-import type { IsRare } from '../../database/rare-texts.ts';
-import { onlyRow, type Session } from '../../database/session.ts';
-import { columnsOf, type Table, upgradeRow } from '../../database/table.ts';
-import { isOneOf, nameContains, nameKey } from '../../database/text.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../../gateway/contract/errors.ts';
 import {
   Id,
@@ -27,6 +12,25 @@ import {
   StockQuantity,
   type Unchecked,
 } from '../../gateway/contract/values.ts';
+import type { Database } from '../../gateway/database/database.ts';
+import {
+  isMissingReference,
+  isRecordNotFound,
+  isStillReferenced,
+} from '../../gateway/database/errors.ts';
+import {
+  type Category,
+  type Pet,
+  PetStatus,
+  Prisma,
+} from '../../gateway/database/generated/prisma/client.ts';
+import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
+import type { IdBounds, Listing } from '../../gateway/database/listing.ts';
+import { byId, pagesByParent, pagesOf, required } from '../../gateway/database/loaders.ts';
+import type { IsRare } from '../../gateway/database/rare-texts.ts';
+import { onlyRow, type Session } from '../../gateway/database/session.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
+import { isOneOf, nameContains, nameKey } from '../../gateway/database/text.ts';
 
 export const Status = z.enum(PetStatus);
 const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;

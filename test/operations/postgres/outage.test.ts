@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Prisma } from '../../../src/database/generated/prisma/client.ts';
-import { openPostgres } from '../../../src/database/postgres.ts';
+import { Prisma } from '../../../src/gateway/database/generated/prisma/client.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, stockOf } from '../../support/make.ts';
 import {

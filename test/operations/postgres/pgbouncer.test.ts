@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { migratePostgres, openPostgres } from '../../../src/database/postgres.ts';
 import { readConfig } from '../../../src/gateway/config/config.ts';
+import { migratePostgres, openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { copyOnPostgres } from '../../support/databases.ts';

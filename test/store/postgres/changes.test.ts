@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { migratePostgres, openPostgres } from '../../../src/database/postgres.ts';
 import { readConfig } from '../../../src/gateway/config/config.ts';
+import { migratePostgres, openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';

@@ -3,7 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 
-import { createNotifications, type Notifications } from '../../../src/database/notifications.ts';
+import {
+  createNotifications,
+  type Notifications,
+} from '../../../src/gateway/database/notifications.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { runSql } from '../../support/postgres.ts';

@@ -7,8 +7,8 @@ import {
 import { Client, escapeLiteral, type QueryConfig, type QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { openPostgres } from '../../../src/database/postgres.ts';
-import type { Planning } from '../../../src/database/session.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import type { Planning } from '../../../src/gateway/database/session.ts';
 import { schema } from '../../../src/graphql/schema.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';

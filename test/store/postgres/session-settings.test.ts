@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/database/postgres.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { copyOnPostgres, openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
 import { post } from '../../support/post.ts';

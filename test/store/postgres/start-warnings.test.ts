@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { openPostgres } from '../../../src/database/postgres.ts';
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { runSql } from '../../support/postgres.ts';

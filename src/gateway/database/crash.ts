@@ -1,0 +1,48 @@
+import type { PGlite } from '@electric-sql/pglite';
+
+import type { Log } from '../telemetry/log.ts';
+
+/** Reads the standard error of a PGlite for the reason why its PostgreSQL crashed. */
+export function watchStderr() {
+  let reason: string | undefined;
+  return {
+    /** For the option of PGlite with this name. */
+    onStderr: (line: string) => {
+      reason = /\b(?:PANIC|FATAL): +(.+)$/.exec(line)?.[1] ?? reason;
+      return false;
+    },
+    /** Undefined if PostgreSQL gave no reason. */
+    reason: () => reason,
+  };
+}
+
+export type StderrWatch = ReturnType<typeof watchStderr>;
+
+// On a server PostgreSQL jumps back to its main loop after an SQL error; in PGlite it throws this status.
+const SQL_ERROR_STATUS = 100;
+
+// The functions by which PGlite calls PostgreSQL: for a message, and after an SQL error.
+const ENTRY_POINTS = ['_PostgresMainLoopOnce', '_PostgresMainLongJmp'] as const;
+
+const isSqlError = (error: unknown): boolean =>
+  error instanceof Object && 'status' in error && error.status === SQL_ERROR_STATUS;
+
+/**
+ * Logs an error and ends the process with exit code 1 when PostgreSQL crashes, for example because it
+ * can't write its write-ahead log. PGlite 0.5.16 ignores the crash and calls PostgreSQL again forever.
+ * Acknowledged writes are in the write-ahead log, from which the next start recovers.
+ */
+export function exitOnCrash({ Module: postgres }: PGlite, { reason }: StderrWatch, log: Log): void {
+  const guard = (callPostgres: () => void) => (): void => {
+    try {
+      callPostgres();
+    } catch (error) {
+      if (isSqlError(error)) throw error;
+      log.error(
+        `The embedded PostgreSQL crashed: ${reason() ?? String(error)}. Restart the gateway to recover all acknowledged writes.`,
+      );
+      process.exit(1);
+    }
+  };
+  for (const name of ENTRY_POINTS) postgres[name] = guard(postgres[name]);
+}

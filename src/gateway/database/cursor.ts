@@ -1,0 +1,73 @@
+import { z } from 'zod';
+
+import { Id } from '../contract/values.ts';
+import { Prisma } from './generated/prisma/client.ts';
+import type { Listing } from './listing.ts';
+
+/** A row of a page with its cursor. */
+export interface Edge<Row> {
+  readonly cursor: string;
+  readonly node: Row;
+}
+
+// A cursor holds the position of a row: the sort field, the id and, unless sorted by id, the sort key.
+const Cursor = z.tuple([z.string(), Id]).rest(z.string());
+
+function encodeCursor<Row, Field extends string>(
+  listing: Listing<Row, never, Field>,
+  field: Field,
+  row: Row,
+): string {
+  const key = listing.keys[field];
+  const id = String(listing.table.id.of(row));
+  const position = key ? [field, id, key.of(row)] : [field, id];
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+/** Returns the cursor of a row as SQL: the same text as encodeCursor, or null if the key has no text. */
+export function cursorSql<Row, Field extends string>(
+  { table, keys }: Listing<Row, never, Field>,
+  field: Field,
+): string {
+  const key = keys[field];
+  const text = key ? ` || ',' || to_json(${key.asText.sql})` : '';
+  const position = `'["${field}","' || ${table.id.column} || '"'${text} || ']'`;
+  // PostgreSQL breaks the lines of base64, and has no base64url before version 19. Together these functions
+  // take a third of the time of translate.
+  const base64 = `encode(convert_to(${position}, 'UTF8'), 'base64')`;
+  return `replace(replace(replace(rtrim(${base64}, '='), '+', '-'), '/', '_'), E'\\n', '')`;
+}
+
+/** A row with its cursor, which is encoded only when it is read. */
+export class RowEdge<Row, Field extends string> implements Edge<Row> {
+  readonly #listing: Listing<Row, never, Field>;
+  readonly #field: Field;
+  readonly node: Row;
+
+  constructor(listing: Listing<Row, never, Field>, field: Field, node: Row) {
+    this.#listing = listing;
+    this.#field = field;
+    this.node = node;
+  }
+
+  get cursor(): string {
+    return encodeCursor(this.#listing, this.#field, this.node);
+  }
+}
+
+/** Returns the position of a cursor as SQL to compare rows with; undefined if it is not valid for this order. */
+export function decodeCursor<Row, Field extends string>(
+  listing: Listing<Row, never, Field>,
+  field: Field,
+  cursor: string,
+): Prisma.Sql | undefined {
+  const key = listing.keys[field];
+  try {
+    const [name, id, text] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    if (name !== field) return undefined;
+    if (!key) return Prisma.sql`(${id}::bigint)`;
+    return Prisma.sql`(${key.text.parse(text)}${key.cast}, ${id}::bigint)`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { PGlite } from '@electric-sql/pglite';
+
+import { type Config, ConfigError } from '../config/config.ts';
+import type { Log } from '../telemetry/log.ts';
+import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
+import type { Database } from './database.ts';
+import { lockFolder } from './folder-lock.ts';
+import { startMaintenance } from './maintenance.ts';
+import { createPglite, migratePglite, openPglite } from './pglite.ts';
+import { copyTemplate } from './template.ts';
+
+/** Opens the embedded PostgreSQL of a folder. If its creation was interrupted, it is created again. */
+async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlite> {
+  const store = join(dataDir, 'pglite');
+  const marker = join(dataDir, 'unfinished');
+  if (existsSync(marker)) await rm(store, { recursive: true, force: true });
+  if (!existsSync(store)) {
+    await writeFile(marker, '');
+    copyTemplate(store);
+  }
+  const pglite = await createPglite({ dataDir: store, onStderr: stderr.onStderr });
+  await rm(marker, { force: true });
+  return pglite;
+}
+
+/**
+ * Opens the embedded database in DATA_DIR and locks the folder for this process.
+ * @throws ConfigError, MigrationError
+ */
+export async function openEmbedded(config: Config, log: Log): Promise<Database> {
+  const { dataDir } = config;
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
+  });
+  const unlock = await lockFolder(dataDir);
+  const stderr = watchStderr();
+  const pglite = await createOrOpen(dataDir, stderr).catch((error: Error) => {
+    const reason = stderr.reason() ?? error.message;
+    throw new ConfigError(`DATA_DIR: the embedded PostgreSQL can't start: ${reason}.`, {
+      cause: error,
+    });
+  });
+  exitOnCrash(pglite, stderr, log);
+  if (config.migrate) await migratePglite(pglite, log);
+  const db = await openPglite(pglite, log);
+  const stopMaintenance = startMaintenance(pglite, log);
+  return {
+    ...db,
+    close: async () => {
+      await stopMaintenance();
+      await db.close();
+      await unlock();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { ConfigError } from '../config/config.ts';
+import { toError } from '../contract/errors.ts';
+
+const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
+
+/**
+ * Locks a folder for this process, until it ends or calls the returned function.
+ *
+ * The kernel holds the lock, on a file that is never deleted: it is taken atomically, lasts while the
+ * process is suspended, and is released with the process, however that ends.
+ * @throws ConfigError
+ */
+export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  try {
+    const { tryLock } = (await import('fs-native-extensions')).default;
+    const file = await open(join(folder, 'gateway.lock'), 'a');
+    if (tryLock(file.fd)) return () => file.close();
+    await file.close();
+  } catch (error) {
+    // That of a native module which does not work on this system has many lines.
+    const [reason] = toError(error).message.split('\n', 1);
+    throw new ConfigError(
+      `DATA_DIR can't be locked: ${reason}. Choose another folder, or set DATABASE_URL.`,
+    );
+  }
+  throw new ConfigError(IN_USE);
+}

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+
+import { deserialize, serialize, type SuperJSONResult } from 'superjson';
+
+import { IdempotencyConflict } from '../contract/errors.ts';
+import { Label, parse } from '../contract/values.ts';
+import type { Database } from './database.ts';
+import { Prisma } from './generated/prisma/client.ts';
+import type { Session } from './session.ts';
+
+/** The idempotency key of a write, and the caller that chose it. */
+export interface CallerKey {
+  /** Null or undefined if the request has none. */
+  readonly key: string | null | undefined;
+  /** The caller's subject; undefined without authentication. */
+  readonly caller: string | undefined;
+}
+
+/** A write that a caller may send again without executing it again. */
+interface IdempotentWrite<Result> extends CallerKey {
+  readonly operation: string;
+  /** The parsed input, so that different spellings of a value are equal. */
+  readonly input: unknown;
+  /** Completes a result that another release stored, which may lack columns. */
+  readonly upgrade: (stored: Result) => Result;
+}
+
+/** Returns the digest of a value: equal for equal values, whether an object is in it twice or as a copy. */
+function digest(value: unknown): Buffer {
+  const { json, meta } = serialize(value);
+  const { values, v } = meta ?? {};
+  const text = JSON.stringify({ json, ...(values && { meta: { values, v } }) });
+  return createHash('sha256').update(text).digest();
+}
+
+/** Returns the key as it is stored: different for each caller. */
+const toStoredKey = (key: string, caller: string | undefined): string =>
+  caller === undefined ? key : digest([caller, key]).toString('hex');
+
+/**
+ * Writes once for each key of a caller; for the same request it returns the stored first result.
+ *
+ * The key is inserted in the transaction that writes. A concurrent request with the same key, in any
+ * gateway, waits for that transaction to end: then the result is stored, or the write was rolled back
+ * together with the key and is tried again. So errors are never stored.
+ *
+ * @throws InvalidInput, IdempotencyConflict
+ */
+export async function writeOnce<Result>(
+  db: Database,
+  request: IdempotentWrite<Result>,
+  write: (session: Session) => Promise<Result>,
+): Promise<Result> {
+  if (request.key == null) return write(db);
+  const key = parse(Label, request.key, 'idempotencyKey');
+  const stored = toStoredKey(key, request.caller);
+  const hash = digest([request.operation, request.input]);
+  return db.transaction(async (session) => {
+    const [entry] = await session.write<{ hash: Uint8Array; result: SuperJSONResult | null }>(
+      Prisma.sql`
+        insert into idempotency_keys (key, request_hash) values (${stored}, ${hash})
+        on conflict (key) do update set key = excluded.key
+        returning request_hash as hash, result`,
+    );
+    if (entry && !hash.equals(entry.hash)) throw new IdempotencyConflict(key);
+    if (entry?.result) return request.upgrade(deserialize(entry.result));
+    const result = await write(session);
+    await session.write(Prisma.sql`
+      update idempotency_keys set result = ${JSON.stringify(serialize(result))}::jsonb
+      where key = ${stored}`);
+    return result;
+  });
+}
+
+const BATCH = 1000;
+
+/**
+ * Deletes the keys that are older than `ageMs`, in batches, so that none is locked for long. Keys that
+ * are locked, for example by another gateway that deletes them, are skipped until the next time.
+ */
+export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
+  const limit = new Date(Date.now() - ageMs).toISOString();
+  let deleted: number;
+  do {
+    const [row] = await db.write<{ count: number }>(Prisma.sql`
+      with old as (
+        select key from idempotency_keys where created_at < ${limit}::timestamptz
+        limit ${BATCH}::integer for update skip locked
+      ), deleted as (
+        delete from idempotency_keys using old where idempotency_keys.key = old.key returning 1
+      )
+      select count(*)::integer as count from deleted`);
+    deleted = row?.count ?? 0;
+  } while (deleted === BATCH);
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { PGlite } from '@electric-sql/pglite';
+
+import type { Log } from '../telemetry/log.ts';
+
+const INTERVAL_MS = 2000;
+const INTERVAL_AFTER_FAILURE_MS = 60_000;
+// A checkpoint takes about 0.1 s.
+const MAX_WAL_BYTES = 32 * 2 ** 20;
+
+// The thresholds of autovacuum, but higher for small tables, because autovacuum runs only once a minute,
+// and lower for large tables, so that each command stays short.
+const DUE_COMMANDS_SQL = `
+  select 'checkpoint' as command from pg_control_checkpoint()
+  where pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) > ${MAX_WAL_BYTES}
+  union all
+  (select format(case when is_vacuum_due then 'vacuum %s' else 'analyze %s' end, oid::regclass)
+  from (
+    select c.oid, reltuples,
+      pg_stat_get_dead_tuples(c.oid) > least(1000 + 0.2 * reltuples, 20000)
+        or pg_stat_get_ins_since_vacuum(c.oid) > least(1000 + 0.2 * reltuples, 50000)
+        or age(relfrozenxid) > 150000000 as is_vacuum_due,
+      pg_stat_get_mod_since_analyze(c.oid) > 500 + 0.1 * reltuples
+        and relnamespace = 'public'::regnamespace as is_analyze_due
+    from pg_class c where relkind = 'r') as tables
+  where is_vacuum_due or is_analyze_due
+  order by reltuples)`;
+
+/** Runs the commands that are due. */
+async function maintain(pglite: PGlite): Promise<void> {
+  const { rows } = await pglite.query<{ command: string }>(DUE_COMMANDS_SQL);
+  for (const { command } of rows) await pglite.exec(command);
+}
+
+/**
+ * Starts the maintenance for which a PostgreSQL server has processes and PGlite has none: checkpoints,
+ * without which the write-ahead log grows for ever, and VACUUM and ANALYZE of one table at a time. It
+ * runs every two seconds, and requests may run between its commands. A failure is logged as a warning,
+ * and the next run is a minute later. Returns a function that stops it after the current run.
+ */
+export function startMaintenance(pglite: PGlite, log: Log): () => Promise<void> {
+  const stopping = new AbortController();
+  const runUntilStopped = async (): Promise<void> => {
+    let pauseMs = INTERVAL_MS;
+    while (!stopping.signal.aborted) {
+      const pause = sleep(pauseMs, true, { ref: false, signal: stopping.signal });
+      // Rejects only if it is stopped.
+      if (!(await pause.catch(() => false))) return;
+      pauseMs = INTERVAL_MS;
+      await maintain(pglite).catch((error: unknown) => {
+        pauseMs = INTERVAL_AFTER_FAILURE_MS;
+        log.warn({ err: error }, 'Maintenance of the embedded database failed.');
+      });
+    }
+  };
+  const stopped = runUntilStopped();
+  return async () => {
+    stopping.abort();
+    await stopped;
+  };
+}

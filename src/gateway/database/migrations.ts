@@ -1,0 +1,146 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+
+import { ROOT } from '../config/root.ts';
+import { toError } from '../contract/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+
+const FOLDER = new URL('prisma/migrations/', ROOT);
+// An arbitrary number, the same in every gateway.
+const LOCK_ID = 7_246_531;
+
+/** One connection to the database, to migrate and check it. */
+export interface SqlConnection {
+  readonly query: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  /** Runs several statements. */
+  readonly script: (text: string) => Promise<void>;
+}
+
+/** A migration is missing or can't be applied; the message contains its name and the reason. */
+export class MigrationError extends Error {}
+
+// The table of Prisma Migrate, so that `prisma migrate deploy` can be used instead.
+const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+  "id" VARCHAR(36) PRIMARY KEY NOT NULL,
+  "checksum" VARCHAR(64) NOT NULL,
+  "finished_at" TIMESTAMPTZ,
+  "migration_name" VARCHAR(255) NOT NULL,
+  "logs" TEXT,
+  "rolled_back_at" TIMESTAMPTZ,
+  "started_at" TIMESTAMPTZ NOT NULL DEFAULT now(),
+  "applied_steps_count" INTEGER NOT NULL DEFAULT 0
+)`;
+
+interface Migration {
+  readonly name: string;
+  readonly script: string;
+  readonly checksum: string;
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  const entries = await readdir(FOLDER, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return Promise.all(
+    names.toSorted().map(async (name) => {
+      const script = await readFile(new URL(`${name}/migration.sql`, FOLDER), 'utf8');
+      return { name, script, checksum: createHash('sha256').update(script).digest('hex') };
+    }),
+  );
+}
+
+async function readApplied({ query }: SqlConnection): Promise<Record<string, unknown>[]> {
+  const [table] = await query(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS "exists"`);
+  if (!table?.['exists']) return [];
+  return query(
+    `SELECT "migration_name", "checksum", "finished_at" FROM "_prisma_migrations"
+     WHERE "rolled_back_at" IS NULL`,
+  );
+}
+
+/**
+ * Returns the migrations that are not applied yet. A later release may have applied others.
+ * @throws MigrationError unless the database was migrated with these files or those of a later release
+ */
+async function readPending(connection: SqlConnection): Promise<Migration[]> {
+  const migrations = await readMigrations();
+  const applied = await readApplied(connection);
+  const names = new Set(applied.map((row) => row['migration_name']));
+  const pending = migrations.filter(({ name }) => !names.has(name));
+  // A later release contains all these files too, and applies them first.
+  const last = pending.length === 0 ? migrations.at(-1)?.name : undefined;
+  for (const row of applied) {
+    const name = String(row['migration_name']);
+    if (row['finished_at'] === null) {
+      throw new MigrationError(
+        `Migration ${name} was only partly applied: repair it, then restart.`,
+      );
+    }
+    const file = migrations.find((migration) => migration.name === name);
+    if (file && file.checksum !== row['checksum']) {
+      throw new MigrationError(`Migration ${name} was changed after it was applied.`);
+    }
+    if (!file && (last === undefined || name <= last)) {
+      throw new MigrationError(`Migration ${name} was applied, but its file is missing.`);
+    }
+  }
+  return pending;
+}
+
+async function apply(
+  connection: SqlConnection,
+  { name, script, checksum }: Migration,
+): Promise<void> {
+  try {
+    await connection.script(script);
+  } catch (error) {
+    const { message } = toError(error);
+    throw new MigrationError(`Migration ${name} failed: ${message}.`, { cause: error });
+  }
+  await connection.query(
+    `INSERT INTO "_prisma_migrations"
+       ("id", "checksum", "migration_name", "finished_at", "applied_steps_count")
+     VALUES ($1, $2, $3, now(), 1)`,
+    [randomUUID(), checksum, name],
+  );
+}
+
+/**
+ * Applies the next pending migration, if any, in a transaction.
+ *
+ * With the lock, gateways that start at the same time wait for each other. It belongs to the transaction:
+ * so it ends with its process, and works through a pooler. The state is read after the lock is acquired,
+ * because another gateway may have applied the migration in the meantime.
+ */
+async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
+  await connection.script('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
+  try {
+    await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
+    await connection.script(TABLE);
+    const [next] = await readPending(connection);
+    if (next) await apply(connection, next);
+    await connection.script('COMMIT');
+    if (next) log.info(`Applied migration ${next.name}.`);
+  } catch (error) {
+    await connection.script('ROLLBACK');
+    throw error;
+  }
+}
+
+/**
+ * Applies all pending migrations, each in its own transaction.
+ * @throws MigrationError
+ */
+export async function migrate(connection: SqlConnection, log: Log): Promise<void> {
+  while ((await readPending(connection)).length > 0) await applyNext(connection, log);
+}
+
+/**
+ * Checks that every migration is applied; changes nothing.
+ * @throws MigrationError
+ */
+export async function requireMigrated(connection: SqlConnection): Promise<void> {
+  const [next] = await readPending(connection);
+  if (next) {
+    throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
+  }
+}

@@ -1,0 +1,26 @@
+import { StoreError } from '../../contract/errors.ts';
+
+/**
+ * The header with the position of the write-ahead log: in a response to a mutation, and in later requests. It is
+ * in bytes; all servers of one store count the same bytes.
+ */
+export const POSITION_HEADER = 'Store-Position';
+
+const FORM = /^[\da-f]{16}$/;
+
+export const formatPosition = (position: bigint): string => position.toString(16).padStart(16, '0');
+
+/**
+ * Returns the position in the header of a request; undefined if it has none.
+ * @throws StoreError (BAD_REQUEST) if it has another form
+ */
+export function parsePosition(header: string | string[] | undefined): bigint | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header !== 'string' || !FORM.test(header)) {
+    throw new StoreError(
+      'BAD_REQUEST',
+      `${POSITION_HEADER} must be the header of a response to a mutation.`,
+    );
+  }
+  return BigInt(`0x${header}`);
+}
