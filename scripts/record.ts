@@ -4,7 +4,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 
 import { Client, type QueryConfig } from 'pg';
 
-import { deleteOldChanges } from '../src/changes/record.ts';
+import { deleteOldChanges } from '../src/gateway/changes/record.ts';
 import { readConfig } from '../src/gateway/config/config.ts';
 import { deleteOldKeys } from '../src/gateway/database/idempotency.ts';
 import { openDatabase } from '../src/gateway/database/open.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { ChangeFeed } from './changes/feed.ts';
 import type { Caller } from './gateway/auth/scopes.ts';
 import type { Authenticate } from './gateway/auth/tokens.ts';
+import type { ChangeFeed } from './gateway/changes/feed.ts';
 import type { Store } from './gateway/database/loaders.ts';
 import type { Recipient } from './gateway/database/recipient.ts';
 import type { Reads } from './gateway/database/servers/reads.ts';

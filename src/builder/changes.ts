@@ -7,8 +7,8 @@ import {
   cursorOf,
   type RecordedRow,
   requireKept,
-} from '../changes/record.ts';
-import type { RowFilter } from '../changes/row-filter.ts';
+} from '../gateway/changes/record.ts';
+import type { RowFilter } from '../gateway/changes/row-filter.ts';
 import type { RowLoader } from '../gateway/database/loaders.ts';
 import { builder, SEARCH_COST } from './builder.ts';
 import { connectionOf, rootPage } from './connections.ts';

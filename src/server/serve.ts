@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
-import { deleteOldChanges } from '../changes/record.ts';
+import { deleteOldChanges } from '../gateway/changes/record.ts';
 import { type Config, ConfigError } from '../gateway/config/config.ts';
 import { deleteOldKeys } from '../gateway/database/idempotency.ts';
 import type { Log } from '../gateway/telemetry/log.ts';

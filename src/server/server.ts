@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-import { createFeed } from '../changes/feed.ts';
 import type { Context, Exchange } from '../context.ts';
 import { createAuthenticate } from '../gateway/auth/tokens.ts';
+import { createFeed } from '../gateway/changes/feed.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { VERSION } from '../gateway/config/version.ts';
 import { StoreError } from '../gateway/contract/errors.ts';

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { createFeed } from '../../src/changes/feed.ts';
 import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
+import { createFeed } from '../../src/gateway/changes/feed.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';

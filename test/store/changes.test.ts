@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../src/changes/record.ts';
+import { deleteOldChanges } from '../../src/gateway/changes/record.ts';
 import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';

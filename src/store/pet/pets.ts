@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { type RecordedRow, valueOf } from '../../changes/record.ts';
-import { isAmong, isEqual, type RowFilter } from '../../changes/row-filter.ts';
+import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
+import { isAmong, isEqual, type RowFilter } from '../../gateway/changes/row-filter.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../../gateway/contract/errors.ts';
 import {
   Id,

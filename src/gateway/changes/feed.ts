@@ -1,7 +1,7 @@
 import { type Push, Repeater } from '@repeaterjs/repeater';
 
-import type { Database } from '../gateway/database/database.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../telemetry/log.ts';
 import { createCatchUp } from './catch-up.ts';
 import { type Follower, type Observe, RecordReader } from './reader.ts';
 import {

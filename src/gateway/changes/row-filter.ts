@@ -1,4 +1,4 @@
-import { Prisma } from '../gateway/database/generated/prisma/client.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
 import type { Change, RecordedRow } from './record.ts';
 
 const { sql, raw, join } = Prisma;

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-import { InputError, StoreError } from '../gateway/contract/errors.ts';
-import { parse, type Unchecked } from '../gateway/contract/values.ts';
-import { decodeCursor, RowEdge } from '../gateway/database/cursor.ts';
-import type { Database } from '../gateway/database/database.ts';
-import { ChangeKind, Prisma } from '../gateway/database/generated/prisma/client.ts';
-import type { Listing } from '../gateway/database/listing.ts';
-import { pagesOf } from '../gateway/database/loaders.ts';
-import { createReader } from '../gateway/database/pages.ts';
+import { InputError, StoreError } from '../contract/errors.ts';
+import { parse, type Unchecked } from '../contract/values.ts';
+import { decodeCursor, RowEdge } from '../database/cursor.ts';
+import type { Database } from '../database/database.ts';
+import { ChangeKind, Prisma } from '../database/generated/prisma/client.ts';
+import type { Listing } from '../database/listing.ts';
+import { pagesOf } from '../database/loaders.ts';
+import { createReader } from '../database/pages.ts';
 
 const ChangedType = z.enum(['Category', 'Pet', 'InventoryItem', 'Order']);
 

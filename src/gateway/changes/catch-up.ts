@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 
-import type { Database } from '../gateway/database/database.ts';
-import { Prisma } from '../gateway/database/generated/prisma/client.ts';
+import type { Database } from '../database/database.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
 import type { Follower } from './reader.ts';
 import { type ChangedType, compare, IS_KNOWN, type Place, readChanges } from './record.ts';
 import { type RowFilter, toCondition } from './row-filter.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { StoreError } from '../gateway/contract/errors.ts';
-import type { Database } from '../gateway/database/database.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
+import { StoreError } from '../contract/errors.ts';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../telemetry/log.ts';
 import {
   type Change,
   isAfter,
