@@ -1,5 +1,5 @@
-import '../builder/errors.ts';
-import '../builder/nodes.ts';
+import '../gateway/schema/errors.ts';
+import '../gateway/schema/nodes.ts';
 import '../store/category/schema.ts';
 import '../store/pet/schema.ts';
 import '../store/inventory/schema.ts';
@@ -7,8 +7,8 @@ import '../store/order/schema.ts';
 import { printSchemaWithDirectives } from '@graphql-tools/utils';
 import { specifiedDirectives } from 'graphql';
 
-import { builder } from '../builder/builder.ts';
-import { cost, listSize } from '../builder/cost.ts';
+import { builder } from '../gateway/schema/builder.ts';
+import { cost, listSize } from '../gateway/schema/cost.ts';
 
 // In the order of definition, so that a type begins with its id.
 export const schema = builder.toSchema({

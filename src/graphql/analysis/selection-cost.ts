@@ -15,8 +15,8 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 
-import type { ListSize } from '../../builder/cost.ts';
 import { MAX_LIST_SIZE } from '../../gateway/contract/values.ts';
+import type { ListSize } from '../../gateway/schema/cost.ts';
 import {
   addEstimates,
   bytesOf,

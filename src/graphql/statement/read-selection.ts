@@ -1,9 +1,9 @@
 import { collectFields } from '@graphql-tools/utils';
 import { getNamedType, type GraphQLSchema, isNonNullType } from 'graphql';
 
-import type { ListPage, RelatedRow } from '../../builder/rows.ts';
 import type { Table } from '../../gateway/database/table.ts';
 import type { Window } from '../../gateway/database/window.ts';
+import type { ListPage, RelatedRow } from '../../gateway/schema/rows.ts';
 import { fragmentsOf } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate, isWritable, orNull, type Part, writeColumn } from './json-sql.ts';

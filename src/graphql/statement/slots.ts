@@ -1,11 +1,11 @@
 import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql';
 
-import type { ListPage, RowByArgument } from '../../builder/rows.ts';
 import { parseId } from '../../gateway/contract/values.ts';
 import { Prisma } from '../../gateway/database/generated/prisma/client.ts';
 import type { Store } from '../../gateway/database/loaders.ts';
 import { neverRare } from '../../gateway/database/rare-texts.ts';
 import type { Window } from '../../gateway/database/window.ts';
+import type { ListPage, RowByArgument } from '../../gateway/schema/rows.ts';
 
 /** A field whose arguments decide about the statement. */
 export interface Slot {

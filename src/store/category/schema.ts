@@ -1,9 +1,3 @@
-import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { followRows } from '../../builder/changes.ts';
-import { connectionOf, rootPage, listArguments } from '../../builder/connections.ts';
-import { CATEGORY_WRITE_COST, IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
-import { Node, nodeId } from '../../builder/nodes.ts';
-import { rowByArgument } from '../../builder/rows.ts';
 import {
   CategoryInUse,
   CategoryNotFound,
@@ -11,6 +5,12 @@ import {
   InvalidId,
   InvalidInput,
 } from '../../gateway/contract/errors.ts';
+import { builder, SEARCH_COST } from '../../gateway/schema/builder.ts';
+import { followRows } from '../../gateway/schema/changes.ts';
+import { connectionOf, rootPage, listArguments } from '../../gateway/schema/connections.ts';
+import { CATEGORY_WRITE_COST, IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
+import { Node, nodeId } from '../../gateway/schema/nodes.ts';
+import { rowByArgument } from '../../gateway/schema/rows.ts';
 import {
   categoryById,
   categoryPages,

@@ -1,9 +1,3 @@
-import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { followRows } from '../../builder/changes.ts';
-import { connectionOf, rootPage, listArguments } from '../../builder/connections.ts';
-import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
-import { Node, nodeId } from '../../builder/nodes.ts';
-import { relatedRow, relatedValue, rowByArgument } from '../../builder/rows.ts';
 import {
   IdempotencyConflict,
   InsufficientStock,
@@ -13,6 +7,12 @@ import {
   StaleInventory,
   StockLimitExceeded,
 } from '../../gateway/contract/errors.ts';
+import { builder, SEARCH_COST } from '../../gateway/schema/builder.ts';
+import { followRows } from '../../gateway/schema/changes.ts';
+import { connectionOf, rootPage, listArguments } from '../../gateway/schema/connections.ts';
+import { IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
+import { Node, nodeId } from '../../gateway/schema/nodes.ts';
+import { relatedRow, relatedValue, rowByArgument } from '../../gateway/schema/rows.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {

@@ -1,10 +1,3 @@
-import { builder, SEARCH_COST } from '../../builder/builder.ts';
-import { followRows } from '../../builder/changes.ts';
-import { connectionOf, nestedPage, rootPage, listArguments } from '../../builder/connections.ts';
-import type { ListSize } from '../../builder/cost.ts';
-import { IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
-import { Node, nodeId } from '../../builder/nodes.ts';
-import { relatedRow, rowByArgument } from '../../builder/rows.ts';
 import {
   InsufficientStock,
   IdempotencyConflict,
@@ -17,6 +10,18 @@ import {
   StockLimitExceeded,
 } from '../../gateway/contract/errors.ts';
 import { isInfinite } from '../../gateway/database/type-parsers.ts';
+import { builder, SEARCH_COST } from '../../gateway/schema/builder.ts';
+import { followRows } from '../../gateway/schema/changes.ts';
+import {
+  connectionOf,
+  nestedPage,
+  rootPage,
+  listArguments,
+} from '../../gateway/schema/connections.ts';
+import type { ListSize } from '../../gateway/schema/cost.ts';
+import { IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
+import { Node, nodeId } from '../../gateway/schema/nodes.ts';
+import { relatedRow, rowByArgument } from '../../gateway/schema/rows.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {

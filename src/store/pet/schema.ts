@@ -1,9 +1,3 @@
-import { builder, SEARCH_COST, STOCK_SEARCH_COST } from '../../builder/builder.ts';
-import { followRows } from '../../builder/changes.ts';
-import { connectionOf, nestedPage, rootPage, listArguments } from '../../builder/connections.ts';
-import { PET_WRITE_COST, IDEMPOTENCY_KEY } from '../../builder/mutations.ts';
-import { Node, nodeId } from '../../builder/nodes.ts';
-import { relatedRow, rowByArgument } from '../../builder/rows.ts';
 import {
   CategoryNotFound,
   IdempotencyConflict,
@@ -12,6 +6,17 @@ import {
   PetInUse,
   PetNotFound,
 } from '../../gateway/contract/errors.ts';
+import { builder, SEARCH_COST, STOCK_SEARCH_COST } from '../../gateway/schema/builder.ts';
+import { followRows } from '../../gateway/schema/changes.ts';
+import {
+  connectionOf,
+  nestedPage,
+  rootPage,
+  listArguments,
+} from '../../gateway/schema/connections.ts';
+import { PET_WRITE_COST, IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
+import { Node, nodeId } from '../../gateway/schema/nodes.ts';
+import { relatedRow, rowByArgument } from '../../gateway/schema/rows.ts';
 import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
 import {

@@ -4,11 +4,11 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 
-import type { CallContext } from '../context.ts';
-import { requireScope, type Scope } from '../gateway/auth/scopes.ts';
-import { Forbidden, Unauthenticated } from '../gateway/contract/errors.ts';
-import type PrismaTypes from '../gateway/database/generated/pothos.ts';
-import { getDatamodel } from '../gateway/database/generated/pothos.ts';
+import type { CallContext } from '../../context.ts';
+import { requireScope, type Scope } from '../auth/scopes.ts';
+import { Forbidden, Unauthenticated } from '../contract/errors.ts';
+import type PrismaTypes from '../database/generated/pothos.ts';
+import { getDatamodel } from '../database/generated/pothos.ts';
 import { mutationsPlugin } from './mutations.ts';
 import { DateTime } from './scalars.ts';
 

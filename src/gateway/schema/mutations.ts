@@ -8,8 +8,8 @@ import { RequestCache } from '@pothos/plugin-scope-auth';
 import type { GraphQLFieldResolver } from 'graphql';
 import { z } from 'zod';
 
-import { StoreError } from '../gateway/contract/errors.ts';
-import { addErrorCode, type RequestLog } from '../gateway/telemetry/request-log.ts';
+import { StoreError } from '../contract/errors.ts';
+import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =

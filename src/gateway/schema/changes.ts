@@ -7,9 +7,9 @@ import {
   cursorOf,
   type RecordedRow,
   requireKept,
-} from '../gateway/changes/record.ts';
-import type { RowFilter } from '../gateway/changes/row-filter.ts';
-import type { RowLoader } from '../gateway/database/loaders.ts';
+} from '../changes/record.ts';
+import type { RowFilter } from '../changes/row-filter.ts';
+import type { RowLoader } from '../database/loaders.ts';
 import { builder, SEARCH_COST } from './builder.ts';
 import { connectionOf, rootPage } from './connections.ts';
 import { relatedRow } from './rows.ts';

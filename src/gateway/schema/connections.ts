@@ -1,10 +1,10 @@
 import type { InputRef, OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
-import type { CallContext } from '../context.ts';
-import type { ListArguments } from '../gateway/database/listing.ts';
-import { ALL_ROWS, type ListRequest, type Pages } from '../gateway/database/loaders.ts';
-import { DEFAULT_PAGE } from '../gateway/database/window.ts';
+import type { CallContext } from '../../context.ts';
+import type { ListArguments } from '../database/listing.ts';
+import { ALL_ROWS, type ListRequest, type Pages } from '../database/loaders.ts';
+import { DEFAULT_PAGE } from '../database/window.ts';
 import { builder } from './builder.ts';
 import type { ListSize } from './cost.ts';
 import type { FieldSql } from './rows.ts';

@@ -1,7 +1,7 @@
-import type { CallContext } from '../context.ts';
-import { parseId } from '../gateway/contract/values.ts';
-import type { ListSource, RowLoader } from '../gateway/database/loaders.ts';
-import type { Table } from '../gateway/database/table.ts';
+import type { CallContext } from '../../context.ts';
+import { parseId } from '../contract/values.ts';
+import type { ListSource, RowLoader } from '../database/loaders.ts';
+import type { Table } from '../database/table.ts';
 
 /** The row whose id is an argument of the field. */
 export interface RowByArgument {

@@ -1,4 +1,4 @@
-import { ERRORS } from '../gateway/contract/error-codes.ts';
+import { ERRORS } from '../contract/error-codes.ts';
 import {
   CategoryInUse,
   CategoryNotFound,
@@ -17,7 +17,7 @@ import {
   StockLimitExceeded,
   type StoreError,
   Unauthenticated,
-} from '../gateway/contract/errors.ts';
+} from '../contract/errors.ts';
 import { builder } from './builder.ts';
 
 const ErrorCodeEnum = builder.enumType('ErrorCode', {
