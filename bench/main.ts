@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
-import { schema } from '../src/graphql/schema.ts';
+import { schema } from '../src/gateway/graphql/schema.ts';
 import {
   createDatabaseOn,
   runSql,

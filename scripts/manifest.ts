@@ -17,8 +17,8 @@ import {
   validate,
 } from 'graphql';
 
-import { hashOf } from '../src/graphql/manifest.ts';
-import { schema } from '../src/graphql/schema.ts';
+import { hashOf } from '../src/gateway/graphql/manifest.ts';
+import { schema } from '../src/gateway/graphql/schema.ts';
 
 /** The arguments or documents are not valid; the message has a line for each problem. */
 class ManifestError extends Error {}

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { Variables } from '../src/gateway/config/variables.ts';
 import { toDay } from '../src/gateway/contract/lifecycle.ts';
-import { printedSchema } from '../src/graphql/schema.ts';
+import { printedSchema } from '../src/gateway/graphql/schema.ts';
 
 const FILE = 'docs/configuration.md';
 const BETWEEN_MARKERS = /(?<=<!-- variables -->\n\n).*(?=\n\n<!-- \/variables -->)/s;

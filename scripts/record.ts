@@ -8,7 +8,7 @@ import { deleteOldChanges } from '../src/gateway/changes/record.ts';
 import { readConfig } from '../src/gateway/config/config.ts';
 import { deleteOldKeys } from '../src/gateway/database/idempotency.ts';
 import { openDatabase } from '../src/gateway/database/open.ts';
-import { schema } from '../src/graphql/schema.ts';
+import { schema } from '../src/gateway/graphql/schema.ts';
 import { createOpenApi } from '../src/rest/openapi.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';

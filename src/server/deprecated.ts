@@ -1,6 +1,6 @@
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../gateway/contract/lifecycle.ts';
-import { deprecatedIn } from '../graphql/analysis/usage.ts';
-import { schema } from '../graphql/schema.ts';
+import { deprecatedIn } from '../gateway/graphql/analysis/usage.ts';
+import { schema } from '../gateway/graphql/schema.ts';
 import type { Deprecated } from '../pages/status.ts';
 
 /** All that is deprecated, REST first. */

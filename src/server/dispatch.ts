@@ -4,6 +4,7 @@ import type { Exchange } from '../context.ts';
 import type { Config } from '../gateway/config/config.ts';
 import { StoreError } from '../gateway/contract/errors.ts';
 import { toStoreError } from '../gateway/database/errors.ts';
+import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../gateway/graphql/endpoint.ts';
 import type { createCors } from '../gateway/http/cors.ts';
 import { hasTooManyHeaders, MAX_HEADERS } from '../gateway/http/headers.ts';
 import { canBeRebound } from '../gateway/http/host-check.ts';
@@ -25,7 +26,6 @@ import {
   type RequestEnd,
   writeRequestLog,
 } from '../gateway/telemetry/request-log.ts';
-import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 
 /** The handlers that requests are dispatched to, and what dispatching needs besides. */
 interface DispatchOptions {

@@ -13,7 +13,7 @@ import { fillSampleStore } from '../store/sample.ts';
 export async function openStore(config: Config, log: Log): Promise<Database> {
   // Imported only if needed: otherwise the schema is loaded while the database opens (serve.ts).
   if (config.manifest) {
-    const { readManifest } = await import('../graphql/manifest.ts');
+    const { readManifest } = await import('../gateway/graphql/manifest.ts');
     readManifest(config.manifest, config);
   }
   const db = await openDatabase(config, log);

@@ -8,7 +8,7 @@ import {
   type RestLifecycle,
   toDay,
 } from '../../src/gateway/contract/lifecycle.ts';
-import { printedSchema } from '../../src/graphql/schema.ts';
+import { printedSchema } from '../../src/gateway/graphql/schema.ts';
 import { createOpenApi } from '../../src/rest/openapi.ts';
 import { findGraphqlBreaks, findRestChanges } from '../support/breaking-changes.ts';
 import { allowedIn, entriesOf } from '../support/changelog.ts';

@@ -1,7 +1,7 @@
 import { type GraphQLField, isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { schema } from '../../src/graphql/schema.ts';
+import { schema } from '../../src/gateway/graphql/schema.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory } from '../support/make.ts';
 

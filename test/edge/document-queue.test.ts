@@ -1,11 +1,11 @@
 import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { operationOf } from '../../src/graphql/analysis/operation.ts';
-import { createDocuments } from '../../src/graphql/documents.ts';
-import type { Call } from '../../src/graphql/execution/call.ts';
-import { limitTime } from '../../src/graphql/execution/limit-time.ts';
-import { schema } from '../../src/graphql/schema.ts';
+import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
+import { createDocuments } from '../../src/gateway/graphql/documents.ts';
+import type { Call } from '../../src/gateway/graphql/execution/call.ts';
+import { limitTime } from '../../src/gateway/graphql/execution/limit-time.ts';
+import { schema } from '../../src/gateway/graphql/schema.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';
 import { post } from '../support/post.ts';

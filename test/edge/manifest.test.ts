@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
-import { readManifest } from '../../src/graphql/manifest.ts';
+import { readManifest } from '../../src/gateway/graphql/manifest.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
 import { spawnProgram } from '../support/program.ts';

@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { printedSchema } from '../../src/gateway/graphql/schema.ts';
 import { serveAsset } from '../../src/gateway/http/static-asset.ts';
-import { printedSchema } from '../../src/graphql/schema.ts';
 import { renderHome } from '../../src/pages/home.ts';
 import { renderMigrationGuide } from '../../src/pages/migration-guide.ts';
 import { lifecycleOf } from '../../src/rest/operation.ts';

@@ -15,7 +15,7 @@ import {
 import { describe, expect, it } from 'vitest';
 
 import { REST_LIFECYCLES } from '../../src/gateway/contract/lifecycle.ts';
-import { printedSchema, schema } from '../../src/graphql/schema.ts';
+import { printedSchema, schema } from '../../src/gateway/graphql/schema.ts';
 
 interface Member {
   coordinate: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { schema } from '../../src/graphql/schema.ts';
+import { schema } from '../../src/gateway/graphql/schema.ts';
 import { BROWSER } from '../support/browsing.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../support/make.ts';

@@ -1,10 +1,10 @@
 import { parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { type Operation, operationOf } from '../../src/graphql/analysis/operation.ts';
-import type { Call } from '../../src/graphql/execution/call.ts';
-import { shareResults } from '../../src/graphql/execution/share-results.ts';
-import type { Stream } from '../../src/graphql/streams.ts';
+import { type Operation, operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
+import type { Call } from '../../src/gateway/graphql/execution/call.ts';
+import { shareResults } from '../../src/gateway/graphql/execution/share-results.ts';
+import type { Stream } from '../../src/gateway/graphql/streams.ts';
 
 /** More than the results that are cached. */
 const OPERATIONS = 60;

@@ -177,7 +177,7 @@ const CHANGES: Fault[] = [
   },
   {
     name: 'a subscription gets the results of another one with other variables',
-    file: 'src/graphql/execution/share-results.ts',
+    file: 'src/gateway/graphql/execution/share-results.ts',
     text: '${numberOf(root)} ${numberOf(call.operation)} ${variables}',
     replacement: '${numberOf(root)} ${numberOf(call.operation)}',
     test: ['quick', 'test/edge/share-results.test.ts', 'each combination of variables'],
@@ -211,7 +211,7 @@ const ACCESS: Fault[] = [
   },
   {
     name: 'a caller that may only order reads through the result of its order',
-    file: 'src/graphql/plugins/use-auth.ts',
+    file: 'src/gateway/graphql/plugins/use-auth.ts',
     text: 'if (caller && operation && usageOf(schema, operation).reads)',
     replacement: "if (caller && operation?.node.operation === 'query')",
     test: ['quick', 'test/edge/scopes.test.ts', 'needs the scope read to select'],
@@ -230,21 +230,21 @@ const ACCESS: Fault[] = [
 const LIMITS: Fault[] = [
   {
     name: 'a search costs what the first search of its document did',
-    file: 'src/graphql/analysis/cost.ts',
+    file: 'src/gateway/graphql/analysis/cost.ts',
     text: '? isIndexed(value) : value',
     replacement: '? true : value',
     test: ['quick', 'test/edge/cost.test.ts', 'the cost of an operation of query \\(\\$filter'],
   },
   {
     name: 'a document is deeper than allowed by its fragments',
-    file: 'src/graphql/analysis/validation.ts',
+    file: 'src/gateway/graphql/analysis/validation.ts',
     text: 'kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1',
     replacement: 'kind === Kind.FRAGMENT_SPREAD ? 0 : inside + 1',
     test: ['quick', 'test/edge/limits.test.ts', 'cannot have 21 levels in fragments'],
   },
   {
     name: 'the documents of one caller hold up those of all others',
-    file: 'src/graphql/fair-queue.ts',
+    file: 'src/gateway/graphql/fair-queue.ts',
     text: `
   startsOf.delete(caller);
   startsOf.set(caller, starts);`,
@@ -253,14 +253,14 @@ const LIMITS: Fault[] = [
   },
   {
     name: 'a caller has no budget left after it has ended its subscriptions',
-    file: 'src/graphql/stream-budget.ts',
+    file: 'src/gateway/graphql/stream-budget.ts',
     text: 'add(callerKey, -1, -cost)',
     replacement: 'add(callerKey, -1, 0)',
     test: ['quick', 'test/edge/stream-budget.test.ts', 'beyond the budget of its caller'],
   },
   {
     name: 'a write is done, and its result is rejected as too large',
-    file: 'src/graphql/execution/limit-cost.ts',
+    file: 'src/gateway/graphql/execution/limit-cost.ts',
     text: 'estimate.bytes > maxAnswerBytes && operation.node.operation !== QUERY',
     replacement: 'estimate.bytes > maxAnswerBytes && operation.node.operation === SUBSCRIPTION',
     test: ['quick', 'test/store/answer-size.test.ts', 'for a mutation before it is executed'],
@@ -315,14 +315,14 @@ const LISTS: Fault[] = [
 const STATEMENT: Fault[] = [
   {
     name: 'callers get the data of each other',
-    file: 'src/graphql/statement/run.ts',
+    file: 'src/gateway/graphql/statement/run.ts',
     text: 'rowOf.get(index + 1)',
     replacement: 'rowOf.get(1)',
     test: ['test', 'test/store/executor.test.ts', 'on PGlite .*gets its own data'],
   },
   {
     name: 'a page has the size of another one',
-    file: 'src/graphql/statement/slots.ts',
+    file: 'src/gateway/graphql/statement/slots.ts',
     text: `
     window?.size,`,
     replacement: '',
@@ -330,21 +330,21 @@ const STATEMENT: Fault[] = [
   },
   {
     name: 'a name with quotes breaks the response',
-    file: 'src/graphql/statement/json-sql.ts',
+    file: 'src/gateway/graphql/statement/json-sql.ts',
     text: 'String: (column) => [{ sql: `to_json(${column})::text` }]',
     replacement: "String: (column) => ['\"', { sql: column }, '\"']",
     test: ['test', 'test/store/executor.test.ts', 'on PGlite .*texts that JSON escapes'],
   },
   {
     name: 'a query has the fields that @include gave another caller',
-    file: 'src/graphql/statement/compile.ts',
+    file: 'src/gateway/graphql/statement/compile.ts',
     text: '[id, ...conditions.map((name) => String(variables[name]))].join()',
     replacement: '[id, ...conditions].join()',
     test: ['test', 'test/store/executor.test.ts', 'on PGlite .*depends on the variables'],
   },
   {
     name: 'the last page has no end cursor',
-    file: 'src/graphql/statement/page-sql.ts',
+    file: 'src/gateway/graphql/statement/page-sql.ts',
     text: 'const last = `least(total, ${size})`;',
     replacement: 'const last = `${size}`;',
     test: ['quick', 'test/store/order.test.ts', 'is null if it is infinity'],
@@ -380,28 +380,28 @@ const ERRORS: Fault[] = [
   },
   {
     name: 'a message quotes a value of the store that cannot be sent',
-    file: 'src/graphql/errors.ts',
+    file: 'src/gateway/graphql/errors.ts',
     text: '!path && (!originalError || originalError instanceof GraphQLError)',
     replacement: '!originalError || originalError instanceof GraphQLError || !path',
     test: ['quick', 'test/store/order.test.ts', 'is an error of its own field only'],
   },
   {
     name: 'a message names fields of a schema that is hidden',
-    file: 'src/graphql/analysis/validation.ts',
+    file: 'src/gateway/graphql/analysis/validation.ts',
     text: 'hideSuggestions: !introspection',
     replacement: 'hideSuggestions: false',
     test: ['quick', 'test/edge/graphiql-and-introspection.test.ts', 'suggests nothing for'],
   },
   {
     name: 'a caller is told to repeat a write that was done',
-    file: 'src/graphql/errors.ts',
+    file: 'src/gateway/graphql/errors.ts',
     text: 'headers: isRepeatable ? Object.assign',
     replacement: 'headers: isRepeatable || result.data ? Object.assign',
     test: ['quick', 'test/store/kept-writes.test.ts', 'if a later mutation fails'],
   },
   {
     name: 'a timeout tells a caller that its write was not done',
-    file: 'src/graphql/execution/limit-time.ts',
+    file: 'src/gateway/graphql/execution/limit-time.ts',
     text: "new StoreError('OUTCOME_UNKNOWN'",
     replacement: "new StoreError('SERVICE_UNAVAILABLE'",
     test: ['quick', 'test/edge/limits.test.ts', 'an operation that takes too long'],

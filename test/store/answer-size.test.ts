@@ -2,11 +2,11 @@ import { assert, asyncProperty, jsonValue, nat, property } from 'fast-check';
 import { OperationTypeNode, parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { estimate } from '../../src/graphql/analysis/cost.ts';
-import type { Estimate } from '../../src/graphql/analysis/field-cost.ts';
-import { operationOf } from '../../src/graphql/analysis/operation.ts';
-import { isLargerThan } from '../../src/graphql/analysis/size.ts';
-import { schema } from '../../src/graphql/schema.ts';
+import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
+import type { Estimate } from '../../src/gateway/graphql/analysis/field-cost.ts';
+import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
+import { isLargerThan } from '../../src/gateway/graphql/analysis/size.ts';
+import { schema } from '../../src/gateway/graphql/schema.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';

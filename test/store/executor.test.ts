@@ -12,15 +12,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { toClientResult } from '../../src/gateway/graphql/errors.ts';
+import { type Call, inOrder, toCall } from '../../src/gateway/graphql/execution/call.ts';
+import { checkArguments } from '../../src/gateway/graphql/execution/check-arguments.ts';
+import { executeByGraphqlJs } from '../../src/gateway/graphql/execution/graphql-js.ts';
+import { reportDeprecations } from '../../src/gateway/graphql/execution/report-deprecations.ts';
+import { schema } from '../../src/gateway/graphql/schema.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
-import { toClientResult } from '../../src/graphql/errors.ts';
-import { type Call, inOrder, toCall } from '../../src/graphql/execution/call.ts';
-import { checkArguments } from '../../src/graphql/execution/check-arguments.ts';
-import { executeByGraphqlJs } from '../../src/graphql/execution/graphql-js.ts';
-import { reportDeprecations } from '../../src/graphql/execution/report-deprecations.ts';
-import { schema } from '../../src/graphql/schema.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store.ts';
 import {

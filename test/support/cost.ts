@@ -2,7 +2,7 @@ import { assert, asyncProperty } from 'fast-check';
 import { OperationTypeNode } from 'graphql';
 import { expect } from 'vitest';
 
-import { schema } from '../../src/graphql/schema.ts';
+import { schema } from '../../src/gateway/graphql/schema.ts';
 import type { Gateway, GraphqlAnswer } from './gateway.ts';
 import { operationsOn, TAME } from './operations.ts';
 import { post } from './post.ts';

@@ -1,4 +1,4 @@
-import { schema } from '../../src/graphql/schema.ts';
+import { schema } from '../../src/gateway/graphql/schema.ts';
 import type { Gateway } from './gateway.ts';
 
 /** Sends a mutation with its arguments as variables; returns fields of its result, and the code of an error. */

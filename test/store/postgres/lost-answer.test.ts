@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { schema } from '../../../src/graphql/schema.ts';
+import { schema } from '../../../src/gateway/graphql/schema.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import type { Planning } from '../../../src/gateway/database/session.ts';
-import { schema } from '../../../src/graphql/schema.ts';
+import { schema } from '../../../src/gateway/graphql/schema.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';

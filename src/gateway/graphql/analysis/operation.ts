@@ -1,0 +1,37 @@
+import { type DocumentNode, getOperationAST, type OperationDefinitionNode } from 'graphql';
+
+import { perObject } from '../../database/per-object.ts';
+import type { Estimates } from './cost.ts';
+import type { Usage } from './usage.ts';
+
+const MAX_NAME_LENGTH = 100;
+
+/** What was found out about an operation; it is cached with its document. */
+export interface Operation {
+  readonly document: DocumentNode;
+  readonly node: OperationDefinitionNode;
+  /** Its name for logs and traces, at most 100 characters; undefined if it has none. */
+  readonly name: string | undefined;
+  /** Set by the first call of usageOf. */
+  usage?: Usage;
+  /** Set by estimate: an estimate for each combination of the variables that it depends on. */
+  estimates?: Estimates;
+}
+
+const operationsOf = perObject((_document: DocumentNode) => new Map<string, Operation>());
+
+/** Returns the operation that a request executes; undefined if the document has no such operation. */
+export function operationOf(
+  document: DocumentNode,
+  operationName: string | null | undefined,
+): Operation | undefined {
+  const key = operationName ?? '';
+  const operations = operationsOf(document);
+  const found = operations.get(key);
+  if (found) return found;
+  const node = getOperationAST(document, operationName);
+  if (!node) return undefined;
+  const operation = { document, node, name: node.name?.value.slice(0, MAX_NAME_LENGTH) };
+  operations.set(key, operation);
+  return operation;
+}

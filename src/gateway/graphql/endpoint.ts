@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http';
+
+import { mapAsyncIterator } from '@graphql-tools/utils';
+import type { ExecutionResult } from 'graphql';
+
+import type { Exchange } from '../../context.ts';
+import { StoreError } from '../contract/errors.ts';
+import { preferredType } from '../http/media-type.ts';
+import { errorResponse } from '../http/route.ts';
+import { writeResponse } from '../http/write-response.ts';
+import { addErrorCode } from '../telemetry/request-log.ts';
+import { toClientBody, toClientResult } from './errors.ts';
+import { EVENT_STREAM, writeEvents } from './event-stream.ts';
+import { stringifyResult } from './json-text.ts';
+import { readParams } from './params.ts';
+import { isStream, type Results, runOperation, toIterator } from './run-operation.ts';
+import { createWebSockets } from './websockets.ts';
+import type { EndpointOptions } from './yoga.ts';
+
+/** The media types of a response; the first is for callers that accept any. */
+export const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json'] as const;
+
+const ACCEPTED = [...GRAPHQL_TYPES, EVENT_STREAM] as const;
+const NO_STREAM = `A subscription needs POST or GET with Accept: ${EVENT_STREAM}, or a WebSocket.`;
+
+/** Whether a caller names the media type: one that accepts anything may wait for the end of the response. */
+const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
+  method !== 'HEAD' &&
+  headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
+  preferredType(headers, [EVENT_STREAM]) !== undefined;
+
+function reject({ req, res, requestLog }: Exchange, error: StoreError): Promise<void> {
+  addErrorCode(requestLog, error.code);
+  return writeResponse(req, res, errorResponse(error));
+}
+
+/**
+ * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST, Server-Sent Events and WebSocket. Yoga executes operations, but its
+ * HTTP layer is not used: its Request and Response take longer than a small operation.
+ */
+export function createGraphqlEndpoint(options: EndpointOptions) {
+  const { executor, streams, config, log } = options;
+  const webSockets = createWebSockets(options);
+
+  /** Responds with Server-Sent Events: each result, and then the end. */
+  const respondWithEvents = ({ res, requestLog }: Exchange, results: Results): Promise<void> => {
+    const toBody = (result: ExecutionResult): ExecutionResult =>
+      toClientBody(result, { log, requestLog });
+    return writeEvents(res, mapAsyncIterator(toIterator(results), toBody));
+  };
+
+  /** Handles a request to /graphql; `search` is the query of its URL, with the question mark. */
+  const respond = async (exchange: Exchange, search: string): Promise<void> => {
+    const { req, res, requestLog } = exchange;
+    // The response to the same GET may differ later: a document may not yet be known by its hash.
+    if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
+    const type = preferredType(req.headers, ACCEPTED);
+    if (!type) return reject(exchange, new StoreError('NOT_ACCEPTABLE'));
+    const method = req.method === 'POST' ? 'POST' : 'GET';
+    const results = await runOperation(executor, exchange, method, () =>
+      readParams(req, search, config),
+    );
+    if (isStream(results) && !acceptsEvents(req)) {
+      await results[Symbol.asyncIterator]().return?.();
+      return reject(exchange, new StoreError('NOT_ACCEPTABLE', NO_STREAM));
+    }
+    if (isStream(results) || type === EVENT_STREAM) return respondWithEvents(exchange, results);
+    const { body, status, headers } = toClientResult(results, {
+      isJson: type === 'application/json',
+      log,
+      requestLog,
+    });
+    return writeResponse(req, res, {
+      status,
+      headers: { ...headers, 'Content-Type': `${type}; charset=utf-8` },
+      body: stringifyResult(body),
+    });
+  };
+
+  return {
+    respond,
+    acceptWebSocket: webSockets.accept,
+    /** Ends all subscriptions, and closes the WebSockets. */
+    endStreams: (): void => {
+      streams.endAll();
+      webSockets.close();
+    },
+  };
+}
+
+export type GraphqlEndpoint = ReturnType<typeof createGraphqlEndpoint>;

@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+
+import type { ExecutionResult } from 'graphql';
+
+import { perObject } from '../database/per-object.ts';
+import { stringifyResult } from './json-text.ts';
+
+/** The media type of Server-Sent Events. */
+export const EVENT_STREAM = 'text/event-stream';
+
+const HEADERS = {
+  'Content-Type': `${EVENT_STREAM}; charset=utf-8`,
+  // A proxy must send each event at once.
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+// Common proxies close a connection without data after a minute.
+const HEARTBEAT_MS = 12_000;
+const HEARTBEAT = ':\n\n';
+
+// Many streams send the same result.
+const toEvent = perObject(
+  (result: ExecutionResult) => `event: next\ndata: ${stringifyResult(result)}\n\n`,
+);
+
+/**
+ * Writes results as Server-Sent Events, in "distinct connections mode", no faster than the client reads
+ * them: https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
+ */
+export async function writeEvents(
+  response: ServerResponse,
+  results: AsyncIterator<ExecutionResult>,
+): Promise<void> {
+  // The client has disconnected: `close` was emitted before.
+  if (response.destroyed) {
+    await results.return?.();
+    return;
+  }
+  const closing = new AbortController();
+  const heart = setInterval(() => response.write(HEARTBEAT), HEARTBEAT_MS);
+  response.once('close', () => {
+    clearInterval(heart);
+    closing.abort();
+    void results.return?.();
+  });
+  response.writeHead(200, HEADERS).write(HEARTBEAT);
+  for (;;) {
+    const { done, value } = await results.next();
+    if (closing.signal.aborted) return;
+    if (done) break;
+    const isDrained = response.write(toEvent(value));
+    if (!isDrained) await once(response, 'drain', closing).catch(() => {});
+  }
+  response.end('event: complete\ndata:\n\n');
+}

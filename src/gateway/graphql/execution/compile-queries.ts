@@ -1,0 +1,104 @@
+import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
+
+import { isServerFault } from '../../database/errors.ts';
+import type { Store } from '../../database/loaders.ts';
+import { perObject } from '../../database/per-object.ts';
+import { RecipientGone } from '../../database/recipient.ts';
+import type { Operation } from '../analysis/operation.ts';
+import { JsonText } from '../json-text.ts';
+import {
+  type CompiledQuery,
+  compileQuery,
+  type PreparedQuery,
+  type PreparedStatement,
+} from '../statement/compile.ts';
+import { UNSENDABLE } from '../statement/json-sql.ts';
+import { createRunStatement } from '../statement/run.ts';
+import type { Call, Step } from './call.ts';
+
+// Compiling and planning take as long as some executions, so only repeated queries are compiled.
+const COMPILE_AT_EXECUTION = 3;
+// After its statement failed, a query is compiled again only when it was executed this many times more.
+const EXECUTIONS_AFTER_FAILURE = 100;
+
+/** How often a query was executed, and its compiled form if it has one. */
+interface QueryState {
+  executions: number;
+  compiled: CompiledQuery | undefined;
+}
+
+/** Returns the statement of a query; undefined if graphql-js has to execute the query for its errors. */
+function prepare(
+  { prepare: prepareFor }: CompiledQuery,
+  { schema, operation, variables }: Call,
+): PreparedQuery | undefined {
+  const { variableDefinitions = [] } = operation.node;
+  const { coerced } = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 });
+  try {
+    return coerced && prepareFor(coerced);
+  } catch {
+    // graphql-js finds the same error, at its place.
+    return undefined;
+  }
+}
+
+/** Returns a call for which every read fails with an error. */
+function withFailingReads(call: Call, error: unknown): Call {
+  const { context } = call;
+  const { store } = context;
+  const failing: Store = { ...store, db: { ...store.db, query: () => Promise.reject(error) } };
+  return { ...call, context: { ...context, store: failing } };
+}
+
+/**
+ * Executes queries by one statement, in which PostgreSQL writes the JSON of the whole data, from their
+ * third execution. `next` executes everything else: a query whose data could be too large for that, and
+ * every query that has an error, so that errors have one implementation.
+ */
+export const compileQueries =
+  (store: Store): Step =>
+  (next) => {
+    const states = new WeakMap<Operation, QueryState>();
+    const runOf = perObject(createRunStatement);
+
+    const countExecution = ({ schema, operation }: Call): QueryState => {
+      const state = states.get(operation) ?? { executions: 0, compiled: undefined };
+      states.set(operation, state);
+      state.executions += 1;
+      if (state.executions === COMPILE_AT_EXECUTION)
+        state.compiled = compileQuery(schema, operation, store);
+      return state;
+    };
+
+    const executeStatement = async (
+      call: Call,
+      state: QueryState,
+      prepared: PreparedStatement,
+    ): Promise<ExecutionResult> => {
+      let json: string;
+      try {
+        json = await runOf(call.context.store)(prepared, call.context.recipient);
+      } catch (error) {
+        if (!isServerFault(error) && !(error instanceof RecipientGone)) {
+          state.compiled = undefined;
+          state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
+        }
+        // The statement is not run again: graphql-js reports its error for each root field.
+        return next(withFailingReads(call, error));
+      }
+      if (json.includes(UNSENDABLE)) return next(call);
+      return { data: new JsonText(json) };
+    };
+
+    return (call) => {
+      const { operation, estimate } = call;
+      const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
+      if (!isCompilable || estimate.bytes > store.db.maxJsonBytes) return next(call);
+      const state = countExecution(call);
+      const prepared = state.compiled && prepare(state.compiled, call);
+      if (!prepared) return next(call);
+      return prepared.statement
+        ? executeStatement(call, state, prepared)
+        : { data: new JsonText(prepared.json) };
+    };
+  };

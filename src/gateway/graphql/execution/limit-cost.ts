@@ -1,0 +1,67 @@
+import { type ExecutionResult, OperationTypeNode } from 'graphql';
+
+import type { Limits } from '../../config/config.ts';
+import { StoreError } from '../../contract/errors.ts';
+import { isLargerThan } from '../analysis/size.ts';
+import { toExecutionError } from '../errors.ts';
+import { MAX_RESULT_COST } from '../stream-budget.ts';
+import { type Call, mapResult, type Step } from './call.ts';
+
+const { QUERY, SUBSCRIPTION } = OperationTypeNode;
+
+const tooCostly = (cost: number, maxCost: number): StoreError =>
+  new StoreError('QUERY_TOO_COSTLY', `The operation costs ${cost}; at most ${maxCost} is allowed.`);
+
+const responseTooLarge = (maxBytes: number): StoreError =>
+  new StoreError('ANSWER_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
+
+/** Returns the most that an operation, or one result of a subscription, may cost. */
+const allowedFor = ({ operation }: Call, { maxCost }: Limits): number =>
+  operation.node.operation === SUBSCRIPTION ? Math.min(MAX_RESULT_COST, maxCost) : maxCost;
+
+const withCost = (result: ExecutionResult, call: Call, limits: Limits): ExecutionResult => {
+  const cost = { requested: call.estimate.cost, allowed: allowedFor(call, limits) };
+  return { ...result, extensions: { ...result.extensions, cost } };
+};
+
+const rejection = (error: StoreError, call: Call, limits: Limits): ExecutionResult =>
+  withCost({ errors: [toExecutionError(error)] }, call, limits);
+
+/**
+ * Returns the result of a call that is rejected before it is executed, because it costs too much, or because
+ * its response, or one of those to a subscription, could be too large; undefined if it is executed. A mutation
+ * is executed only if its response can't be too large, so that a write is always followed by its result.
+ */
+export function rejectCostly(call: Call, limits: Limits): ExecutionResult | undefined {
+  const { operation, estimate, context } = call;
+  const { requestLog, caller } = context;
+  requestLog.cost = estimate.cost;
+  requestLog.isAnonymous = caller.isAnonymous ?? false;
+  const allowed = allowedFor(call, limits);
+  if (estimate.cost > allowed) return rejection(tooCostly(estimate.cost, allowed), call, limits);
+  const { maxAnswerBytes } = limits;
+  return estimate.bytes > maxAnswerBytes && operation.node.operation !== QUERY
+    ? rejection(responseTooLarge(maxAnswerBytes), call, limits)
+    : undefined;
+}
+
+/**
+ * Rejects the response to a query that is too large, before it is sent. `extensions.cost` has the cost in each
+ * rejection, and in each response to a request with the header `GraphQL-Cost: report`.
+ */
+export const limitResponse =
+  (limits: Limits): Step =>
+  (next) =>
+  (call) => {
+    const { maxAnswerBytes } = limits;
+    const mayBeTooLarge = call.estimate.bytes > maxAnswerBytes;
+    const isReported = call.context.req.headers['graphql-cost'] === 'report';
+    const result = next(call);
+    if (!mayBeTooLarge && !isReported) return result;
+    return mapResult(result, (value) => {
+      if (mayBeTooLarge && isLargerThan(value.data, maxAnswerBytes)) {
+        return rejection(responseTooLarge(maxAnswerBytes), call, limits);
+      }
+      return isReported ? withCost(value, call, limits) : value;
+    });
+  };

@@ -1,0 +1,68 @@
+import { type ExecutionResult, OperationTypeNode } from 'graphql';
+
+import { isServerFault, toStoreError } from '../../database/errors.ts';
+import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/servers/position.ts';
+import type { Reads } from '../../database/servers/reads.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Call, Step } from './call.ts';
+
+/** A result with an error that another server may not have. */
+class FailedResult extends Error {
+  readonly result: ExecutionResult;
+
+  constructor(result: ExecutionResult, cause: Error) {
+    super('A server failed.', { cause });
+    this.result = result;
+  }
+}
+
+/** Throws the error of a result that another server may not have. */
+function requireServer(result: ExecutionResult): ExecutionResult {
+  for (const { originalError } of result.errors ?? []) {
+    if (originalError && isServerFault(originalError)) {
+      throw new FailedResult(result, originalError);
+    }
+  }
+  return result;
+}
+
+/** Adds the position of the log after the mutation to the response. */
+async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<void> {
+  try {
+    context.res.setHeader(POSITION_HEADER, formatPosition(await reads.readPosition()));
+  } catch (error) {
+    // The mutation is done: its result must reach the caller.
+    if (!toStoreError(error).isLogged) return;
+    log.warn(
+      { err: error, requestId: context.requestLog.id },
+      'The position of the log is unknown.',
+    );
+  }
+}
+
+/**
+ * Executes queries with the store of a replica. If its server fails, the whole query is executed with
+ * another one, so that all parts of a result come from one server. Mutations use the primary, and their
+ * responses have the position that later requests can send to read what was written.
+ */
+export const readFromReplicas =
+  (reads: Reads, log: Log): Step =>
+  (next) =>
+  async (call) => {
+    const { operation, context } = call;
+    if (operation.node.operation !== OperationTypeNode.QUERY) {
+      const result = await next(call);
+      if (result.data) await addPosition(call, reads, log);
+      return result;
+    }
+    const position = parsePosition(context.req.headers['store-position']);
+    try {
+      return await reads.read(position, async (store) => {
+        context.store = store;
+        return requireServer(await next(call));
+      });
+    } catch (error) {
+      if (error instanceof FailedResult) return error.result;
+      throw error;
+    }
+  };

@@ -1,0 +1,72 @@
+import { mapAsyncIterator } from '@graphql-tools/utils';
+import { createSourceEventStream, type ExecutionResult } from 'graphql';
+import { isAsyncIterable } from 'graphql-yoga';
+
+import type { Config } from '../../config/config.ts';
+import { StoreError, toError } from '../../contract/errors.ts';
+import type { Documents } from '../documents.ts';
+import { toExecutionError } from '../errors.ts';
+import type { Streams } from '../streams.ts';
+import { type Call, inOrder, type Subscribe } from './call.ts';
+import { checkArguments } from './check-arguments.ts';
+import { executeByGraphqlJs } from './graphql-js.ts';
+import { limitTime } from './limit-time.ts';
+import { reportDeprecations } from './report-deprecations.ts';
+import { shareResults } from './share-results.ts';
+import { traceOperations } from './trace-operations.ts';
+
+const NO_FIELD = 'The subscription selects no field.';
+
+type Source = AsyncIterable<unknown> | ExecutionResult;
+
+/** Returns the changes that a subscription follows, or a result with the errors that prevent it. */
+async function findSource({ schema, operation, variables, context }: Call): Promise<Source> {
+  try {
+    return await createSourceEventStream({
+      schema,
+      document: operation.document,
+      operationName: operation.node.name?.value,
+      variableValues: variables,
+      contextValue: context,
+    });
+  } catch (error) {
+    // graphql-js takes for granted that there is a root field.
+    const selectsNothing = error instanceof TypeError;
+    throw selectsNothing ? new StoreError('BAD_REQUEST', NO_FIELD, error) : error;
+  }
+}
+
+/** Creates the function that begins subscriptions, in which one result of each change is made for all streams. */
+export function createSubscribe(config: Config, streams: Streams, documents: Documents): Subscribe {
+  const share = shareResults(
+    inOrder(
+      [reportDeprecations, traceOperations, limitTime(config.answerTimeoutMs)],
+      executeByGraphqlJs,
+    ),
+  );
+  return checkArguments(config)(async (call: Call) => {
+    const { operation, context } = call;
+    const stream = streams.open(context, call.estimate.cost);
+    // Nothing rejects it any more but its cursor. Other requests wait for the document, but not for the store.
+    documents.add(operation.document, context.caller);
+    const inStream = { ...call, context: { ...context, stream } };
+    let source: Source = {};
+    try {
+      source = await findSource(inStream);
+    } finally {
+      if (!isAsyncIterable(source)) stream.close();
+    }
+    if (!isAsyncIterable(source)) return source;
+    const variables = JSON.stringify(call.variables);
+    return mapAsyncIterator(
+      source[Symbol.asyncIterator](),
+      (change) => {
+        // oxlint-disable-next-line no-unsafe-type-assertion -- the fields of Subscription yield changes
+        const root = change as object;
+        return share(inStream, { root, variables, stream });
+      },
+      (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
+      stream.close,
+    );
+  });
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+import { type DocumentNode, Kind, parse } from 'graphql';
+import { z } from 'zod';
+
+import { ConfigError } from '../config/config.ts';
+import { toError } from '../contract/errors.ts';
+import { type Bounds, validateWithin } from './analysis/validation.ts';
+import { schema } from './schema.ts';
+
+/** A document that the operator trusts, parsed and validated. */
+interface TrustedDocument {
+  readonly text: string;
+  readonly parsed: DocumentNode;
+}
+
+/** The trusted documents by their ids, without the prefix `sha256:`. */
+export type Manifest = ReadonlyMap<string, TrustedDocument>;
+
+/** Returns the names of the operations of all trusted documents. */
+export const operationNamesOf = (manifest: Manifest = new Map()): string[] =>
+  [...manifest.values()].flatMap(({ parsed }) =>
+    parsed.definitions.flatMap((definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION && definition.name ? definition.name.value : [],
+    ),
+  );
+
+/** The prefix of an id that is the SHA-256 of the document (GraphQL over HTTP, appendix A). */
+export const HASH_PREFIX = 'sha256:';
+
+/** Returns the SHA-256 of a document, as callers and manifests write it. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Returns an id without the prefix `sha256:`, which callers and manifests may leave out. */
+export const withoutPrefix = (id: string): string =>
+  id.startsWith(HASH_PREFIX) ? id.slice(HASH_PREFIX.length) : id;
+
+// The format of Apollo's generator, or that of Relay's compiler and GraphQL Code Generator.
+const Texts = z.union([
+  z
+    .object({
+      format: z.literal('apollo-persisted-query-manifest'),
+      version: z.literal(1),
+      operations: z.array(z.object({ id: z.string(), body: z.string() })),
+    })
+    .transform(({ operations }) => operations.map(({ id, body }): [string, string] => [id, body])),
+  z.record(z.string(), z.string()).transform((texts) => Object.entries(texts)),
+]);
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new ConfigError(`DOCUMENTS_MANIFEST can't be read: ${toError(error).message}.`);
+  }
+}
+
+/** Parses and validates a document at the start, because callers cannot correct it later. */
+function parseTrusted(text: string, bounds: Bounds): DocumentNode {
+  const { limits } = bounds;
+  const parsed = parse(text, {
+    maxSourceLength: limits.maxDocumentLength,
+    maxLexicalTokens: limits.maxTokens,
+  });
+  const [error] = validateWithin(bounds, schema, parsed);
+  if (error) throw error;
+  return parsed;
+}
+
+/**
+ * Parses and validates all texts.
+ * @throws ConfigError if an id has two documents, or a document can't run here.
+ */
+function toManifest(texts: readonly [string, string][], bounds: Bounds): Manifest {
+  const manifest = new Map<string, TrustedDocument>();
+  for (const [id, text] of texts) {
+    const key = withoutPrefix(id);
+    if (manifest.has(key)) {
+      throw new ConfigError(`DOCUMENTS_MANIFEST has two documents with the id ${key}.`);
+    }
+    try {
+      manifest.set(key, { text, parsed: parseTrusted(text, bounds) });
+    } catch (error) {
+      throw new ConfigError(
+        `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${toError(error).message}`,
+      );
+    }
+  }
+  return manifest;
+}
+
+// The manifest that is checked before the database opens is the one that is used. Workers read it again.
+const manifests = new WeakMap<Bounds, Manifest>();
+
+/**
+ * Reads the file of the trusted documents, once for each configuration.
+ * @throws ConfigError if it can't be read, or one of its documents can't run here.
+ */
+export function readManifest(file: string, bounds: Bounds): Manifest {
+  const known = manifests.get(bounds);
+  if (known) return known;
+  const { data: texts } = Texts.safeParse(readJson(file));
+  if (!texts) {
+    throw new ConfigError(
+      `DOCUMENTS_MANIFEST must be a JSON object of documents by their ids, or Apollo's manifest: ${file} is neither.`,
+    );
+  }
+  const manifest = toManifest(texts, bounds);
+  manifests.set(bounds, manifest);
+  return manifest;
+}

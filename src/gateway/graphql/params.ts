@@ -1,0 +1,181 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+
+import type { GraphQLParams } from 'graphql-yoga';
+
+import type { Config, Limits } from '../config/config.ts';
+import { StoreError } from '../contract/errors.ts';
+import { isFromAllowedOrigin } from '../http/cors.ts';
+import { ALLOWED_METHODS } from '../http/route.ts';
+import { HASH_PREFIX } from './manifest.ts';
+
+const JSON_TYPE = /^application\/json\s*(;|$)/i;
+
+/** The parameters of a request, with the id of its document in one form. */
+export interface DocumentParams extends GraphQLParams {
+  /** Begins with `sha256:` if it is sent as the hash of the document. */
+  readonly documentId?: string;
+}
+
+type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
+
+/** The fields for an id: of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
+interface ParamsWithId extends GraphQLParams {
+  readonly documentId?: unknown;
+  readonly doc_id?: unknown;
+  readonly id?: unknown;
+}
+
+const isNonEmptyString = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '';
+
+/** Returns the id of the requested document; undefined if there is none or it is no string. */
+function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): string | undefined {
+  const hash: unknown = extensions?.['persistedQuery']?.sha256Hash;
+  return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(
+    isNonEmptyString,
+  );
+}
+
+/** Reads a body; beyond the limit it rejects and discards the rest. */
+function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const rejectLarge = (): void =>
+      reject(
+        new StoreError('PAYLOAD_TOO_LARGE', `The body must have at most ${maxBodyBytes} bytes.`),
+      );
+    if (Number(request.headers['content-length']) > maxBodyBytes) return rejectLarge();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBodyBytes) {
+        chunks.push(chunk);
+      } else {
+        chunks.length = 0;
+        rejectLarge();
+      }
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', () => reject(new StoreError('BAD_REQUEST', 'The body is incomplete.')));
+  });
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StoreError('BAD_REQUEST', `${name} is not JSON.`);
+  }
+}
+
+/**
+ * Returns the parameters of GraphQL over HTTP and the id of the document; others are ignored.
+ * @throws StoreError
+ */
+export function toDocumentParams(
+  params: GraphQLParams,
+  { maxDocumentLength }: Limits,
+): DocumentParams {
+  const { query, variables, operationName, extensions } = params;
+  if (query != null && typeof query !== 'string') {
+    throw new StoreError('BAD_REQUEST', 'query must be a string that contains a GraphQL document.');
+  }
+  // Parsed documents are cached, variables are not.
+  if (query && query.length > maxDocumentLength) {
+    throw new StoreError(
+      'DOCUMENT_TOO_LARGE',
+      `The document must have at most ${maxDocumentLength} characters; use variables for long values.`,
+    );
+  }
+  if (operationName != null && typeof operationName !== 'string') {
+    throw new StoreError('BAD_REQUEST', 'operationName must be a string.');
+  }
+  const documentId = documentIdOf(params);
+  // Assigned one by one: V8 takes ten times as long to spread them.
+  const found: Mutable<DocumentParams> = {};
+  if (query) found.query = query;
+  if (documentId) found.documentId = documentId;
+  if (variables != null) found.variables = variables;
+  if (operationName) found.operationName = operationName;
+  if (extensions != null) found.extensions = extensions;
+  return found;
+}
+
+function fromBody(body: Buffer, limits: Limits): DocumentParams {
+  if (!isUtf8(body)) throw new StoreError('BAD_REQUEST', 'The body is not UTF-8.');
+  const json = parseJson(body.toString(), 'The body');
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new StoreError('BAD_REQUEST', 'The body must be a JSON object.');
+  }
+  return toDocumentParams(json, limits);
+}
+
+/**
+ * Reads the parameters of a POST. Its body must be application/json, which a form on another site can't
+ * send.
+ */
+async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
+  const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
+  if (!JSON_TYPE.test(type) || !/^(identity)?$/i.test(encoding.trim())) {
+    throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
+  }
+  return fromBody(await readBody(request, limits), limits);
+}
+
+const PREFLIGHTED = 'apollo-require-preflight';
+
+type ParamsConfig = Pick<Config, 'limits' | 'corsOrigins'>;
+
+/**
+ * Rejects a GET that a page of another site sends without a preflight. The page could not read the
+ * response, but could make the browsers of its visitors send costly queries
+ * (https://www.w3.org/TR/fetch-metadata/). Pages of an allowed origin could send them by POST.
+ */
+function rejectOtherSites(request: IncomingMessage, config: ParamsConfig): void {
+  const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = request.headers;
+  if (site === 'none' || site === 'same-origin' || preflighted) return;
+  if (isFromAllowedOrigin(request, config)) return;
+  throw new StoreError(
+    'FORBIDDEN',
+    'A GET from a page of another site needs an Origin of CORS_ORIGINS or the header Apollo-Require-Preflight, with any value.',
+  );
+}
+
+function readGet(request: IncomingMessage, search: string, config: ParamsConfig): DocumentParams {
+  rejectOtherSites(request, config);
+  const params = Object.entries(Object.fromEntries(new URLSearchParams(search))).map(
+    ([name, text]) =>
+      name === 'variables' || name === 'extensions'
+        ? [name, text === '' ? null : parseJson(text, name)]
+        : [name, text === '' ? null : text],
+  );
+  return toDocumentParams(Object.fromEntries(params), config.limits);
+}
+
+/** The error for a method that GraphQL over HTTP does not use. */
+class MethodNotAllowed extends StoreError {
+  constructor() {
+    super('METHOD_NOT_ALLOWED');
+  }
+
+  override get headers(): Readonly<Record<string, string>> {
+    return { Allow: `${ALLOWED_METHODS}, POST` };
+  }
+}
+
+/**
+ * Reads the parameters of a request to /graphql; `search` is the query of its URL.
+ * @throws StoreError
+ */
+export async function readParams(
+  request: IncomingMessage,
+  search: string,
+  config: ParamsConfig,
+): Promise<DocumentParams> {
+  if (request.method === 'POST') return readPost(request, config.limits);
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    return readGet(request, search, config);
+  }
+  throw new MethodNotAllowed();
+}

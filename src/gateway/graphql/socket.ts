@@ -1,0 +1,77 @@
+import type { WebSocket } from 'ws';
+
+import { StoreError } from '../contract/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type RequestLog, writeRequestLog } from '../telemetry/request-log.ts';
+
+// Common proxies close a connection without data after a minute.
+const PING_MS = 12_000;
+const MAX_UNSENT_BYTES = 2 ** 20;
+// RFC 6455 §5.5.
+const MAX_REASON_BYTES = 123;
+
+/** Sends a message; resolves when it is sent, or never can be. */
+export const send = (socket: WebSocket, text: string): Promise<void> =>
+  new Promise((resolve) => {
+    socket.send(text, () => {
+      if (socket.isPaused && socket.bufferedAmount <= MAX_UNSENT_BYTES) socket.resume();
+      resolve();
+    });
+  });
+
+/**
+ * Rejects a handshake that ws finds invalid, as a listener of `wsClientError`: handleUpgrade throws its
+ * error. Without one, ws responds itself, with text/html.
+ * @throws StoreError
+ */
+export function rejectHandshake({ message }: Error): never {
+  throw new StoreError('BAD_REQUEST', `${message}.`);
+}
+
+/** Closes a WebSocket, with the reason if it is short enough: those of graphql-ws can name a long id. */
+export const closeSocket = (socket: WebSocket, code: number | undefined, reason: string): void =>
+  socket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason);
+
+/** Pings a WebSocket, and ends it if there is no answer until the next ping. */
+function keepAlive(socket: WebSocket): void {
+  let isAlive = true;
+  socket.on('pong', () => {
+    isAlive = true;
+  });
+  const pinging = setInterval(() => {
+    if (!isAlive) return socket.terminate();
+    isAlive = false;
+    return socket.ping();
+  }, PING_MS).unref();
+  socket.once('close', () => clearInterval(pinging));
+}
+
+/**
+ * Watches a WebSocket: it is pinged, and no more messages are read from a caller that does not read the
+ * answers: until at most 1 MiB is unsent.
+ */
+export function watchSocket(socket: WebSocket): void {
+  // The caller broke the protocol of WebSocket, or the connection: ws closes it.
+  socket.on('error', () => {});
+  const holdBack = (): void => {
+    if (socket.bufferedAmount > MAX_UNSENT_BYTES) socket.pause();
+  };
+  socket.on('message', holdBack).on('ping', holdBack);
+  keepAlive(socket);
+}
+
+/** Counts an operation of a WebSocket and writes its log line when it has ended. */
+export function watchOperation(
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  requestLog: RequestLog,
+): () => void {
+  const start = performance.now();
+  metrics.beginRequest();
+  return () => {
+    const ms = performance.now() - start;
+    const end = { level: 'info', method: 'WebSocket', route: '/graphql', status: 200, ms } as const;
+    metrics.observeRequest(end, requestLog);
+    writeRequestLog(log, requestLog, end);
+  };
+}

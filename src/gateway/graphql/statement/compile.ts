@@ -1,0 +1,186 @@
+import { type DirectiveNode, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
+import { LRUCache } from 'lru-cache';
+
+import type { Prisma } from '../../database/generated/prisma/client.ts';
+import type { Store } from '../../database/loaders.ts';
+import type { Load, Planning } from '../../database/session.ts';
+import { createFold, sum } from '../analysis/fragments.ts';
+import type { Operation } from '../analysis/operation.ts';
+import { concatenate } from './json-sql.ts';
+import { readSelection, type Selection, type SlotSql } from './read-selection.ts';
+import { type PreparedSlot, prepareSlot, type SlotArguments } from './slots.ts';
+
+/** A statement without values. Its rows have the column `json`: the data of a query. */
+export interface StatementText {
+  readonly text: string;
+  readonly planning: Planning;
+  readonly load: Load;
+  /**
+   * Whether several requests can share the statement. Its parameters are then arrays with one item for
+   * each request, and the column `number` of a row says for which of them it is, from 1.
+   */
+  readonly isShared: boolean;
+}
+
+/** A statement with the values of one request. */
+export interface PreparedStatement {
+  readonly statement: StatementText;
+  readonly values: readonly unknown[];
+}
+
+/** What has the data of one request: a statement, or JSON if the data is constant. */
+export type PreparedQuery =
+  | PreparedStatement
+  | { readonly statement?: undefined; readonly json: string };
+
+/** A query that is compiled to SQL. */
+export interface CompiledQuery {
+  /**
+   * Returns what to run for coerced variables; undefined if graphql-js has to execute the query with them.
+   * @throws the error of an argument that graphql-js or the store rejects
+   */
+  readonly prepare: (variables: Record<string, unknown>) => PreparedQuery | undefined;
+}
+
+// Larger queries would take too long to compile.
+const MAX_FIELDS = 500;
+// PostgreSQL plans the joins of a statement together. A hundred relations took it seconds and 775 MB; PGlite,
+// which keeps no plans, took up to 230 ms for eighteen.
+const MAX_RELATIONS = 10;
+// Of a statement that is planned for each execution. Longer ones take more time to parse and plan than the
+// statements of the loaders: with 2,000 characters about a millisecond.
+const MAX_PLANNED_LENGTH = 2000;
+// Of any other statement: to plan it, a process of PostgreSQL needs up to a kilobyte for each character.
+const MAX_LENGTH = 10_000;
+// The caches of all operations: a selection is for one combination of @skip and @include, a text for one
+// combination of page sizes, orders and filters.
+const MAX_SELECTIONS = 300;
+const MAX_TEXTS_LENGTH = 5_000_000;
+
+const texts = new LRUCache<string, StatementText>({
+  max: 2000,
+  maxSize: MAX_TEXTS_LENGTH,
+  sizeCalculation: ({ text }, key) => text.length + key.length,
+});
+const prepares = new LRUCache<string, CompiledQuery['prepare']>({ max: MAX_SELECTIONS });
+let compiled = 0;
+
+const ARRAY_TYPES: Readonly<Record<string, string>> = {
+  bigint: 'bigint[]',
+  string: 'text[]',
+  number: 'integer[]',
+};
+
+/** Writes the arguments of a field; `nextName` names the next parameter. */
+function writeArguments(
+  { window, filters, conditions }: SlotArguments,
+  nextName: () => string,
+): SlotSql {
+  const write = ({ strings }: Prisma.Sql): string =>
+    strings.reduce((text, next) => `${text}${nextName()}${next}`);
+  return { window, filters: filters.map(write), conditions: conditions.map(write) };
+}
+
+// The time of PostgreSQL alone, without that in which the statement waits for a connection.
+const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real`;
+
+/** Writes the statement for some arguments. */
+function writeStatement(selection: Selection, prepared: readonly PreparedSlot[]): StatementText {
+  const args = prepared.map((slot) => slot.args);
+  const types = prepared.flatMap(({ values }) => values.map((value) => ARRAY_TYPES[typeof value]));
+  const isHeavy =
+    selection.slots.some(({ counts }) => counts) ||
+    args.some(({ window }) => window?.load === 'heavy');
+  const planning = args.some(({ window }) => window?.planning === 'each') ? 'each' : 'once';
+  const hasTypes = types.length > 0 && types.every((type) => type !== undefined);
+  const isShared = hasTypes && planning === 'once';
+  let used = 0;
+  const nextName = (): string => {
+    used += 1;
+    return isShared ? `request.v${used}` : `$${used}`;
+  };
+  const slots = args.map((each) => writeArguments(each, nextName));
+  const data = concatenate(selection.write(slots));
+  const load = isHeavy ? 'heavy' : 'light';
+  if (!isShared) {
+    return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
+  }
+  // In a subquery, or PostgreSQL would plan each time for the lengths of the arrays.
+  const arrays = types.map((type, index) => `(select $${index + 1}::${type})`).join(', ');
+  const names = types.map((_type, index) => `v${index + 1}`).join(', ');
+  const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;
+  const text = `select request.number::integer as number, ${data} as json, ${ELAPSED_MS} as ms from ${requests}`;
+  return { text, planning, load, isShared };
+}
+
+/** Creates the function that prepares a statement for a selection. */
+function createPrepare(selection: Selection, id: string, store: Store): CompiledQuery['prepare'] {
+  if (selection.slots.length === 0) {
+    const constant = { json: selection.write([]).map(String).join('') };
+    return () => constant;
+  }
+  return (variables) => {
+    const slots = selection.slots.map((slot) => prepareSlot(slot, variables, store));
+    const key = `${id}\n${slots.map((slot) => slot.key).join('\n\n')}`;
+    const known = texts.get(key);
+    const statement = known ?? writeStatement(selection, slots);
+    if (!known) texts.set(key, statement);
+    const { text, planning } = statement;
+    if (text.length > (planning === 'each' ? MAX_PLANNED_LENGTH : MAX_LENGTH)) return undefined;
+    return { statement, values: slots.flatMap(({ values }) => values) };
+  };
+}
+
+/** Returns the names of the variables of @skip and @include. */
+function conditionsOf({ document }: Operation): string[] {
+  const names = new Set<string>();
+  const collect = ({ arguments: nodes = [] }: DirectiveNode): void => {
+    for (const { value } of nodes) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+  };
+  visit(document, { Directive: collect });
+  return [...names];
+}
+
+/** Whether an operation is a query that is not too large. */
+function isCompilable({ document, node }: Operation): boolean {
+  if (node.operation !== OperationTypeNode.QUERY) return false;
+  // The fields of a fragment count once for each spread: counted before they are collected.
+  const countFields = createFold(
+    document,
+    ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),
+    sum,
+  );
+  return countFields(node.selectionSet) <= MAX_FIELDS;
+}
+
+// Planning the statement for a single row takes longer than a look-up by a loader.
+const isRowsOnly = ({ slots }: Selection): boolean =>
+  slots.length > 0 && slots.every(({ sql }) => sql.kind === 'row');
+
+const none: CompiledQuery['prepare'] = () => undefined;
+
+/** Compiles a query of a valid document; undefined if graphql-js has to execute it. */
+export function compileQuery(
+  schema: GraphQLSchema,
+  operation: Operation,
+  store: Store,
+): CompiledQuery | undefined {
+  if (!isCompilable(operation)) return undefined;
+  const conditions = conditionsOf(operation);
+  compiled += 1;
+  const id = String(compiled);
+  const prepareFor = (variables: Record<string, unknown>): CompiledQuery['prepare'] => {
+    const key = [id, ...conditions.map((name) => String(variables[name]))].join();
+    const known = prepares.get(key);
+    if (known) return known;
+    const selection = readSelection(schema, operation, variables);
+    const isWorthwhile =
+      selection &&
+      selection.relations <= MAX_RELATIONS &&
+      (store.db.keepsPlans || !isRowsOnly(selection));
+    const prepare = isWorthwhile ? createPrepare(selection, key, store) : none;
+    prepares.set(key, prepare);
+    return prepare;
+  };
+  return { prepare: (variables) => prepareFor(variables)(variables) };
+}

@@ -1,0 +1,74 @@
+import { type GraphQLNamedType, isEnumType } from 'graphql';
+
+import { timeAsText } from '../../database/text.ts';
+
+/**
+ * Stands in an answer for a value that can't be sent, such as a date beyond year 9999: graphql-js then
+ * executes the query for its error. JSON has this character only escaped.
+ */
+export const UNSENDABLE = '\u0001';
+const UNSENDABLE_SQL = `E'\\x01'`;
+
+/** A part of a text: constant, or an expression in SQL, whose type is text unless a constant stands before it. */
+export type Part = string | { readonly sql: string };
+
+const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** Joins terms in pairs: from left to right, PostgreSQL would keep a copy of the text before each term. */
+const joinTerms = (terms: readonly string[]): string => {
+  if (terms.length <= 2) return terms.join(' || ');
+  const middle = Math.ceil(terms.length / 2);
+  return `(${joinTerms(terms.slice(0, middle))}) || (${joinTerms(terms.slice(middle))})`;
+};
+
+/** Returns SQL that joins parts; `||` is the fastest way in which PostgreSQL writes JSON. */
+export function concatenate(parts: readonly Part[]): string {
+  const terms: string[] = [];
+  let text = '';
+  for (const part of parts) {
+    if (typeof part === 'string') {
+      text += part;
+      continue;
+    }
+    terms.push(text === '' ? part.sql : `${toLiteral(text)} || ${part.sql}`);
+    text = '';
+  }
+  if (text !== '' || terms.length === 0) terms.push(toLiteral(text));
+  return joinTerms(terms);
+}
+
+const SCALARS: Readonly<Record<string, (column: string) => Part[]>> = {
+  ID: (column) => ['"', { sql: column }, '"'],
+  Int: (column) => [{ sql: `${column}::text` }],
+  Boolean: (column) => [{ sql: `${column}::text` }],
+  String: (column) => [{ sql: `to_json(${column})::text` }],
+  DateTime: (column) => ['"', { sql: timeAsText(column) }, '"'],
+};
+
+/** Writes a value of a GraphQL type as JSON; `null` if the type has no such form. */
+function writeValue(type: GraphQLNamedType, column: string): Part[] {
+  if (!isEnumType(type)) return SCALARS[type.name]?.(column) ?? ['null'];
+  const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
+  return [{ sql: `case ${column} ${cases.join(' ')} end` }];
+}
+
+/** Returns SQL of JSON that may be null: `null` if it may be in the answer. */
+export const orNull = (parts: readonly Part[], isNullable: boolean): string =>
+  `coalesce(${concatenate(parts)}, ${isNullable ? `'null'` : UNSENDABLE_SQL})`;
+
+/** Whether PostgreSQL can write values of a type. */
+export const isWritable = (type: GraphQLNamedType): boolean =>
+  isEnumType(type) || type.name in SCALARS;
+
+// These always have a text.
+const ALWAYS = new Set(['ID', 'Int', 'Boolean', 'String']);
+
+/** Writes a column as JSON. */
+export function writeColumn(type: GraphQLNamedType, column: string, isNullable: boolean): Part[] {
+  const json = writeValue(type, column);
+  if (ALWAYS.has(type.name)) return isNullable ? [{ sql: orNull(json, true) }] : json;
+  if (!isNullable) return [{ sql: orNull(json, false) }];
+  // An infinite time is null, as one that is not set.
+  const isSet = type.name === 'DateTime' ? `isfinite(${column})` : `${column} is not null`;
+  return [{ sql: `case when ${isSet} then ${orNull(json, false)} else 'null' end` }];
+}

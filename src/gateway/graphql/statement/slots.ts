@@ -1,0 +1,81 @@
+import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql';
+
+import { parseId } from '../../contract/values.ts';
+import { Prisma } from '../../database/generated/prisma/client.ts';
+import type { Store } from '../../database/loaders.ts';
+import { neverRare } from '../../database/rare-texts.ts';
+import type { Window } from '../../database/window.ts';
+import type { ListPage, RowByArgument } from '../../schema/rows.ts';
+
+/** A field whose arguments decide about the statement. */
+export interface Slot {
+  readonly field: GraphQLField<unknown, unknown>;
+  readonly node: FieldNode;
+  readonly sql: RowByArgument | ListPage;
+  /** Whether the rows of the list are read, and whether they are counted. */
+  readonly reads: boolean;
+  readonly counts: boolean;
+}
+
+/** The arguments of a field. */
+export interface SlotArguments {
+  readonly window: Window | undefined;
+  /** The id of a row, or what is counted of a list. */
+  readonly filters: readonly Prisma.Sql[];
+  /** The rows of a page. */
+  readonly conditions: readonly Prisma.Sql[];
+}
+
+/** The arguments of a field for one request. */
+export interface PreparedSlot {
+  readonly args: SlotArguments;
+  /** Everything in the arguments that changes the text of a statement. */
+  readonly key: string;
+  readonly values: readonly unknown[];
+}
+
+function argumentsOf(
+  { field, node, sql, reads, counts }: Slot,
+  variables: Record<string, unknown>,
+  { db }: Store,
+): SlotArguments {
+  const args = getArgumentValues(field, node, variables);
+  if (sql.kind === 'row') {
+    const id = parseId(String(args[sql.argument]), sql.argument);
+    return { window: undefined, filters: [Prisma.sql`${id}`], conditions: [] };
+  }
+  const { table, parent } = sql.source;
+  // In the lists of several parents, the whole table would be searched for each of them.
+  const isRare = parent === undefined ? db.isRareIn(table.name) : neverRare;
+  const window = sql.source.toWindow(args, isRare);
+  // PostgreSQL can't tell the type of a parameter that the text does not use.
+  return {
+    window,
+    filters: counts ? window.filters : [],
+    conditions: reads ? window.conditions : [],
+  };
+}
+
+const keyOf = ({ window, filters, conditions }: SlotArguments): string =>
+  [
+    window?.size,
+    window?.backwards,
+    window?.hasAfter,
+    window?.hasBefore,
+    window?.order.sql,
+    window?.planning,
+    window?.load,
+    ...filters.map(({ sql }) => sql),
+    ...conditions.map(({ sql }) => sql),
+  ].join('\n');
+
+/** Prepares a slot for coerced variables. @throws the error of an argument that is rejected */
+export function prepareSlot(
+  slot: Slot,
+  variables: Record<string, unknown>,
+  store: Store,
+): PreparedSlot {
+  const args = argumentsOf(slot, variables, store);
+  const values = [...args.filters, ...args.conditions].flatMap((sql) => sql.values);
+  return { args, key: keyOf(args), values };
+}

@@ -1,0 +1,55 @@
+import type { Caller } from '../auth/scopes.ts';
+import type { Limits } from '../config/config.ts';
+import { StoreError, Unavailable } from '../contract/errors.ts';
+
+/** What one result of a subscription may cost at most: those of most apps cost up to 300. */
+export const MAX_RESULT_COST = 5000;
+// What one result of each stream may cost if a caller, or the process, has as many streams as it may have.
+const COST_OF_STREAM = 500;
+
+/** How many streams are open, and what one result of each of them costs together. */
+const NOTHING = { streams: 0, cost: 0 };
+
+/** The budget for a number of streams. It always admits one, whatever its results cost. */
+const budgetFor = (streams: number): number => Math.max(MAX_RESULT_COST, streams * COST_OF_STREAM);
+
+const tooCostly = (cost: number, budget: number): StoreError =>
+  new StoreError(
+    'TOO_MANY_STREAMS',
+    `With this subscription, one result of each of the caller's would cost ${cost} in all; at most ${budget} ` +
+      'is allowed. End others first, or select less.',
+  );
+
+/**
+ * Creates the function that charges a stream to its caller and to the process, and returns the function that takes
+ * that back. It throws StoreError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
+ */
+export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits) {
+  const useOf = new Map<string, typeof NOTHING>();
+  let total = NOTHING;
+  const budget = budgetFor(maxStreams);
+  const budgetOfSubject = budgetFor(maxStreamsPerCaller);
+  // Behind a proxy, all callers without a token have one address: so it has half of the process.
+  const budgetOfAddress = budgetFor(maxStreams / 2);
+
+  const add = (callerKey: string, streams: 1 | -1, cost: number): void => {
+    const { streams: before, cost: costBefore } = useOf.get(callerKey) ?? NOTHING;
+    const use = { streams: before + streams, cost: costBefore + cost };
+    if (use.streams > 0) useOf.set(callerKey, use);
+    else useOf.delete(callerKey);
+    total = { streams: total.streams + streams, cost: total.cost + cost };
+  };
+  return ({ subject }: Caller, callerKey: string, cost: number): (() => void) => {
+    if (total.streams >= maxStreams || total.cost + cost > budget) {
+      throw new Unavailable('The gateway has too many subscriptions.');
+    }
+    const own = useOf.get(callerKey) ?? NOTHING;
+    if (subject !== undefined && own.streams >= maxStreamsPerCaller) {
+      throw new StoreError('TOO_MANY_STREAMS');
+    }
+    const ownBudget = subject === undefined ? budgetOfAddress : budgetOfSubject;
+    if (own.cost + cost > ownBudget) throw tooCostly(own.cost + cost, ownBudget);
+    add(callerKey, 1, cost);
+    return () => add(callerKey, -1, -cost);
+  };
+}

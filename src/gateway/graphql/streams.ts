@@ -1,0 +1,74 @@
+import type { CallContext, Exchange } from '../../context.ts';
+import { callerKeyOf } from '../auth/scopes.ts';
+import type { Config } from '../config/config.ts';
+import { Unauthenticated, Unavailable } from '../contract/errors.ts';
+import type { Recipient } from '../database/recipient.ts';
+import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
+import { createStreamBudget } from './stream-budget.ts';
+
+// The longest delay of a timer: a stream of a token that is valid for longer ends after 24 days.
+const MAX_DELAY_MS = 2 ** 31 - 1;
+const STOPS =
+  'This gateway stops. Subscribe again after the last cursor: another one will respond.';
+
+/** The results of one subscription. It is destroyed when it has ended. */
+export interface Stream extends Recipient {
+  /** Whose stream it is. */
+  readonly callerKey: string;
+  /** Ends it, with the error as its reason. */
+  readonly signal: AbortSignal;
+  /** To be called once, when it has ended. */
+  readonly close: () => void;
+}
+
+/** All open streams of a process. */
+export interface Streams {
+  /**
+   * Opens a stream whose results cost at most `cost` each.
+   * @throws StoreError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
+   */
+  readonly open: (context: CallContext & Exchange, cost: number) => Stream;
+  /** Ends all streams, and rejects new ones. */
+  readonly endAll: () => void;
+}
+
+/** Creates the streams of a process. A stream ends at the latest when the token of its caller expires. */
+export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
+  const controllers = new Set<AbortController>();
+  const charge = createStreamBudget(limits);
+  let hasEnded = false;
+  return {
+    open: ({ caller, req, requestLog }, cost) => {
+      if (hasEnded) throw new Unavailable(STOPS);
+      const callerKey = callerKeyOf(caller, req);
+      const takeBack = charge(caller, callerKey, cost);
+      const controller = new AbortController();
+      const { expiresAt } = caller;
+      const endAtExpiry = (): void =>
+        controller.abort(new Unauthenticated('The token has expired.'));
+      const expiry =
+        expiresAt &&
+        setTimeout(endAtExpiry, Math.min(expiresAt - Date.now(), MAX_DELAY_MS)).unref();
+      requestLog.isStream = true;
+      controllers.add(controller);
+      const end = metrics.beginStream();
+      return {
+        callerKey,
+        signal: controller.signal,
+        get destroyed() {
+          return !controllers.has(controller);
+        },
+        close: () => {
+          if (!controllers.delete(controller)) return;
+          takeBack();
+          clearTimeout(expiry);
+          end(requestLog);
+        },
+      };
+    },
+    endAll: () => {
+      hasEnded = true;
+      for (const controller of controllers) controller.abort(new Unavailable(STOPS));
+    },
+  };
+}

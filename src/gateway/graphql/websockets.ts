@@ -1,0 +1,218 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import { mapAsyncIterator } from '@graphql-tools/utils';
+import { type ExecutionResult, GraphQLError, parse } from 'graphql';
+import {
+  CloseCode,
+  handleProtocols,
+  makeServer,
+  MessageType,
+  parseMessage,
+  type Server,
+} from 'graphql-ws';
+import { type WebSocket, WebSocketServer } from 'ws';
+
+import type { Context } from '../../context.ts';
+import { StoreError, Unauthenticated } from '../contract/errors.ts';
+import type { Recipient } from '../database/recipient.ts';
+import type { Log } from '../telemetry/log.ts';
+import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
+import { toClientBody } from './errors.ts';
+import { toDocumentParams } from './params.ts';
+import { isStream, type Results, runOperation } from './run-operation.ts';
+import { schema } from './schema.ts';
+import { closeSocket, rejectHandshake, send, watchOperation, watchSocket } from './socket.ts';
+import type { EndpointOptions } from './yoga.ts';
+
+const FIRST_MESSAGE_MS = 3000;
+const GOING_AWAY = 1001;
+const TRY_AGAIN_LATER = 1013;
+const FROM_SERVER_ONLY = new Set([MessageType.ConnectionAck, MessageType.Next, MessageType.Error]);
+
+const ID_IN_USE = 'The id is in use';
+
+// graphql-ws calls `execute` for any document that is not a subscription.
+const ANY_DOCUMENT = parse('{ __typename }');
+
+/** A WebSocket, as graphql-ws passes it to its hooks. */
+interface Connection {
+  readonly request: IncomingMessage;
+  readonly socket: WebSocket;
+  /** What is to be called at the end of each operation, by its id. */
+  readonly operations: Map<string, () => void>;
+  /** The number of messages that are handled: that of an operation until its end. */
+  pending: number;
+}
+
+/** Returns the token in the first message of a connection: browsers can't set headers of a WebSocket. */
+function authorizationOf(
+  params: Readonly<Record<string, unknown>> | undefined,
+): string | undefined {
+  const { authorization, Authorization } = params ?? {};
+  return [authorization, Authorization].find((value) => typeof value === 'string');
+}
+
+/** Closes a WebSocket whose caller may do nothing; returns false if it did. */
+async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
+  try {
+    const { subject, scopes } = await context.authenticate(request.headers);
+    if (subject === undefined && scopes.size === 0) throw new Unauthenticated();
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const code = error instanceof Unauthenticated ? CloseCode.Forbidden : TRY_AGAIN_LATER;
+    closeSocket(socket, code, error.message);
+    return false;
+  }
+}
+
+/** Runs the operation of a message; its results are what the caller may see. */
+async function run(
+  options: EndpointOptions,
+  { request, socket, operations }: Connection,
+  { id, payload }: { readonly id: string; readonly payload: object },
+  recipient: Recipient,
+): Promise<Results> {
+  const { executor, config, log } = options;
+  const { limits } = config;
+  const requestLog: RequestLog = { id: requestIdOf(request.headers) };
+  const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
+  operations.set(id, watchOperation(options, requestLog));
+  const results = await runOperation(executor, exchange, 'POST', () => {
+    if (operations.size > limits.maxStreamsPerCaller) throw new StoreError('TOO_MANY_STREAMS');
+    return toDocumentParams(payload, limits);
+  });
+  const toBody = (result: ExecutionResult): ExecutionResult =>
+    toClientBody(result, { log, requestLog });
+  if (!isStream(results)) return toBody(results);
+  const stream = mapAsyncIterator(results, toBody);
+  // graphql-ws forgets an operation whose id was used again.
+  if (socket.readyState !== socket.OPEN) await stream.return?.();
+  return stream;
+}
+
+/**
+ * Creates the implementation of the protocol. An operation runs in `onSubscribe`, which alone can return the
+ * errors of one that was not executed: the protocol has a message of its own for them. Other results reach
+ * `execute` as the `rootValue`.
+ *
+ * `useServer` of graphql-ws 6.4 would do: but it prints each message that can't be sent to standard error, as
+ * when a caller disconnects, and blames itself for a message that only servers send (test: "a WebSocket is
+ * closed if a message is one that servers send").
+ */
+function createProtocol(options: EndpointOptions): Server<Connection> {
+  const endOperation = ({ operations }: Connection, id: string): void => {
+    operations.get(id)?.();
+    operations.delete(id);
+  };
+  return makeServer<Record<string, unknown>, Connection>({
+    connectionInitWaitTimeout: FIRST_MESSAGE_MS,
+    onConnect: ({ connectionParams, extra }) => {
+      const authorization = authorizationOf(connectionParams);
+      if (authorization !== undefined) extra.request.headers.authorization = authorization;
+      return admit(options.context, extra);
+    },
+    onSubscribe: async (context, id, payload) => {
+      const { socket, operations } = context.extra;
+      // graphql-ws lets an id be used again as soon as the caller has completed it, and then confuses the two.
+      if (operations.has(id)) {
+        socket.close(CloseCode.SubscriberAlreadyExists, ID_IN_USE);
+        return [new GraphQLError(ID_IN_USE)];
+      }
+      const results = await run(
+        options,
+        context.extra,
+        { id, payload },
+        {
+          // Also after `complete` from the client, and when the connection is closed.
+          get destroyed() {
+            return !(id in context.subscriptions);
+          },
+        },
+      );
+      if (isStream(results) || !results.errors || 'data' in results) {
+        return { schema, document: ANY_DOCUMENT, rootValue: results };
+      }
+      endOperation(context.extra, id);
+      return results.errors;
+    },
+    // oxlint-disable-next-line no-unsafe-type-assertion -- onSubscribe has returned it
+    execute: ({ rootValue }) => rootValue as Results,
+    onComplete: ({ extra }, id) => endOperation(extra, id),
+  });
+}
+
+/** Handles a message. Resolves when the operation has ended that it has begun. */
+async function receive(
+  connection: Connection,
+  handle: (text: string) => Promise<void>,
+  text: string,
+  log: Log,
+): Promise<void> {
+  const { socket } = connection;
+  connection.pending += 1;
+  try {
+    await handle(text);
+  } catch (error) {
+    if (FROM_SERVER_ONLY.has(parseMessage(text).type)) {
+      socket.close(CloseCode.BadRequest, 'Invalid message received');
+    } else {
+      log.error({ err: error }, 'A message of a WebSocket could not be handled.');
+      socket.close(CloseCode.InternalServerError, 'Internal server error');
+    }
+  }
+  connection.pending -= 1;
+}
+
+/** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
+export function createWebSockets(options: EndpointOptions) {
+  const { config, log } = options;
+  const { maxBodyBytes, maxStreams } = config.limits;
+  const protocol = createProtocol(options);
+  const server = new WebSocketServer({ noServer: true, maxPayload: maxBodyBytes, handleProtocols });
+  server.on('wsClientError', rejectHandshake);
+  const connections = new Set<Connection>();
+  let isClosing = false;
+  const closeIfIdle = ({ pending, socket }: Connection): void => {
+    if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
+  };
+  server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
+    watchSocket(socket);
+    const connection: Connection = { request, socket, operations: new Map(), pending: 0 };
+    connections.add(connection);
+    const closed = protocol.opened(
+      {
+        protocol: socket.protocol,
+        send: (text) => send(socket, text),
+        close: (code, reason = '') => closeSocket(socket, code, reason),
+        onMessage: (handle) => {
+          const onMessage = async (data: Buffer): Promise<void> => {
+            await receive(connection, handle, data.toString(), log);
+            if (isClosing) closeIfIdle(connection);
+          };
+          socket.on('message', (data: Buffer) => void onMessage(data));
+        },
+      },
+      connection,
+    );
+    socket.once('close', (code, reason) => {
+      connections.delete(connection);
+      void closed(code, String(reason));
+    });
+  });
+  return {
+    /** Accepts a connection. @throws StoreError if there are too many, or the handshake is invalid */
+    accept: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+      if (isClosing || connections.size >= maxStreams) throw new StoreError('SERVICE_UNAVAILABLE');
+      server.handleUpgrade(request, socket, head, (webSocket) =>
+        server.emit('connection', webSocket, request),
+      );
+    },
+    /** Closes each connection once its operations have ended. */
+    close: (): void => {
+      isClosing = true;
+      for (const connection of connections) closeIfIdle(connection);
+    },
+  };
+}
