@@ -9,7 +9,7 @@ import { readConfig } from '../src/gateway/config/config.ts';
 import { deleteOldKeys } from '../src/gateway/database/idempotency.ts';
 import { openDatabase } from '../src/gateway/database/open.ts';
 import { schema } from '../src/gateway/graphql/schema.ts';
-import { createOpenApi } from '../src/rest/openapi.ts';
+import { createOpenApi } from '../src/gateway/rest/openapi.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';
 import { openEvents } from '../test/support/live.ts';

@@ -4,8 +4,8 @@ import type { Config } from '../gateway/config/config.ts';
 import { type ErrorCode, ERRORS } from '../gateway/contract/error-codes.ts';
 import { PetNotFound } from '../gateway/contract/errors.ts';
 import type { Asset } from '../gateway/http/static-asset.ts';
-import { OPERATIONS } from '../rest/operations.ts';
-import { errorsOf } from '../rest/responses.ts';
+import { OPERATIONS } from '../gateway/rest/operations.ts';
+import { errorsOf } from '../gateway/rest/responses.ts';
 import { renderCode } from './code.ts';
 import { renderPage } from './page.ts';
 

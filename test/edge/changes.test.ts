@@ -9,7 +9,7 @@ import {
   toDay,
 } from '../../src/gateway/contract/lifecycle.ts';
 import { printedSchema } from '../../src/gateway/graphql/schema.ts';
-import { createOpenApi } from '../../src/rest/openapi.ts';
+import { createOpenApi } from '../../src/gateway/rest/openapi.ts';
 import { findGraphqlBreaks, findRestChanges } from '../support/breaking-changes.ts';
 import { allowedIn, entriesOf } from '../support/changelog.ts';
 import { readReleased } from '../support/released.ts';

@@ -3,7 +3,7 @@ import formats from 'ajv-formats';
 import { expect } from 'vitest';
 
 import type { Config } from '../../src/gateway/config/config.ts';
-import { createOpenApi } from '../../src/rest/openapi.ts';
+import { createOpenApi } from '../../src/gateway/rest/openapi.ts';
 
 type Referenced<Value> = Value | { $ref: string };
 

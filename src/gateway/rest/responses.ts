@@ -1,6 +1,6 @@
-import type { Config } from '../gateway/config/config.ts';
-import { type ErrorCode, ERRORS } from '../gateway/contract/error-codes.ts';
-import { StoreError, Unauthenticated } from '../gateway/contract/errors.ts';
+import type { Config } from '../config/config.ts';
+import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
+import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import { lifecycleHead, lifecycleOf, type RestOperation } from './operation.ts';
 import { SCHEMAS } from './schemas.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-import type { Config } from '../gateway/config/config.ts';
-import { toDay } from '../gateway/contract/lifecycle.ts';
-import { POSITION_HEADER } from '../gateway/database/servers/position.ts';
-import type { Route } from '../gateway/http/route.ts';
-import { serveAsset } from '../gateway/http/static-asset.ts';
-import { JSON_CONTENT_TYPE } from '../gateway/http/write-response.ts';
+import type { Config } from '../config/config.ts';
+import { toDay } from '../contract/lifecycle.ts';
+import { POSITION_HEADER } from '../database/servers/position.ts';
+import type { Route } from '../http/route.ts';
+import { serveAsset } from '../http/static-asset.ts';
+import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
 import {
   guideOf,
   lifecycleOf,

@@ -1,19 +1,12 @@
 import { z } from 'zod';
 
-import { ERRORS } from '../gateway/contract/error-codes.ts';
-import { PetNotFound } from '../gateway/contract/errors.ts';
-import {
-  Description,
-  Id,
-  Name,
-  OrderQuantity,
-  StockQuantity,
-  Time,
-} from '../gateway/contract/values.ts';
-import { CategoryUpdate, NewCategory } from '../store/category/categories.ts';
-import { InventoryUpdate } from '../store/inventory/inventory.ts';
-import { NewOrder } from '../store/order/orders.ts';
-import { NewPet, PetUpdate, Status } from '../store/pet/pets.ts';
+import { CategoryUpdate, NewCategory } from '../../store/category/categories.ts';
+import { InventoryUpdate } from '../../store/inventory/inventory.ts';
+import { NewOrder } from '../../store/order/orders.ts';
+import { NewPet, PetUpdate, Status } from '../../store/pet/pets.ts';
+import { ERRORS } from '../contract/error-codes.ts';
+import { PetNotFound } from '../contract/errors.ts';
+import { Description, Id, Name, OrderQuantity, StockQuantity, Time } from '../contract/values.ts';
 
 const PET = { id: 1, name: 'Biscuit', categoryId: 1, status: 'available' };
 const ORDER = {

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 
-import type { Context } from '../context.ts';
-import type { Config } from '../gateway/config/config.ts';
-import type { ErrorCode } from '../gateway/contract/error-codes.ts';
-import { StoreError } from '../gateway/contract/errors.ts';
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../gateway/contract/lifecycle.ts';
-import { parsePosition } from '../gateway/database/servers/position.ts';
-import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../gateway/http/route.ts';
+import type { Context } from '../../context.ts';
+import type { Config } from '../config/config.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
+import { StoreError } from '../contract/errors.ts';
+import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import { parsePosition } from '../database/servers/position.ts';
+import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
 
 /** An operation of REST: its route, its documentation, and its handler. */
 export interface RestOperation {
