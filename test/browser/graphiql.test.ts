@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { readExamples } from '../../src/pages/files.ts';
+import { readExamples } from '../../src/gateway/pages/files.ts';
 import { execute, toggleExamples, typeHeaders } from '../support/graphiql.ts';
 import { describeInChromium, expectAccessible, expectShown } from '../support/in-chromium.ts';
 

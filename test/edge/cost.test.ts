@@ -2,7 +2,7 @@ import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { schema } from '../../src/gateway/graphql/schema.ts';
-import { readExamples } from '../../src/pages/files.ts';
+import { readExamples } from '../../src/gateway/pages/files.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';

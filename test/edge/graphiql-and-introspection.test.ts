@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { readExamples } from '../../src/pages/files.ts';
-import { renderGraphiql } from '../../src/pages/graphiql.ts';
+import { readExamples } from '../../src/gateway/pages/files.ts';
+import { renderGraphiql } from '../../src/gateway/pages/graphiql.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { BROWSER, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 
-import { readExamples } from '../../src/pages/files.ts';
+import { readExamples } from '../../src/gateway/pages/files.ts';
 
 /** Returns the example of GraphiQL with an operation, such as `query OnePet`. */
 export const exampleOf = async (operation: string): Promise<string> =>

@@ -1,7 +1,7 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../gateway/config/config.ts';
-import type { Asset } from '../gateway/http/static-asset.ts';
+import type { Config } from '../config/config.ts';
+import type { Asset } from '../http/static-asset.ts';
 import { renderPage } from './page.ts';
 
 // Not a password field, whose content browsers offer to keep, and without a name, so that nothing is sent.

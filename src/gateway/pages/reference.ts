@@ -1,11 +1,11 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../gateway/config/config.ts';
-import { type ErrorCode, ERRORS } from '../gateway/contract/error-codes.ts';
-import { PetNotFound } from '../gateway/contract/errors.ts';
-import type { Asset } from '../gateway/http/static-asset.ts';
-import { OPERATIONS } from '../gateway/rest/operations.ts';
-import { errorsOf } from '../gateway/rest/responses.ts';
+import type { Config } from '../config/config.ts';
+import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
+import { PetNotFound } from '../contract/errors.ts';
+import type { Asset } from '../http/static-asset.ts';
+import { OPERATIONS } from '../rest/operations.ts';
+import { errorsOf } from '../rest/responses.ts';
 import { renderCode } from './code.ts';
 import { renderPage } from './page.ts';
 

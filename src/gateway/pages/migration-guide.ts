@@ -1,9 +1,9 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../gateway/config/config.ts';
-import type { Asset } from '../gateway/http/static-asset.ts';
-import { lifecycleOf, describeLifecycle, type RestOperation } from '../gateway/rest/operation.ts';
-import { OPERATIONS } from '../gateway/rest/operations.ts';
+import type { Config } from '../config/config.ts';
+import type { Asset } from '../http/static-asset.ts';
+import { lifecycleOf, describeLifecycle, type RestOperation } from '../rest/operation.ts';
+import { OPERATIONS } from '../rest/operations.ts';
 import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { renderPage } from './page.ts';

@@ -1,8 +1,8 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../gateway/config/config.ts';
-import type { Route } from '../gateway/http/route.ts';
-import { type Asset, serveAsset } from '../gateway/http/static-asset.ts';
+import type { Config } from '../config/config.ts';
+import type { Route } from '../http/route.ts';
+import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { readExamples, textAsset } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
 import { renderHeader, renderHtml } from './page.ts';

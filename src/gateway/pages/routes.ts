@@ -1,6 +1,6 @@
-import type { Config } from '../gateway/config/config.ts';
-import type { Route } from '../gateway/http/route.ts';
-import { serveAsset } from '../gateway/http/static-asset.ts';
+import type { Config } from '../config/config.ts';
+import type { Route } from '../http/route.ts';
+import { serveAsset } from '../http/static-asset.ts';
 import { OWN_FILES, ownFile, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';

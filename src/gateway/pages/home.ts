@@ -1,5 +1,5 @@
-import type { Config } from '../gateway/config/config.ts';
-import type { Asset } from '../gateway/http/static-asset.ts';
+import type { Config } from '../config/config.ts';
+import type { Asset } from '../http/static-asset.ts';
 import { renderBlock, renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';

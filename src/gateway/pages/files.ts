@@ -4,13 +4,13 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { ROOT } from '../gateway/config/root.ts';
-import type { Asset } from '../gateway/http/static-asset.ts';
+import { ROOT } from '../config/root.ts';
+import type { Asset } from '../http/static-asset.ts';
 
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 
-const OWN = fileURLToPath(new URL('src/pages/browser', ROOT));
-const EXAMPLES = fileURLToPath(new URL('src/pages/examples', ROOT));
+const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
+const EXAMPLES = fileURLToPath(new URL('src/gateway/pages/examples', ROOT));
 const BUILT = fileURLToPath(new URL('dist', ROOT));
 
 // Resolved, not imported: the function of the package for its path loads all of Swagger UI.
@@ -26,7 +26,7 @@ export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => (
 const read = async (folder: string, name: string): Promise<Asset> =>
   textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(folder, name), 'utf8'));
 
-/** The files of src/pages/browser. */
+/** The files of src/gateway/pages/browser. */
 export const OWN_FILES = readdirSync(OWN);
 
 /** Reads one of them. */

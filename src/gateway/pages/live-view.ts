@@ -1,4 +1,4 @@
-import type { Config } from '../gateway/config/config.ts';
+import type { Config } from '../config/config.ts';
 import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 

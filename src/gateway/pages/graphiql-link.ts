@@ -1,6 +1,6 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../gateway/config/config.ts';
+import type { Config } from '../config/config.ts';
 
 /** The URL of a query in GraphiQL, which opens a tab with the name of its operation. */
 export const graphiqlUrl = (query: string): string =>
