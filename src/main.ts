@@ -1,10 +1,10 @@
 #!/usr/bin/env -S node --max-semi-space-size=16
 import { setFlagsFromString } from 'node:v8';
 
-import { isWorker, onPrimaryStops, startWorkers } from './server/cluster.ts';
-import { run } from './server/run.ts';
-import { serve } from './server/serve.ts';
-import { onStopSignal } from './server/shutdown.ts';
+import { isWorker, onPrimaryStops, startWorkers } from './gateway/server/cluster.ts';
+import { run } from './gateway/server/run.ts';
+import { serve } from './gateway/server/serve.ts';
+import { onStopSignal } from './gateway/server/shutdown.ts';
 
 // V8 lets the heap grow to a multiple of its live objects before it collects garbage. A factor of two
 // saves a busy gateway some 50 MB, at no measurable cost.

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { openDatabase } from './gateway/database/open.ts';
-import { run } from './server/run.ts';
+import { run } from './gateway/server/run.ts';
 
 await run(async (config, log) => {
   const db = await openDatabase({ ...config, migrate: true }, log);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../src/gateway/config/version.ts';
 import { toDay } from '../../src/gateway/contract/lifecycle.ts';
-import { COUNTED_ROUTES } from '../../src/server/status.ts';
+import { COUNTED_ROUTES } from '../../src/gateway/server/status.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';

@@ -361,7 +361,7 @@ const REST: Fault[] = [
   },
   {
     name: 'an error of a deprecated route does not say that it ends',
-    file: 'src/server/dispatch.ts',
+    file: 'src/gateway/server/dispatch.ts',
     text: 'withHead(routeResponse, target.match?.route.head)',
     replacement:
       'routeResponse.code ? routeResponse : withHead(routeResponse, target.match?.route.head)',

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
 import type { Database } from '../../src/gateway/database/database.ts';
+import { createGateway } from '../../src/gateway/server/server.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
-import { createGateway } from '../../src/server/server.ts';
 import { describeOnBothDatabases, openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openDatabase } from '../../../src/gateway/database/open.ts';
-import { COUNTED_ROUTES } from '../../../src/server/status.ts';
+import { COUNTED_ROUTES } from '../../../src/gateway/server/status.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { readDeployed, readPanelQueries, readPanels, readRules } from '../../support/prometheus.ts';

@@ -1,6 +1,6 @@
-import { StoreError } from '../gateway/contract/errors.ts';
-import type { Database } from '../gateway/database/database.ts';
-import { errorResponse, jsonResponse, type Route } from '../gateway/http/route.ts';
+import { StoreError } from '../contract/errors.ts';
+import type { Database } from '../database/database.ts';
+import { errorResponse, jsonResponse, type Route } from '../http/route.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 /**

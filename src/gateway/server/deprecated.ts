@@ -1,7 +1,7 @@
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../gateway/contract/lifecycle.ts';
-import { deprecatedIn } from '../gateway/graphql/analysis/usage.ts';
-import { schema } from '../gateway/graphql/schema.ts';
-import type { Deprecated } from '../gateway/pages/status.ts';
+import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import { deprecatedIn } from '../graphql/analysis/usage.ts';
+import { schema } from '../graphql/schema.ts';
+import type { Deprecated } from '../pages/status.ts';
 
 /** All that is deprecated, REST first. */
 export const DEPRECATED: readonly Deprecated[] = [

@@ -1,16 +1,16 @@
 import { prometheusContentType } from 'prom-client';
 
-import type { Context } from '../context.ts';
-import { type Caller, requireScope, type Scope } from '../gateway/auth/scopes.ts';
-import type { Config } from '../gateway/config/config.ts';
-import { printedSchema } from '../gateway/graphql/schema.ts';
-import type { Route, RouteRequest } from '../gateway/http/route.ts';
-import { createPages } from '../gateway/pages/routes.ts';
-import { createOpenApiRoutes } from '../gateway/rest/openapi.ts';
-import { lifecycleOf, toRoute } from '../gateway/rest/operation.ts';
-import { OPERATIONS } from '../gateway/rest/operations.ts';
-import { createReadMetrics } from '../gateway/telemetry/cluster-metrics.ts';
-import type { Metrics } from '../gateway/telemetry/metrics.ts';
+import type { Context } from '../../context.ts';
+import { type Caller, requireScope, type Scope } from '../auth/scopes.ts';
+import type { Config } from '../config/config.ts';
+import { printedSchema } from '../graphql/schema.ts';
+import type { Route, RouteRequest } from '../http/route.ts';
+import { createPages } from '../pages/routes.ts';
+import { createOpenApiRoutes } from '../rest/openapi.ts';
+import { lifecycleOf, toRoute } from '../rest/operation.ts';
+import { OPERATIONS } from '../rest/operations.ts';
+import { createReadMetrics } from '../telemetry/cluster-metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { DEPRECATED } from './deprecated.ts';
 import { createHealthRoutes } from './health.ts';
 import type { ShutdownState } from './shutdown.ts';

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Config } from '../gateway/config/config.ts';
-import { serveMetrics } from '../gateway/telemetry/cluster-metrics.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
+import type { Config } from '../config/config.ts';
+import { serveMetrics } from '../telemetry/cluster-metrics.ts';
+import type { Log } from '../telemetry/log.ts';
 import { createHandover, isReady } from './handover.ts';
 import { openStore } from './open-store.ts';
 import { announce, listen } from './serve.ts';

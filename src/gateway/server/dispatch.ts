@@ -1,31 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 
-import type { Exchange } from '../context.ts';
-import type { Config } from '../gateway/config/config.ts';
-import { StoreError } from '../gateway/contract/errors.ts';
-import { toStoreError } from '../gateway/database/errors.ts';
-import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../gateway/graphql/endpoint.ts';
-import type { createCors } from '../gateway/http/cors.ts';
-import { hasTooManyHeaders, MAX_HEADERS } from '../gateway/http/headers.ts';
-import { canBeRebound } from '../gateway/http/host-check.ts';
-import { preferredType } from '../gateway/http/media-type.ts';
+import type { Exchange } from '../../context.ts';
+import type { Config } from '../config/config.ts';
+import { StoreError } from '../contract/errors.ts';
+import { toStoreError } from '../database/errors.ts';
+import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
+import type { createCors } from '../http/cors.ts';
+import { hasTooManyHeaders, MAX_HEADERS } from '../http/headers.ts';
+import { canBeRebound } from '../http/host-check.ts';
+import { preferredType } from '../http/media-type.ts';
 import {
   ALLOWED_METHODS,
   errorResponse,
   type RouteRequest,
   type RouteResponse,
   withHead,
-} from '../gateway/http/route.ts';
-import type { createRouter, Match } from '../gateway/http/router.ts';
-import { writeResponse } from '../gateway/http/write-response.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
-import type { Metrics } from '../gateway/telemetry/metrics.ts';
+} from '../http/route.ts';
+import type { createRouter, Match } from '../http/router.ts';
+import { writeResponse } from '../http/write-response.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import {
   addErrorCode,
   logCause,
   type RequestEnd,
   writeRequestLog,
-} from '../gateway/telemetry/request-log.ts';
+} from '../telemetry/request-log.ts';
 
 /** The handlers that requests are dispatched to, and what dispatching needs besides. */
 interface DispatchOptions {

@@ -3,12 +3,12 @@ import type { Duplex } from 'node:stream';
 
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 
-import type { Config } from '../gateway/config/config.ts';
-import { StoreError } from '../gateway/contract/errors.ts';
-import type { GraphqlEndpoint } from '../gateway/graphql/endpoint.ts';
-import type { ClientErrorHandler } from '../gateway/http/client-error.ts';
-import { isFromAllowedOrigin } from '../gateway/http/cors.ts';
-import { hasTooManyHeaders, ignoreLongLists } from '../gateway/http/headers.ts';
+import type { Config } from '../config/config.ts';
+import { StoreError } from '../contract/errors.ts';
+import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
+import type { ClientErrorHandler } from '../http/client-error.ts';
+import { isFromAllowedOrigin } from '../http/cors.ts';
+import { hasTooManyHeaders, ignoreLongLists } from '../http/headers.ts';
 import { findRejection, GRAPHQL_PATH, splitTarget } from './dispatch.ts';
 
 // Of RFC 6455. In version 8, which ws accepts too, a browser names its page in another header than Origin.

@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import type { Server as NetServer, Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
-import type { Config } from '../gateway/config/config.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;
 // Browsers open connections that they may never use: they have a second. It is counted in checks, as a busy

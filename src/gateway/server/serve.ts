@@ -1,10 +1,10 @@
 import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
-import { deleteOldChanges } from '../gateway/changes/record.ts';
-import { type Config, ConfigError } from '../gateway/config/config.ts';
-import { deleteOldKeys } from '../gateway/database/idempotency.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
+import { deleteOldChanges } from '../changes/record.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { deleteOldKeys } from '../database/idempotency.ts';
+import type { Log } from '../telemetry/log.ts';
 import { leavePrimary, takeConnections } from './handover.ts';
 import { openStore } from './open-store.ts';
 

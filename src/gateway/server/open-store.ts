@@ -1,8 +1,8 @@
-import type { Config } from '../gateway/config/config.ts';
-import type { Database } from '../gateway/database/database.ts';
-import { openDatabase } from '../gateway/database/open.ts';
-import type { Log } from '../gateway/telemetry/log.ts';
-import { fillSampleStore } from '../store/sample.ts';
+import { fillSampleStore } from '../../store/sample.ts';
+import type { Config } from '../config/config.ts';
+import type { Database } from '../database/database.ts';
+import { openDatabase } from '../database/open.ts';
+import type { Log } from '../telemetry/log.ts';
 
 /**
  * Opens the database of the configuration, and fills a new one with the sample store if the
@@ -13,7 +13,7 @@ import { fillSampleStore } from '../store/sample.ts';
 export async function openStore(config: Config, log: Log): Promise<Database> {
   // Imported only if needed: otherwise the schema is loaded while the database opens (serve.ts).
   if (config.manifest) {
-    const { readManifest } = await import('../gateway/graphql/manifest.ts');
+    const { readManifest } = await import('../graphql/manifest.ts');
     readManifest(config.manifest, config);
   }
   const db = await openDatabase(config, log);

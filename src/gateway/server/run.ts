@@ -1,8 +1,8 @@
 import cluster from 'node:cluster';
 
-import { type Config, ConfigError, findUnknown, readConfig } from '../gateway/config/config.ts';
-import { MigrationError } from '../gateway/database/migrations.ts';
-import { createLog, type Log } from '../gateway/telemetry/log.ts';
+import { type Config, ConfigError, findUnknown, readConfig } from '../config/config.ts';
+import { MigrationError } from '../database/migrations.ts';
+import { createLog, type Log } from '../telemetry/log.ts';
 
 /** Runs a program with the configuration. If it fails, logs why and ends with exit code 1. */
 export async function run(program: (config: Config, log: Log) => Promise<void>): Promise<void> {
