@@ -122,7 +122,7 @@ describe('a checkout without development dependencies', () => {
       await cp(join(installed, name), join(folder, name), { recursive: true });
     }
     await cp('dist/made-of', join(folder, 'dist/made-of'));
-    await rm(join(folder, 'src/context.ts'));
+    await rm(join(folder, 'src/gateway/context.ts'));
     const before = await readFile(join(folder, 'dist/main.js'), 'utf8');
     for (const script of ['prepare', 'prestart']) {
       execFileSync('npm', ['run', script], { cwd: folder, stdio: 'pipe' });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
 
-import type { Exchange } from '../../context.ts';
+import type { Exchange } from '../context.ts';
 import { StoreError } from '../contract/errors.ts';
 import { preferredType } from '../http/media-type.ts';
 import { errorResponse } from '../http/route.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
-import type { Exchange } from '../../context.ts';
+import type { Exchange } from '../context.ts';
 import { toError } from '../contract/errors.ts';
 import { toExecutionError } from './errors.ts';
 import type { DocumentParams } from './params.ts';

@@ -1,6 +1,6 @@
-import type { CallContext, Exchange } from '../../context.ts';
 import { callerKeyOf } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
+import type { CallContext, Exchange } from '../context.ts';
 import { Unauthenticated, Unavailable } from '../contract/errors.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';

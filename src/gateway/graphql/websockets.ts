@@ -13,7 +13,7 @@ import {
 } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-import type { Context } from '../../context.ts';
+import type { Context } from '../context.ts';
 import { StoreError, Unauthenticated } from '../contract/errors.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -1,8 +1,8 @@
 import { createYoga, type YogaServerInstance, type YogaServerOptions } from 'graphql-yoga';
 
-import type { CallContext, Context, Exchange } from '../../context.ts';
 import type { Caller } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
+import type { CallContext, Context, Exchange } from '../context.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDocuments } from './documents.ts';

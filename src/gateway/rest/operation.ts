@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
-import type { Context } from '../../context.ts';
 import type { Config } from '../config/config.ts';
+import type { Context } from '../context.ts';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { StoreError } from '../contract/errors.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';

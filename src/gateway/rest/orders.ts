@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import type { Context } from '../../context.ts';
 import { type OrdersAsJson, ordersAsJson } from '../../store/order/orders-as-json.ts';
+import type { Context } from '../context.ts';
 import { InvalidInput } from '../contract/errors.ts';
 import { Id, parse } from '../contract/values.ts';
 import type { Database } from '../database/database.ts';

@@ -1,8 +1,8 @@
 import etag from 'etag';
 import { z } from 'zod';
 
-import type { Context } from '../../context.ts';
 import { petOf } from '../../store/pet/pets.ts';
+import type { Context } from '../context.ts';
 import { Id, parse } from '../contract/values.ts';
 import type { Pet } from '../database/generated/prisma/client.ts';
 import { isUnchanged } from '../http/etag.ts';

@@ -4,8 +4,8 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 
-import type { CallContext } from '../../context.ts';
 import { requireScope, type Scope } from '../auth/scopes.ts';
+import type { CallContext } from '../context.ts';
 import { Forbidden, Unauthenticated } from '../contract/errors.ts';
 import type PrismaTypes from '../database/generated/pothos.ts';
 import { getDatamodel } from '../database/generated/pothos.ts';

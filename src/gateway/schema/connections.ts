@@ -1,7 +1,7 @@
 import type { InputRef, OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
-import type { CallContext } from '../../context.ts';
+import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../database/listing.ts';
 import { ALL_ROWS, type ListRequest, type Pages } from '../database/loaders.ts';
 import { DEFAULT_PAGE } from '../database/window.ts';

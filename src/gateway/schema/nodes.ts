@@ -1,4 +1,4 @@
-import type { CallContext } from '../../context.ts';
+import type { CallContext } from '../context.ts';
 import { InvalidId } from '../contract/errors.ts';
 import { Id } from '../contract/values.ts';
 import type { RowLoader, Store } from '../database/loaders.ts';

@@ -1,4 +1,4 @@
-import type { CallContext } from '../../context.ts';
+import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/values.ts';
 import type { ListSource, RowLoader } from '../database/loaders.ts';
 import type { Table } from '../database/table.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
-import type { Exchange } from '../../context.ts';
 import type { Config } from '../config/config.ts';
+import type { Exchange } from '../context.ts';
 import { StoreError } from '../contract/errors.ts';
 import { toStoreError } from '../database/errors.ts';
 import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';

@@ -1,8 +1,8 @@
 import { prometheusContentType } from 'prom-client';
 
-import type { Context } from '../../context.ts';
 import { type Caller, requireScope, type Scope } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
+import type { Context } from '../context.ts';
 import { printedSchema } from '../graphql/schema.ts';
 import type { Route, RouteRequest } from '../http/route.ts';
 import { createPages } from '../pages/routes.ts';

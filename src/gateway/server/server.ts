@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-import type { Context, Exchange } from '../../context.ts';
 import { createAuthenticate } from '../auth/tokens.ts';
 import { createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
+import type { Context, Exchange } from '../context.ts';
 import { StoreError } from '../contract/errors.ts';
 import type { Database } from '../database/database.ts';
 import { createReads } from '../database/servers/reads.ts';

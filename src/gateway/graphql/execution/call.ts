@@ -1,7 +1,7 @@
 import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
 
-import type { CallContext, Exchange } from '../../../context.ts';
 import type { Limits } from '../../config/config.ts';
+import type { CallContext, Exchange } from '../../context.ts';
 import { estimate } from '../analysis/cost.ts';
 import type { Estimate } from '../analysis/field-cost.ts';
 import { type Operation, operationOf } from '../analysis/operation.ts';

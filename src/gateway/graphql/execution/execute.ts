@@ -1,7 +1,7 @@
 import { OperationTypeNode } from 'graphql';
 
-import type { Context } from '../../../context.ts';
 import type { Config } from '../../config/config.ts';
+import type { Context } from '../../context.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Documents } from '../documents.ts';
 import { type Execute, inOrder, type Step } from './call.ts';

@@ -1,7 +1,7 @@
 import type { Plugin } from 'graphql-yoga';
 
-import type { CallContext, Exchange } from '../../../context.ts';
 import { callerKeyOf } from '../../auth/scopes.ts';
+import type { CallContext, Exchange } from '../../context.ts';
 import { RecipientGone } from '../../database/recipient.ts';
 import { operationOf } from '../analysis/operation.ts';
 import { type Bounds, parseWithin, validateWithin } from '../analysis/validation.ts';

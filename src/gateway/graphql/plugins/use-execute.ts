@@ -1,8 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
-import type { CallContext, Exchange } from '../../../context.ts';
 import type { Limits } from '../../config/config.ts';
+import type { CallContext, Exchange } from '../../context.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { type Call, type Execute, type Subscribe, toCall } from '../execution/call.ts';

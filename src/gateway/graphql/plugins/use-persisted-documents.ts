@@ -1,9 +1,9 @@
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
-import type { CallContext } from '../../../context.ts';
 import type { Caller } from '../../auth/scopes.ts';
 import type { Config } from '../../config/config.ts';
+import type { CallContext } from '../../context.ts';
 import { StoreError } from '../../contract/errors.ts';
 import type { Documents } from '../documents.ts';
 import { hashOf, type Manifest, withoutPrefix } from '../manifest.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { Caller } from './gateway/auth/scopes.ts';
-import type { Authenticate } from './gateway/auth/tokens.ts';
-import type { ChangeFeed } from './gateway/changes/feed.ts';
-import type { Store } from './gateway/database/loaders.ts';
-import type { Recipient } from './gateway/database/recipient.ts';
-import type { Reads } from './gateway/database/servers/reads.ts';
-import type { RequestLog } from './gateway/telemetry/request-log.ts';
+import type { Caller } from './auth/scopes.ts';
+import type { Authenticate } from './auth/tokens.ts';
+import type { ChangeFeed } from './changes/feed.ts';
+import type { Store } from './database/loaders.ts';
+import type { Recipient } from './database/recipient.ts';
+import type { Reads } from './database/servers/reads.ts';
+import type { RequestLog } from './telemetry/request-log.ts';
 
 /** A request, its response, its log and the recipient of its result. */
 export interface Exchange {
