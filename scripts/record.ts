@@ -6,10 +6,10 @@ import { Client, type QueryConfig } from 'pg';
 
 import { deleteOldChanges } from '../src/gateway/changes/record.ts';
 import { readConfig } from '../src/gateway/config/config.ts';
-import { deleteOldKeys } from '../src/gateway/database/idempotency.ts';
 import { openDatabase } from '../src/gateway/database/open.ts';
 import { schema } from '../src/gateway/graphql/schema.ts';
 import { createOpenApi } from '../src/gateway/rest/openapi.ts';
+import { deleteOldKeys } from '../src/gateway/tables/idempotency.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';
 import { openEvents } from '../test/support/live.ts';

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from './auth/scopes.ts';
 import type { Authenticate } from './auth/tokens.ts';
 import type { ChangeFeed } from './changes/feed.ts';
-import type { Store } from './database/loaders.ts';
 import type { Recipient } from './database/recipient.ts';
-import type { Reads } from './database/servers/reads.ts';
+import type { Store } from './tables/loaders.ts';
+import type { Reads } from './tables/reads.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
 /** A request, its response, its log and the recipient of its result. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { deleteOldKeys } from '../../src/gateway/database/idempotency.ts';
+import { deleteOldKeys } from '../../src/gateway/tables/idempotency.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makePet, mutate, stockOf } from '../support/make.ts';
 

@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 import { InputError, StoreError } from '../contract/errors.ts';
 import { parse, type Unchecked } from '../contract/values.ts';
-import { decodeCursor, RowEdge } from '../database/cursor.ts';
 import type { Database } from '../database/database.ts';
 import { ChangeKind, Prisma } from '../database/generated/prisma/client.ts';
-import type { Listing } from '../database/listing.ts';
-import { pagesOf } from '../database/loaders.ts';
-import { createReader } from '../database/pages.ts';
+import { decodeCursor, RowEdge } from '../tables/cursor.ts';
+import type { Listing } from '../tables/listing.ts';
+import { pagesOf } from '../tables/loaders.ts';
+import { createReader } from '../tables/pages.ts';
 
 const ChangedType = z.enum(['Category', 'Pet', 'InventoryItem', 'Order']);
 

@@ -9,7 +9,7 @@ import {
   requireKept,
 } from '../changes/record.ts';
 import type { RowFilter } from '../changes/row-filter.ts';
-import type { RowLoader } from '../database/loaders.ts';
+import type { RowLoader } from '../tables/loaders.ts';
 import { builder, SEARCH_COST } from './builder.ts';
 import { connectionOf, rootPage } from './connections.ts';
 import { relatedRow } from './rows.ts';

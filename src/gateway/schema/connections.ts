@@ -2,9 +2,9 @@ import type { InputRef, OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
-import type { ListArguments } from '../database/listing.ts';
-import { ALL_ROWS, type ListRequest, type Pages } from '../database/loaders.ts';
-import { DEFAULT_PAGE } from '../database/window.ts';
+import type { ListArguments } from '../tables/listing.ts';
+import { ALL_ROWS, type ListRequest, type Pages } from '../tables/loaders.ts';
+import { DEFAULT_PAGE } from '../tables/window.ts';
 import { builder } from './builder.ts';
 import type { ListSize } from './cost.ts';
 import type { FieldSql } from './rows.ts';

@@ -1,7 +1,7 @@
 import type { CallContext } from '../context.ts';
 import { InvalidId } from '../contract/errors.ts';
 import { Id } from '../contract/values.ts';
-import type { RowLoader, Store } from '../database/loaders.ts';
+import type { RowLoader, Store } from '../tables/loaders.ts';
 import { builder } from './builder.ts';
 import type { FieldSql } from './rows.ts';
 

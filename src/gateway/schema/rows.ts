@@ -1,7 +1,7 @@
 import type { CallContext } from '../context.ts';
 import { parseId } from '../contract/values.ts';
-import type { ListSource, RowLoader } from '../database/loaders.ts';
-import type { Table } from '../database/table.ts';
+import type { ListSource, RowLoader } from '../tables/loaders.ts';
+import type { Table } from '../tables/table.ts';
 
 /** The row whose id is an argument of the field. */
 export interface RowByArgument {

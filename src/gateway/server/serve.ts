@@ -3,7 +3,7 @@ import type { AddressInfo, Server } from 'node:net';
 
 import { deleteOldChanges } from '../changes/record.ts';
 import { type Config, ConfigError } from '../config/config.ts';
-import { deleteOldKeys } from '../database/idempotency.ts';
+import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
 import { leavePrimary, takeConnections } from './handover.ts';
 import { openStore } from './open-store.ts';

@@ -15,12 +15,12 @@ import {
 import type { Database } from '../../gateway/database/database.ts';
 import { isRecordNotFound, isStillReferenced } from '../../gateway/database/errors.ts';
 import { type Category, Prisma } from '../../gateway/database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
-import type { Listing } from '../../gateway/database/listing.ts';
-import { byId, pagesOf, required } from '../../gateway/database/loaders.ts';
 import { onlyRow } from '../../gateway/database/session.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
-import { nameContains, nameKey } from '../../gateway/database/text.ts';
+import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
+import type { Listing } from '../../gateway/tables/listing.ts';
+import { byId, pagesOf, required } from '../../gateway/tables/loaders.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
+import { nameContains, nameKey } from '../../gateway/tables/text.ts';
 
 export const NewCategory = z.object({
   name: Name,

@@ -18,11 +18,11 @@ import {
 import type { Database } from '../../gateway/database/database.ts';
 import { isMissingReference, isOutOfRange } from '../../gateway/database/errors.ts';
 import { type InventoryItem, Prisma } from '../../gateway/database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
-import type { Listing } from '../../gateway/database/listing.ts';
-import { byId, pagesOf } from '../../gateway/database/loaders.ts';
 import type { Session } from '../../gateway/database/session.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
+import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
+import type { Listing } from '../../gateway/tables/listing.ts';
+import { byId, pagesOf } from '../../gateway/tables/loaders.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });

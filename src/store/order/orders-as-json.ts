@@ -1,6 +1,6 @@
 import type { Database } from '../../gateway/database/database.ts';
 import { Prisma } from '../../gateway/database/generated/prisma/client.ts';
-import { timeAsText } from '../../gateway/database/text.ts';
+import { timeAsText } from '../../gateway/tables/text.ts';
 
 const SHIP_DATE = Prisma.raw(timeAsText('ship_date'));
 

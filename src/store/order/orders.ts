@@ -14,10 +14,10 @@ import {
 import type { Database } from '../../gateway/database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../../gateway/database/errors.ts';
 import { type Order, type Pet, Prisma } from '../../gateway/database/generated/prisma/client.ts';
-import type { Listing } from '../../gateway/database/listing.ts';
-import { byId, pagesByParent, pagesOf } from '../../gateway/database/loaders.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
 import { parseJsonTime } from '../../gateway/database/type-parsers.ts';
+import type { Listing } from '../../gateway/tables/listing.ts';
+import { byId, pagesByParent, pagesOf } from '../../gateway/tables/loaders.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const NewOrder = z.object({

@@ -2,9 +2,9 @@ import DataLoader from 'dataloader';
 
 import { parse, type Unchecked } from '../../gateway/contract/values.ts';
 import { isRolledBack } from '../../gateway/database/errors.ts';
-import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
-import { MAX_SHARED, SHARED, type Store } from '../../gateway/database/loaders.ts';
 import { perObject } from '../../gateway/database/per-object.ts';
+import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
+import { MAX_SHARED, SHARED, type Store } from '../../gateway/tables/loaders.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 

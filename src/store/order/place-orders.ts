@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { parse, type Unchecked } from '../../gateway/contract/values.ts';
 import type { Database } from '../../gateway/database/database.ts';
 import { type Order, type Pet, Prisma } from '../../gateway/database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
 import type { Session } from '../../gateway/database/session.ts';
+import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { refusalOf } from './take-units.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { Time } from '../../gateway/contract/values.ts';
 import { Prisma } from '../../gateway/database/generated/prisma/client.ts';
-import { timeAsText } from '../../gateway/database/text.ts';
+import { timeAsText } from '../../gateway/tables/text.ts';
 
 const LATEST = 'infinity';
 const EARLIEST = '-infinity';

@@ -24,13 +24,13 @@ import {
   PetStatus,
   Prisma,
 } from '../../gateway/database/generated/prisma/client.ts';
-import { type CallerKey, writeOnce } from '../../gateway/database/idempotency.ts';
-import type { IdBounds, Listing } from '../../gateway/database/listing.ts';
-import { byId, pagesByParent, pagesOf, required } from '../../gateway/database/loaders.ts';
 import type { IsRare } from '../../gateway/database/rare-texts.ts';
 import { onlyRow, type Session } from '../../gateway/database/session.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/database/table.ts';
-import { isOneOf, nameContains, nameKey } from '../../gateway/database/text.ts';
+import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
+import type { IdBounds, Listing } from '../../gateway/tables/listing.ts';
+import { byId, pagesByParent, pagesOf, required } from '../../gateway/tables/loaders.ts';
+import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
+import { isOneOf, nameContains, nameKey } from '../../gateway/tables/text.ts';
 
 export const Status = z.enum(PetStatus);
 const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;

@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Prisma } from '../../../src/gateway/database/generated/prisma/client.ts';
-import { deleteOldKeys } from '../../../src/gateway/database/idempotency.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';

@@ -1,9 +1,9 @@
 import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
 
 import { isServerFault } from '../../database/errors.ts';
-import type { Store } from '../../database/loaders.ts';
 import { perObject } from '../../database/per-object.ts';
 import { RecipientGone } from '../../database/recipient.ts';
+import type { Store } from '../../tables/loaders.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
 import {

@@ -2,7 +2,7 @@ import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import { isServerFault, toStoreError } from '../../database/errors.ts';
 import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/servers/position.ts';
-import type { Reads } from '../../database/servers/reads.ts';
+import type { Reads } from '../../tables/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Call, Step } from './call.ts';
 

@@ -2,8 +2,8 @@ import { type DirectiveNode, type GraphQLSchema, Kind, OperationTypeNode, visit 
 import { LRUCache } from 'lru-cache';
 
 import type { Prisma } from '../../database/generated/prisma/client.ts';
-import type { Store } from '../../database/loaders.ts';
 import type { Load, Planning } from '../../database/session.ts';
+import type { Store } from '../../tables/loaders.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate } from './json-sql.ts';

@@ -1,6 +1,6 @@
 import { type GraphQLNamedType, isEnumType } from 'graphql';
 
-import { timeAsText } from '../../database/text.ts';
+import { timeAsText } from '../../tables/text.ts';
 
 /**
  * Stands in an answer for a value that can't be sent, such as a date beyond year 9999: graphql-js then

@@ -1,5 +1,5 @@
-import type { Table } from '../../database/table.ts';
-import type { Window } from '../../database/window.ts';
+import type { Table } from '../../tables/table.ts';
+import type { Window } from '../../tables/window.ts';
 import { concatenate, orNull, type Part } from './json-sql.ts';
 
 export const whereAll = (conditions: readonly string[]): string =>

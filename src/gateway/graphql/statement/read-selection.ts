@@ -1,9 +1,9 @@
 import { collectFields } from '@graphql-tools/utils';
 import { getNamedType, type GraphQLSchema, isNonNullType } from 'graphql';
 
-import type { Table } from '../../database/table.ts';
-import type { Window } from '../../database/window.ts';
 import type { ListPage, RelatedRow } from '../../schema/rows.ts';
+import type { Table } from '../../tables/table.ts';
+import type { Window } from '../../tables/window.ts';
 import { fragmentsOf } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate, isWritable, orNull, type Part, writeColumn } from './json-sql.ts';

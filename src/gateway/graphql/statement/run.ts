@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 
-import { MAX_SHARED, SHARED, type Store } from '../../database/loaders.ts';
 import { type Recipient, shareInTurn } from '../../database/recipient.ts';
+import { MAX_SHARED, SHARED, type Store } from '../../tables/loaders.ts';
 import type { PreparedStatement, StatementText } from './compile.ts';
 
 /** A row of a statement. */

@@ -2,10 +2,10 @@ import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql';
 
 import { parseId } from '../../contract/values.ts';
 import { Prisma } from '../../database/generated/prisma/client.ts';
-import type { Store } from '../../database/loaders.ts';
 import { neverRare } from '../../database/rare-texts.ts';
-import type { Window } from '../../database/window.ts';
 import type { ListPage, RowByArgument } from '../../schema/rows.ts';
+import type { Store } from '../../tables/loaders.ts';
+import type { Window } from '../../tables/window.ts';
 
 /** A field whose arguments decide about the statement. */
 export interface Slot {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
-import type { Prisma } from './generated/prisma/client.ts';
-import type { IsRare } from './rare-texts.ts';
+import type { Prisma } from '../database/generated/prisma/client.ts';
+import type { IsRare } from '../database/rare-texts.ts';
 import type { Table } from './table.ts';
 
 /** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */

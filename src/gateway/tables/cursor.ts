@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { Id } from '../contract/values.ts';
-import { Prisma } from './generated/prisma/client.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
 import type { Listing } from './listing.ts';
 
 /** A row of a page with its cursor. */

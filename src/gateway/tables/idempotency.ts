@@ -4,9 +4,9 @@ import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
 import { IdempotencyConflict } from '../contract/errors.ts';
 import { Label, parse } from '../contract/values.ts';
-import type { Database } from './database.ts';
-import { Prisma } from './generated/prisma/client.ts';
-import type { Session } from './session.ts';
+import type { Database } from '../database/database.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
+import type { Session } from '../database/session.ts';
 
 /** The idempotency key of a write, and the caller that chose it. */
 export interface CallerKey {

@@ -1,10 +1,10 @@
 import { InputError, InvalidInput } from '../contract/errors.ts';
 import { MAX_LIST_SIZE } from '../contract/values.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
+import { type IsRare, neverRare } from '../database/rare-texts.ts';
+import type { Load, Planning } from '../database/session.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
-import { Prisma } from './generated/prisma/client.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
-import { type IsRare, neverRare } from './rare-texts.ts';
-import type { Load, Planning } from './session.ts';
 
 /** The size of a page without `first` or `last`. */
 export const DEFAULT_PAGE = 20;

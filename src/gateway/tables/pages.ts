@@ -1,6 +1,6 @@
+import type { Database } from '../database/database.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
 import { type Edge, RowEdge } from './cursor.ts';
-import type { Database } from './database.ts';
-import { Prisma } from './generated/prisma/client.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { columnsOf } from './table.ts';
 import { createToWindow, type Window } from './window.ts';

@@ -1,5 +1,5 @@
 import { NamePart } from '../contract/values.ts';
-import { Prisma } from './generated/prisma/client.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
 
 /**
  * Returns a search in the names of a table, in which `%`, `_` and `\` have no special meaning. For a rare text PostgreSQL finds the rows of the subquery by the

@@ -1,5 +1,5 @@
-import type { Database } from './database.ts';
-import { Prisma } from './generated/prisma/client.ts';
+import type { Database } from '../database/database.ts';
+import { Prisma } from '../database/generated/prisma/client.ts';
 
 /** A table: its columns by the fields of its rows. Any table is a `Table<never>`. */
 export interface Table<Row> {

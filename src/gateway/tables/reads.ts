@@ -1,6 +1,11 @@
-import { isServerFault, NothingWritten } from '../errors.ts';
-import type { Store } from '../loaders.ts';
-import { isOneServer, MAX_ATTEMPTS, type Replica, type Replicas } from './replicas.ts';
+import { isServerFault, NothingWritten } from '../database/errors.ts';
+import {
+  isOneServer,
+  MAX_ATTEMPTS,
+  type Replica,
+  type Replicas,
+} from '../database/servers/replicas.ts';
+import type { Store } from './loaders.ts';
 
 // Shared by all reads, as nearly none fails.
 const NONE: ReadonlySet<Replica> = new Set();
