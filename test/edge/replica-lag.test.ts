@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { createLag } from '../../src/gateway/database/servers/lag.ts';
+import { createLag } from '../../src/gateway/database/cluster/lag.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });

@@ -3,8 +3,8 @@ import { Client } from 'pg';
 import { type Config, ConfigError } from '../config/config.ts';
 import { splitHosts } from '../config/database-url.ts';
 import { toError } from '../contract/errors.ts';
+import { STATE_SQL, type StateRow } from './cluster/watch.ts';
 import { APPLICATION_NAME } from './pool.ts';
-import { STATE_SQL, type StateRow } from './servers/watch.ts';
 import { onlyRow } from './session.ts';
 
 const ignore = (): void => {};

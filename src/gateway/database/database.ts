@@ -7,12 +7,12 @@ import {
   type PoolUse,
 } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Replicas } from './cluster/replicas.ts';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 import type { Notifications } from './notifications.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
 import { createRareTexts, type IsRare, neverRare } from './rare-texts.ts';
 import { type Recipient, RecipientGone } from './recipient.ts';
-import type { Replicas } from './servers/replicas.ts';
 import type { Load, Planning, Run, Session, Statement } from './session.ts';
 
 /**

@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Primary } from './cluster/primary.ts';
 import type { Driver } from './database.ts';
 import { createPostgresProbe } from './postgres-probe.ts';
 import { createServer, type Server } from './postgres-server.ts';
 import { createAdapter } from './prisma-adapter.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { retryConflicts } from './retry.ts';
-import type { Primary } from './servers/primary.ts';
 import type { Run } from './session.ts';
 
 // PostgreSQL copies JSON as it writes it: a process needs ten times its size, 40 MB.

@@ -88,7 +88,7 @@ async function openDriver(url: string, config: Config, log: Log): Promise<Driver
     return openServer(only, config, log);
   }
   // Most gateways have one server, and load nothing of this.
-  const { openServers } = await import('./servers/open.ts');
+  const { openServers } = await import('./cluster/open.ts');
   return openServers(primaryUrls, replicaUrls, config, log);
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
 import { toDay } from '../contract/lifecycle.ts';
-import { POSITION_HEADER } from '../database/servers/position.ts';
+import { POSITION_HEADER } from '../database/cluster/position.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { JSON_CONTENT_TYPE } from '../http/write-response.ts';

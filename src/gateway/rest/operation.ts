@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { StoreError } from '../contract/errors.ts';
 import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
-import { parsePosition } from '../database/servers/position.ts';
+import { parsePosition } from '../database/cluster/position.ts';
 import type { RouteResponse, ResponseHead, RouteRequest, Route } from '../http/route.ts';
 
 /** An operation of REST: its route, its documentation, and its handler. */

@@ -1,10 +1,10 @@
-import { isServerFault, NothingWritten } from '../database/errors.ts';
 import {
   isOneServer,
   MAX_ATTEMPTS,
   type Replica,
   type Replicas,
-} from '../database/servers/replicas.ts';
+} from '../database/cluster/replicas.ts';
+import { isServerFault, NothingWritten } from '../database/errors.ts';
 import type { Store } from './loaders.ts';
 
 // Shared by all reads, as nearly none fails.

@@ -1,7 +1,7 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
+import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/cluster/position.ts';
 import { isServerFault, toStoreError } from '../../database/errors.ts';
-import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/servers/position.ts';
 import type { Reads } from '../../tables/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Call, Step } from './call.ts';
