@@ -354,7 +354,7 @@ const STATEMENT: Fault[] = [
 const REST: Fault[] = [
   {
     name: 'a caller keeps a pet that has changed',
-    file: 'src/gateway/rest/pets.ts',
+    file: 'src/store/pet/rest.ts',
     text: 'ETag: etag(body)',
     replacement: 'ETag: etag(String(petId))',
     test: ['quick', 'test/store/rest.test.ts', 'changes only when the pet changes'],

@@ -1,13 +1,13 @@
 import etag from 'etag';
 import { z } from 'zod';
 
-import { petOf } from '../../store/pet/pets.ts';
-import type { Context } from '../context.ts';
-import { Id, parse } from '../contract/values.ts';
-import type { Pet } from '../database/generated/prisma/client.ts';
-import { isUnchanged } from '../http/etag.ts';
-import type { RouteResponse, RouteRequest } from '../http/route.ts';
-import type { RestOperation } from './operation.ts';
+import type { Context } from '../../gateway/context.ts';
+import { Id, parse } from '../../gateway/contract/values.ts';
+import type { Pet } from '../../gateway/database/generated/prisma/client.ts';
+import { isUnchanged } from '../../gateway/http/etag.ts';
+import type { RouteResponse, RouteRequest } from '../../gateway/http/route.ts';
+import type { RestOperation } from '../../gateway/rest/operation.ts';
+import { petOf } from './pets.ts';
 
 const Path = z.object({ petId: Id.meta({ description: 'The id of the pet.', example: 1 }) });
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-import { type OrdersAsJson, ordersAsJson } from '../../store/order/orders-as-json.ts';
-import type { Context } from '../context.ts';
-import { InvalidInput } from '../contract/errors.ts';
-import { Id, parse } from '../contract/values.ts';
-import type { Database } from '../database/database.ts';
-import type { RouteResponse, RouteRequest } from '../http/route.ts';
-import type { RestOperation } from './operation.ts';
+import type { Context } from '../../gateway/context.ts';
+import { InvalidInput } from '../../gateway/contract/errors.ts';
+import { Id, parse } from '../../gateway/contract/values.ts';
+import type { Database } from '../../gateway/database/database.ts';
+import type { RouteResponse, RouteRequest } from '../../gateway/http/route.ts';
+import type { RestOperation } from '../../gateway/rest/operation.ts';
+import { type OrdersAsJson, ordersAsJson } from './orders-as-json.ts';
 
 const MAX_PAGE = 1000;
 const LIMIT_RULE = `must be 1 to ${MAX_PAGE}.`;
