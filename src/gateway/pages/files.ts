@@ -10,7 +10,7 @@ import type { Asset } from '../http/static-asset.ts';
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 
 const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
-const EXAMPLES = fileURLToPath(new URL('src/gateway/pages/examples', ROOT));
+const EXAMPLES = fileURLToPath(new URL('src/store/pages/examples', ROOT));
 const BUILT = fileURLToPath(new URL('dist', ROOT));
 
 // Resolved, not imported: the function of the package for its path loads all of Swagger UI.
