@@ -55,11 +55,11 @@ export default defineConfig({
     // databases. The rest runs on PGlite.
     projects: [
       project('quick', {
-        include: ['test/{store,edge}/*.test.ts'],
+        include: ['test/{store,gateway}/*.test.ts'],
         exclude: ['test/store/executor.test.ts'],
         databases: ['PGlite'],
       }),
-      project('test', { include: ['test/{store,edge,operations}/**/*.test.ts'] }),
+      project('test', { include: ['test/{store,gateway,operations}/**/*.test.ts'] }),
       project('clients', { include: ['test/clients/*.test.ts'] }),
       project('browser', {
         include: ['test/browser/*.test.ts'],

@@ -107,7 +107,7 @@ const IDEMPOTENCY: Fault[] = [
     file: 'src/gateway/tables/idempotency.ts',
     text: 'digest([caller, key])',
     replacement: 'digest([key])',
-    test: ['quick', 'test/edge/scopes.test.ts', 'belongs to its caller'],
+    test: ['quick', 'test/gateway/scopes.test.ts', 'belongs to its caller'],
   },
   {
     name: 'an idempotency key that is used for another order returns the first one',
@@ -180,7 +180,7 @@ const CHANGES: Fault[] = [
     file: 'src/gateway/graphql/execution/share-results.ts',
     text: '${numberOf(root)} ${numberOf(call.operation)} ${variables}',
     replacement: '${numberOf(root)} ${numberOf(call.operation)}',
-    test: ['quick', 'test/edge/share-results.test.ts', 'each combination of variables'],
+    test: ['quick', 'test/gateway/share-results.test.ts', 'each combination of variables'],
   },
 ];
 
@@ -193,28 +193,32 @@ const ACCESS: Fault[] = [
     clockTolerance`,
     replacement: `
     clockTolerance`,
-    test: ['quick', 'test/edge/tokens.test.ts', 'a token signed with the secret is rejected with'],
+    test: [
+      'quick',
+      'test/gateway/tokens.test.ts',
+      'a token signed with the secret is rejected with',
+    ],
   },
   {
     name: 'a token is accepted after it expired, if it was before',
     file: 'src/gateway/auth/tokens.ts',
     text: 'until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000)',
     replacement: 'until: Date.now() + CACHE_MS',
-    test: ['quick', 'test/edge/tokens.test.ts', 'although it was accepted before'],
+    test: ['quick', 'test/gateway/tokens.test.ts', 'although it was accepted before'],
   },
   {
     name: 'with AUTH_READ=open, a caller with a token may not read',
     file: 'src/gateway/auth/tokens.ts',
     text: 'new Set([...publicScopes, ...scopesOf(claims)])',
     replacement: 'new Set(scopesOf(claims))',
-    test: ['quick', 'test/edge/scopes.test.ts', 'needs no token with AUTH_READ=open'],
+    test: ['quick', 'test/gateway/scopes.test.ts', 'needs no token with AUTH_READ=open'],
   },
   {
     name: 'a caller that may only order reads through the result of its order',
     file: 'src/gateway/graphql/plugins/use-auth.ts',
     text: 'if (caller && operation && usageOf(schema, operation).reads)',
     replacement: "if (caller && operation?.node.operation === 'query')",
-    test: ['quick', 'test/edge/scopes.test.ts', 'needs the scope read to select'],
+    test: ['quick', 'test/gateway/scopes.test.ts', 'needs the scope read to select'],
   },
   {
     name: 'a caller that may only order changes the stock',
@@ -223,7 +227,7 @@ const ACCESS: Fault[] = [
     authScopes: { scope: 'inventory:write' }`,
     replacement: `entry has a stock of 0.',
     authScopes: { scope: 'orders:write' }`,
-    test: ['quick', 'test/edge/scopes.test.ts', 'needs exactly its scope'],
+    test: ['quick', 'test/gateway/scopes.test.ts', 'needs exactly its scope'],
   },
 ];
 
@@ -233,14 +237,14 @@ const LIMITS: Fault[] = [
     file: 'src/gateway/graphql/analysis/cost.ts',
     text: '? isIndexed(value) : value',
     replacement: '? true : value',
-    test: ['quick', 'test/edge/cost.test.ts', 'the cost of an operation of query \\(\\$filter'],
+    test: ['quick', 'test/gateway/cost.test.ts', 'the cost of an operation of query \\(\\$filter'],
   },
   {
     name: 'a document is deeper than allowed by its fragments',
     file: 'src/gateway/graphql/analysis/validation.ts',
     text: 'kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1',
     replacement: 'kind === Kind.FRAGMENT_SPREAD ? 0 : inside + 1',
-    test: ['quick', 'test/edge/limits.test.ts', 'cannot have 21 levels in fragments'],
+    test: ['quick', 'test/gateway/limits.test.ts', 'cannot have 21 levels in fragments'],
   },
   {
     name: 'the documents of one caller hold up those of all others',
@@ -249,14 +253,14 @@ const LIMITS: Fault[] = [
   startsOf.delete(caller);
   startsOf.set(caller, starts);`,
     replacement: '',
-    test: ['quick', 'test/edge/fair-queue.test.ts', 'lets callers take turns'],
+    test: ['quick', 'test/gateway/fair-queue.test.ts', 'lets callers take turns'],
   },
   {
     name: 'a caller has no budget left after it has ended its subscriptions',
     file: 'src/gateway/graphql/stream-budget.ts',
     text: 'add(callerKey, -1, -cost)',
     replacement: 'add(callerKey, -1, 0)',
-    test: ['quick', 'test/edge/stream-budget.test.ts', 'beyond the budget of its caller'],
+    test: ['quick', 'test/gateway/stream-budget.test.ts', 'beyond the budget of its caller'],
   },
   {
     name: 'a write is done, and its result is rejected as too large',
@@ -365,7 +369,7 @@ const REST: Fault[] = [
     text: 'withHead(routeResponse, target.match?.route.head)',
     replacement:
       'routeResponse.code ? routeResponse : withHead(routeResponse, target.match?.route.head)',
-    test: ['quick', 'test/edge/contract.test.ts', 'getPet 404 PET_NOT_FOUND'],
+    test: ['quick', 'test/gateway/contract.test.ts', 'getPet 404 PET_NOT_FOUND'],
   },
 ];
 
@@ -390,7 +394,7 @@ const ERRORS: Fault[] = [
     file: 'src/gateway/graphql/analysis/validation.ts',
     text: 'hideSuggestions: !introspection',
     replacement: 'hideSuggestions: false',
-    test: ['quick', 'test/edge/graphiql-and-introspection.test.ts', 'suggests nothing for'],
+    test: ['quick', 'test/gateway/graphiql-and-introspection.test.ts', 'suggests nothing for'],
   },
   {
     name: 'a caller is told to repeat a write that was done',
@@ -404,7 +408,7 @@ const ERRORS: Fault[] = [
     file: 'src/gateway/graphql/execution/limit-time.ts',
     text: "new StoreError('OUTCOME_UNKNOWN'",
     replacement: "new StoreError('SERVICE_UNAVAILABLE'",
-    test: ['quick', 'test/edge/limits.test.ts', 'an operation that takes too long'],
+    test: ['quick', 'test/gateway/limits.test.ts', 'an operation that takes too long'],
   },
 ];
 

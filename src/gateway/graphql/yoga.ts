@@ -78,7 +78,7 @@ export function createPlugins({ context, config, metrics, log, streams }: Graphq
  * SQL that all requests share, by the loaders of database/loaders.ts (see also database/database.ts).
  */
 export function createExecutor({ store, changes }: Context, plugins: Plugins): Executor {
-  // Typed, but not in the documentation of graphql-yoga 5.24; test/edge/plugins.test.ts fails if it changes.
+  // Typed, but not in the documentation of graphql-yoga 5.24; test/gateway/plugins.test.ts fails if it changes.
   // Taken once, as Yoga would create the function for each access.
   const { getResultForParams } = createYoga<RequestContext>({
     schema,
