@@ -1,5 +1,7 @@
+import sql, { type Sql } from 'sql-template-tag';
+
 import type { Database } from '../gateway/database/database.ts';
-import { type PetStatus, Prisma } from '../gateway/database/generated/prisma/client.ts';
+import type { PetStatus } from '../gateway/database/generated/prisma/client.ts';
 import type { Session } from '../gateway/database/session.ts';
 
 /** Ten categories: the name of each, its description, and the names of its ten pets. */
@@ -19,8 +21,6 @@ const CATEGORIES = `
   .split('\n')
   .map((line) => line.trim().split(' | '));
 
-const { sql } = Prisma;
-
 const DAY_MS = 86_400_000;
 const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 
@@ -29,7 +29,7 @@ const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 
 /** Pet 1 is the first of the first category, pet 2 the first of the second, and so on. */
-function insertPets(categoryIds: readonly bigint[]): Prisma.Sql {
+function insertPets(categoryIds: readonly bigint[]): Sql {
   const names = CATEGORIES.map(([, , pets]) => pets?.split(' '));
   const indexes = Array.from({ length: 100 }, (_, index) => index);
   return sql`
@@ -40,7 +40,7 @@ function insertPets(categoryIds: readonly bigint[]): Prisma.Sql {
     returning id`;
 }
 
-function insertOrders(petIds: readonly bigint[]): Prisma.Sql {
+function insertOrders(petIds: readonly bigint[]): Sql {
   const indexes = Array.from({ length: 40 }, (_, index) => index);
   const shipDates = indexes.map((index) =>
     index % 5 === 4 ? null : new Date(FIRST_SHIP_DATE + index * DAY_MS).toISOString(),

@@ -263,8 +263,10 @@ describe.each(documents)('$file', ({ file, markdown }) => {
 describe('the documentation', () => {
   it('names each folder of src in the map of README.md', () => {
     const map = blocksOf(read('README.md')).find(({ language }) => language === '');
-    const folders = sources.flatMap((file) => /^src\/(?:gateway\/)?\w+\//.exec(file)?.[0] ?? []);
-    const named = [...(map?.text ?? '').matchAll(/^src\/(?:gateway\/)?\w+\//gm)].map(
+    const folders = sources.flatMap(
+      (file) => /^src\/(?:store|gateway\/\w+)\//.exec(file)?.[0] ?? [],
+    );
+    const named = [...(map?.text ?? '').matchAll(/^src\/(?:store|gateway\/\w+)\//gm)].map(
       ([name]) => name,
     );
     expect(named.toSorted()).toEqual([...new Set(folders)].toSorted());

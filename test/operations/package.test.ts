@@ -57,7 +57,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the package of `npm pack`', () => {
   it('contains only what the programs read', () => {
-    const read = /^(?:dist|prisma\/migrations|src\/pages\/(?:browser|examples))\//;
+    const read = /^(?:dist|prisma\/migrations|src\/gateway\/pages\/browser|src\/store\/pages)\//;
     expect(files.filter((path) => !read.test(path)).toSorted()).toEqual([
       'LICENSE',
       'README.md',

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
+import sql, { join, raw } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
-import { Prisma } from '../database/generated/prisma/client.ts';
 import type { Follower } from './reader.ts';
 import { type ChangedType, compare, IS_KNOWN, type Place, readChanges } from './record.ts';
 import { type RowFilter, toCondition } from './row-filter.ts';
@@ -15,8 +15,6 @@ const MAX_COMPARED = 5000;
 const MAX_CATCHING_UP = 4;
 // One that is forgotten may read two pages at the same time.
 const MAX_CALLERS = 1000;
-
-const { sql, raw, join } = Prisma;
 
 /** What is read, and for whom. */
 interface Request {

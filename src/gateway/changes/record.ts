@@ -1,13 +1,16 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { InputError, StoreError } from '../contract/errors.ts';
 import { parse, type Unchecked } from '../contract/values.ts';
 import type { Database } from '../database/database.ts';
-import { ChangeKind, Prisma } from '../database/generated/prisma/client.ts';
 import { decodeCursor, RowEdge } from '../tables/cursor.ts';
 import type { Listing } from '../tables/listing.ts';
 import { pagesOf } from '../tables/loaders.ts';
 import { createReader } from '../tables/pages.ts';
+
+/** What can happen to a row. */
+const KINDS = ['created', 'updated', 'deleted'] as const;
 
 const ChangedType = z.enum(['Category', 'Pet', 'InventoryItem', 'Order']);
 
@@ -23,7 +26,7 @@ export interface Change {
   readonly id: bigint;
   readonly type: ChangedType;
   readonly rowId: bigint;
-  readonly kind: ChangeKind;
+  readonly kind: (typeof KINDS)[number];
   readonly changedAt: Date;
   /** Null if the row was created. */
   readonly before: RecordedRow | null;
@@ -44,15 +47,11 @@ const ORDER = 'RECORD';
 const rowAsText = (column: string): string =>
   `(select json_object_agg(key, value) from json_each_text("${column}"))`;
 
-const { sql, raw, join } = Prisma;
-
 /** Returns the condition that a column has one of some values. */
 function isIn(column: string, values: readonly string[]): string {
   const literals = [...new Set(values)].toSorted().map((value) => `'${value}'`);
   return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
 }
-
-const KINDS = Object.values(ChangeKind);
 
 /**
  * The condition that leaves out what only a later release knows. Inside `coalesce`, PostgreSQL takes it for
@@ -127,13 +126,13 @@ export const isAfter = (change: Place, other: Place): boolean =>
     : change.transaction > other.transaction;
 
 /** Returns the condition that a row of the record stands after a place, or up to it. */
-export const compare = (operator: '>' | '<=' | '=', { transaction, id }: Place): Prisma.Sql =>
+export const compare = (operator: '>' | '<=' | '=', { transaction, id }: Place): Sql =>
   sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
 
 /** Reads the first `size` changes that meet all conditions. */
 export const readChanges = (
   db: Database,
-  conditions: readonly Prisma.Sql[],
+  conditions: readonly Sql[],
   size: number,
 ): Promise<Change[]> =>
   db.query<Change>(sql`
@@ -148,7 +147,7 @@ export async function readLastPlace(db: Database): Promise<Place> {
   return place;
 }
 
-async function readPlace(db: Database, condition: Prisma.Sql): Promise<Place> {
+async function readPlace(db: Database, condition: Sql): Promise<Place> {
   const [place] = await db.query<Place>(
     sql`select transaction, id from changes where ${condition}`,
   );

@@ -1,7 +1,6 @@
-import { Prisma } from '../database/generated/prisma/client.ts';
-import type { Change, RecordedRow } from './record.ts';
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-const { sql, raw, join } = Prisma;
+import type { Change, RecordedRow } from './record.ts';
 
 type Value = bigint | string | boolean;
 
@@ -11,7 +10,7 @@ interface RowCondition {
   /** The value of a row that was recorded before the column existed. */
   readonly initial?: Value | undefined;
   readonly accepts: (recorded: string) => boolean;
-  readonly toSql: (recorded: Prisma.Sql) => Prisma.Sql;
+  readonly toSql: (recorded: Sql) => Sql;
 }
 
 /**
@@ -73,8 +72,8 @@ export function toMatcher(filter: RowFilter): (change: Change) => boolean {
 }
 
 /** Returns the same as a condition for the table of changes. */
-export function toCondition(filter: RowFilter): Prisma.Sql {
-  const isMet = (row: 'before' | 'after'): Prisma.Sql => {
+export function toCondition(filter: RowFilter): Sql {
+  const isMet = (row: 'before' | 'after'): Sql => {
     const met = filter.map(({ column, initial, toSql }) => {
       const recorded = raw(`"${row}"->>'${column}'`);
       return toSql(

@@ -1,7 +1,7 @@
+import { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
 import { z } from 'zod';
 
 import { StoreError } from '../contract/errors.ts';
-import { Prisma } from './generated/prisma/client.ts';
 
 // SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault, and the
 // same request can succeed when the database or its machine is available again.
@@ -90,7 +90,7 @@ export function isMissingReference(error: unknown, foreignKey: string): boolean 
 
 /** Whether the row to change or delete does not exist. */
 export const isRecordNotFound = (error: unknown): boolean =>
-  error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2025';
+  error instanceof PrismaClientKnownRequestError && error.code === 'P2025';
 
 /** Whether a number is out of the range of its column. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';

@@ -1,5 +1,6 @@
+import sql, { type Sql } from 'sql-template-tag';
+
 import type { Log } from '../telemetry/log.ts';
-import { Prisma } from './generated/prisma/client.ts';
 import type { Session } from './session.ts';
 
 /** Whether few rows of a table have a text in their name; false if that is not known. */
@@ -24,7 +25,7 @@ const MAX_RARE_ROWS = 300;
 // What an index of trigrams can find with any LC_CTYPE.
 const TRIGRAM = /[a-z\d]{3}/i;
 
-const sampleSql = (table: string): Prisma.Sql => Prisma.sql`
+const sampleSql = (table: string): Sql => sql`
   with statistics as (
     select reltuples as rows, coalesce(most_common_vals::text::text[], '{}') as common,
       coalesce(most_common_freqs, '{}') as shares, histogram_bounds::text::text[] as bounds,

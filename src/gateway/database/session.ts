@@ -1,4 +1,5 @@
-import type { Prisma } from './generated/prisma/client.ts';
+import type { Sql } from 'sql-template-tag';
+
 import type { Recipient } from './recipient.ts';
 
 /**
@@ -11,7 +12,7 @@ export type Planning = 'once' | 'each';
 export type Load = 'light' | 'heavy';
 
 /** A statement with its parameters `$1`, `$2`… */
-export type Statement = Pick<Prisma.Sql, 'text' | 'values'>;
+export type Statement = Pick<Sql, 'text' | 'values'>;
 
 /** Runs statements: each by itself, or all in one transaction. */
 export interface Session {

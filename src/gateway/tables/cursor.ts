@@ -1,7 +1,7 @@
+import sql, { type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { Id } from '../contract/values.ts';
-import { Prisma } from '../database/generated/prisma/client.ts';
 import type { Listing } from './listing.ts';
 
 /** A row of a page with its cursor. */
@@ -60,13 +60,13 @@ export function decodeCursor<Row, Field extends string>(
   listing: Listing<Row, never, Field>,
   field: Field,
   cursor: string,
-): Prisma.Sql | undefined {
+): Sql | undefined {
   const key = listing.keys[field];
   try {
     const [name, id, text] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
     if (name !== field) return undefined;
-    if (!key) return Prisma.sql`(${id}::bigint)`;
-    return Prisma.sql`(${key.text.parse(text)}${key.cast}, ${id}::bigint)`;
+    if (!key) return sql`(${id}::bigint)`;
+    return sql`(${key.text.parse(text)}${key.cast}, ${id}::bigint)`;
   } catch {
     return undefined;
   }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
+import sql from 'sql-template-tag';
 import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
 import { IdempotencyConflict } from '../contract/errors.ts';
 import { Label, parse } from '../contract/values.ts';
 import type { Database } from '../database/database.ts';
-import { Prisma } from '../database/generated/prisma/client.ts';
 import type { Session } from '../database/session.ts';
 
 /** The idempotency key of a write, and the caller that chose it. */
@@ -57,7 +57,7 @@ export async function writeOnce<Result>(
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {
     const [entry] = await session.write<{ hash: Uint8Array; result: SuperJSONResult | null }>(
-      Prisma.sql`
+      sql`
         insert into idempotency_keys (key, request_hash) values (${stored}, ${hash})
         on conflict (key) do update set key = excluded.key
         returning request_hash as hash, result`,
@@ -65,7 +65,7 @@ export async function writeOnce<Result>(
     if (entry && !hash.equals(entry.hash)) throw new IdempotencyConflict(key);
     if (entry?.result) return request.upgrade(deserialize(entry.result));
     const result = await write(session);
-    await session.write(Prisma.sql`
+    await session.write(sql`
       update idempotency_keys set result = ${JSON.stringify(serialize(result))}::jsonb
       where key = ${stored}`);
     return result;
@@ -82,7 +82,7 @@ export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> 
   const limit = new Date(Date.now() - ageMs).toISOString();
   let deleted: number;
   do {
-    const [row] = await db.write<{ count: number }>(Prisma.sql`
+    const [row] = await db.write<{ count: number }>(sql`
       with old as (
         select key from idempotency_keys where created_at < ${limit}::timestamptz
         limit ${BATCH}::integer for update skip locked

@@ -1,6 +1,6 @@
+import type { Sql } from 'sql-template-tag';
 import type { z } from 'zod';
 
-import type { Prisma } from '../database/generated/prisma/client.ts';
 import type { IsRare } from '../database/rare-texts.ts';
 import type { Table } from './table.ts';
 
@@ -25,15 +25,15 @@ interface OrderBy<Field extends string> {
 
 /** What rows are sorted by; rows with equal keys are sorted by id. */
 interface SortKey<Row> {
-  readonly sql: Prisma.Sql;
+  readonly sql: Sql;
   /** Returns the key of a row as text, as it is in a cursor. */
   readonly of: (row: Row) => string;
   /** The same text as SQL; null if the key has no such text. */
-  readonly asText: Prisma.Sql;
+  readonly asText: Sql;
   /** Validates the text of a key in a cursor. */
   readonly text: z.ZodType<string>;
   /** The SQL cast from the text to the type of the key. */
-  readonly cast: Prisma.Sql;
+  readonly cast: Sql;
 }
 
 /**
@@ -41,7 +41,7 @@ interface SortKey<Row> {
  * unless rows are sorted by id. PostgreSQL does not conclude from `pets.id > 5` and `pet_id = pets.id`
  * that `pet_id > 5`: if it merges both tables, it would read the other one from its start.
  */
-export type IdBounds = (column: Prisma.Sql) => Prisma.Sql[];
+export type IdBounds = (column: Sql) => Sql[];
 
 /**
  * The SQL of a list that callers can filter, sort and page through. What has few values, such as a
@@ -54,7 +54,7 @@ export interface Listing<Row, Filter, Field extends string> {
   readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
   readonly defaultField: Field;
   /** @throws InvalidId, InvalidInput */
-  readonly where: (filter: Filter, idBounds: IdBounds, isRare: IsRare) => Prisma.Sql[];
+  readonly where: (filter: Filter, idBounds: IdBounds, isRare: IsRare) => Sql[];
   /** Whether a page with this filter may scan many rows to find few. */
   readonly isSearch: (filter: Filter) => boolean;
   /** Whether the best plan depends on the values of this filter. */

@@ -1,5 +1,6 @@
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag';
+
 import type { Database } from '../database/database.ts';
-import { Prisma } from '../database/generated/prisma/client.ts';
 import { type Edge, RowEdge } from './cursor.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { columnsOf } from './table.ts';
@@ -20,11 +21,9 @@ export interface Page<Row> {
 export interface Reader<Row, Filter, Field extends string> {
   readonly listing: Listing<Row, Filter, Field>;
   readonly toWindow: ReturnType<typeof createToWindow<Row, Filter, Field>>;
-  readonly columns: Prisma.Sql;
-  readonly from: Prisma.Sql;
+  readonly columns: Sql;
+  readonly from: Sql;
 }
-
-const { sql, raw, join, empty } = Prisma;
 
 /** Creates the reader of a list. */
 export const createReader = <Row, Filter, Field extends string>(
@@ -36,7 +35,7 @@ export const createReader = <Row, Filter, Field extends string>(
   from: raw(listing.table.name),
 });
 
-const whereAll = (conditions: readonly Prisma.Sql[]): Prisma.Sql =>
+const whereAll = (conditions: readonly Sql[]): Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
 /** Creates the page of a window from its rows and, if there is one, the row after them. */
@@ -66,7 +65,7 @@ function toPage<Row, Filter, Field extends string>(
   };
 }
 
-const limitOf = ({ size }: Window): Prisma.Sql => raw(`limit ${size + 1}`);
+const limitOf = ({ size }: Window): Sql => raw(`limit ${size + 1}`);
 
 /**
  * Reads one page.

@@ -1,5 +1,6 @@
+import sql, { raw, type Sql } from 'sql-template-tag';
+
 import type { Database } from '../database/database.ts';
-import { Prisma } from '../database/generated/prisma/client.ts';
 
 /** A table: its columns by the fields of its rows. Any table is a `Table<never>`. */
 export interface Table<Row> {
@@ -12,8 +13,8 @@ export interface Table<Row> {
 }
 
 /** Returns all columns of a table, named as the fields, for SELECT and RETURNING. */
-export const columnsOf = <Row>({ columns }: Table<Row>): Prisma.Sql =>
-  Prisma.raw(
+export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
+  raw(
     Object.entries(columns)
       .map(([field, column]) => (field === column ? field : `${String(column)} as "${field}"`))
       .join(', '),
@@ -36,10 +37,10 @@ export function rowsByIds<Row>(
   table: Table<Row>,
 ): (db: Database, ids: readonly bigint[]) => Promise<Row[]> {
   const columns = columnsOf(table);
-  const from = Prisma.raw(table.name);
-  const id = Prisma.raw(table.id.column);
+  const from = raw(table.name);
+  const id = raw(table.id.column);
   return (db, ids) =>
     db.query(
-      Prisma.sql`select ${columns} from ${from} where ${id} = any((select ${ids}::bigint[])::bigint[])`,
+      sql`select ${columns} from ${from} where ${id} = any((select ${ids}::bigint[])::bigint[])`,
     );
 }

@@ -1,22 +1,23 @@
+import sql, { raw, type Sql } from 'sql-template-tag';
+
 import { NamePart } from '../contract/values.ts';
-import { Prisma } from '../database/generated/prisma/client.ts';
 
 /**
  * Returns a search in the names of a table, in which `%`, `_` and `\` have no special meaning. For a rare text PostgreSQL finds the rows of the subquery by the
  * index of trigrams whatever the text is, so that it need not plan the statement for each.
  */
-export function nameContains(table: string, text: string, isRare: boolean): Prisma.Sql {
-  const contains = Prisma.sql`name ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
+export function nameContains(table: string, text: string, isRare: boolean): Sql {
+  const contains = sql`name ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
   if (!isRare) return contains;
-  return Prisma.sql`id = any(array(select id from ${Prisma.raw(table)} where ${contains}))`;
+  return sql`id = any(array(select id from ${raw(table)} where ${contains}))`;
 }
 
 /**
  * Returns the condition for some ids. They are one text, so that requests with different ids can share
  * a statement, in a subquery, so that PostgreSQL does not plan each time for their number.
  */
-export const isOneOf = (column: Prisma.Sql, ids: readonly bigint[]): Prisma.Sql =>
-  Prisma.sql`${column} = any((select ${`{${ids.join(',')}}`}::text::bigint[])::bigint[])`;
+export const isOneOf = (column: Sql, ids: readonly bigint[]): Sql =>
+  sql`${column} = any((select ${`{${ids.join(',')}}`}::text::bigint[])::bigint[])`;
 
 // The last moment of year 9999, and the first of year 1: RFC 3339 has no other years.
 const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
@@ -27,9 +28,9 @@ export const timeAsText = (column: string): string =>
 
 /** Sorts by name, by code point, independent of the collation of the database. */
 export const nameKey = {
-  sql: Prisma.sql`name collate "C"`,
+  sql: sql`name collate "C"`,
   of: (row: { name: string }): string => row.name,
-  asText: Prisma.sql`name`,
+  asText: sql`name`,
   text: NamePart,
-  cast: Prisma.sql`::text`,
+  cast: sql`::text`,
 };

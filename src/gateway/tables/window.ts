@@ -1,6 +1,7 @@
+import sql, { raw, type Sql } from 'sql-template-tag';
+
 import { InputError, InvalidInput } from '../contract/errors.ts';
 import { MAX_LIST_SIZE } from '../contract/values.ts';
-import { Prisma } from '../database/generated/prisma/client.ts';
 import { type IsRare, neverRare } from '../database/rare-texts.ts';
 import type { Load, Planning } from '../database/session.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
@@ -15,25 +16,23 @@ export interface Window {
   /** Whether rows are read from the end of the list. */
   readonly backwards: boolean;
   /** The conditions of the filter: what is counted. */
-  readonly filters: readonly Prisma.Sql[];
+  readonly filters: readonly Sql[];
   /**
    * The conditions of the cursors and of the filter: the rows of the page. The cursors stand first: if the
    * filter has a range of the key that rows are sorted by, PostgreSQL 18 starts reading an index at what
    * stands first.
    */
-  readonly conditions: readonly Prisma.Sql[];
+  readonly conditions: readonly Sql[];
   readonly hasAfter: boolean;
   readonly hasBefore: boolean;
   /** The order of the list. */
-  readonly order: Prisma.Sql;
+  readonly order: Sql;
   /** The order in which rows are read. */
-  readonly readingOrder: Prisma.Sql;
+  readonly readingOrder: Sql;
   readonly cursor: string;
   readonly planning: Planning;
   readonly load: Load;
 }
-
-const { sql, raw } = Prisma;
 
 const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
 
@@ -71,9 +70,9 @@ function createOrder<Row, Filter, Field extends string>(
 function boundsOf<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
   field: Field,
-  position: Prisma.Sql,
+  position: Sql,
   args: ListArguments<Filter, Field>,
-): Prisma.Sql[] {
+): Sql[] {
   const isDescending = args.orderBy?.direction === 'DESC';
   const bounds = [];
   for (const end of ['after', 'before'] as const) {
@@ -115,7 +114,7 @@ export function createToWindow<Row, Filter, Field extends string>(
         ? [order.descending, order.ascending]
         : [order.ascending, order.descending];
     const backwards = args.last != null;
-    const where = (idBounds: IdBounds): Prisma.Sql[] =>
+    const where = (idBounds: IdBounds): Sql[] =>
       filter ? listing.where(filter, idBounds, isRare) : [];
     const bounds = boundsOf(listing, field, order.position, args);
     const idBounds: IdBounds =

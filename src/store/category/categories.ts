@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../gateway/contract/values.ts';
 import type { Database } from '../../gateway/database/database.ts';
 import { isRecordNotFound, isStillReferenced } from '../../gateway/database/errors.ts';
-import { type Category, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import type { Category } from '../../gateway/database/generated/prisma/client.ts';
 import { onlyRow } from '../../gateway/database/session.ts';
 import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
 import type { Listing } from '../../gateway/tables/listing.ts';
@@ -66,7 +67,7 @@ export async function createCategory(
   const request = { ...write, operation: 'createCategory', input: data, upgrade };
   return writeOnce(db, request, async (session) =>
     onlyRow(
-      await session.write<Category>(Prisma.sql`
+      await session.write<Category>(sql`
         insert into categories (name, description) values (${data.name}, ${data.description})
         returning ${COLUMNS}`),
     ),

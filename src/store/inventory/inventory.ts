@@ -1,3 +1,4 @@
+import sql, { join } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
@@ -17,7 +18,7 @@ import {
 } from '../../gateway/contract/values.ts';
 import type { Database } from '../../gateway/database/database.ts';
 import { isMissingReference, isOutOfRange } from '../../gateway/database/errors.ts';
-import { type InventoryItem, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import type { InventoryItem } from '../../gateway/database/generated/prisma/client.ts';
 import type { Session } from '../../gateway/database/session.ts';
 import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
 import type { Listing } from '../../gateway/tables/listing.ts';
@@ -53,14 +54,14 @@ const inventoryListing: Listing<
   keys: {
     PET_ID: null,
     QUANTITY: {
-      sql: Prisma.sql`quantity`,
+      sql: sql`quantity`,
       of: (item) => String(item.quantity),
-      asText: Prisma.sql`quantity::text`,
+      asText: sql`quantity::text`,
       text: z
         .string()
         .regex(/^[0-9]+$/)
         .refine((text) => StockQuantity.safeParse(Number(text)).success),
-      cast: Prisma.sql`::integer`,
+      cast: sql`::integer`,
     },
   },
   defaultField: 'PET_ID',
@@ -73,13 +74,13 @@ const inventoryListing: Listing<
     const conditions = [];
     const ofPet = [];
     if (status != null) ofPet.push(hasStatus(status));
-    if (categoryId != null) ofPet.push(Prisma.sql`pets.category_id = ${categoryId}`);
+    if (categoryId != null) ofPet.push(sql`pets.category_id = ${categoryId}`);
     if (ofPet.length > 0) {
-      const isMet = Prisma.join([...ofPet, ...idBounds(Prisma.sql`pets.id`)], ' and ');
-      conditions.push(Prisma.sql`exists (select from pets where pets.id = pet_id and ${isMet})`);
+      const isMet = join([...ofPet, ...idBounds(sql`pets.id`)], ' and ');
+      conditions.push(sql`exists (select from pets where pets.id = pet_id and ${isMet})`);
     }
-    if (minQuantity != null) conditions.push(Prisma.sql`quantity >= ${minQuantity}`);
-    if (maxQuantity != null) conditions.push(Prisma.sql`quantity <= ${maxQuantity}`);
+    if (minQuantity != null) conditions.push(sql`quantity >= ${minQuantity}`);
+    if (maxQuantity != null) conditions.push(sql`quantity <= ${maxQuantity}`);
     return conditions;
   },
   isSearch: ({ status, categoryId }) => (status ?? categoryId) != null,
@@ -102,7 +103,7 @@ async function compareAndSet(
   { petId, quantity }: InventoryItem,
   expected: number,
 ): Promise<InventoryItem> {
-  const [item] = await db.write<InventoryItem>(Prisma.sql`
+  const [item] = await db.write<InventoryItem>(sql`
     insert into inventory_items (pet_id, quantity)
     select pets.id, ${quantity}::integer from pets where pets.id = ${petId}
       and (${expected}::integer = 0 or exists (select from inventory_items where pet_id = ${petId}))
@@ -110,7 +111,7 @@ async function compareAndSet(
       where inventory_items.quantity = ${expected}
     returning ${COLUMNS}`);
   if (item) return item;
-  const [pet] = await db.query<{ quantity: number | null }>(Prisma.sql`
+  const [pet] = await db.query<{ quantity: number | null }>(sql`
     select quantity from pets left join inventory_items on pet_id = id where id = ${petId}`);
   if (!pet) throw new PetNotFound(petId);
   throw new StaleInventory(petId, pet.quantity ?? 0);
@@ -148,7 +149,7 @@ export async function updateInventory(
  */
 async function addUnits({ write }: Session, petId: bigint, units: number): Promise<InventoryItem> {
   try {
-    const [item] = await write<InventoryItem>(Prisma.sql`
+    const [item] = await write<InventoryItem>(sql`
       with pet as (
         select id from pets where id = ${petId} for key share
       )
@@ -175,7 +176,7 @@ async function removeUnits(
   petId: bigint,
   units: number,
 ): Promise<InventoryItem> {
-  const [found] = await write<{ stock: number | null; quantity: number | null }>(Prisma.sql`
+  const [found] = await write<{ stock: number | null; quantity: number | null }>(sql`
     with pet as (
       select id from pets where id = ${petId} for key share
     ), stock as (

@@ -1,8 +1,9 @@
+import sql, { raw } from 'sql-template-tag';
+
 import type { Database } from '../../gateway/database/database.ts';
-import { Prisma } from '../../gateway/database/generated/prisma/client.ts';
 import { timeAsText } from '../../gateway/tables/text.ts';
 
-const SHIP_DATE = Prisma.raw(timeAsText('ship_date'));
+const SHIP_DATE = raw(timeAsText('ship_date'));
 
 /** A page of orders as a JSON array. */
 export interface OrdersAsJson {
@@ -22,7 +23,7 @@ export async function ordersAsJson(
   after: bigint,
   limit: number,
 ): Promise<OrdersAsJson> {
-  const [page] = await db.query<OrdersAsJson>(Prisma.sql`
+  const [page] = await db.query<OrdersAsJson>(sql`
     select
       '[' || coalesce(string_agg(
         '{"id":' || id || ',"petId":' || pet_id || ',"quantity":' || quantity

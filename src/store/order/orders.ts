@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
@@ -13,7 +14,7 @@ import {
 } from '../../gateway/contract/values.ts';
 import type { Database } from '../../gateway/database/database.ts';
 import { isOutOfRange, isRecordNotFound } from '../../gateway/database/errors.ts';
-import { type Order, type Pet, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import type { Order, Pet } from '../../gateway/database/generated/prisma/client.ts';
 import { parseJsonTime } from '../../gateway/database/type-parsers.ts';
 import type { Listing } from '../../gateway/tables/listing.ts';
 import { byId, pagesByParent, pagesOf } from '../../gateway/tables/loaders.ts';
@@ -64,9 +65,8 @@ const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_D
   where: (filter) => {
     const { petId, complete, shipDate } = parse(OrderFilter, filter, 'filter');
     const conditions = isShippedIn(shipDate);
-    if (petId != null) conditions.push(Prisma.sql`pet_id = ${petId}`);
-    if (complete != null)
-      conditions.push(complete ? Prisma.sql`complete` : Prisma.sql`not complete`);
+    if (petId != null) conditions.push(sql`pet_id = ${petId}`);
+    if (complete != null) conditions.push(complete ? sql`complete` : sql`not complete`);
     return conditions;
   },
   isSearch: ({ shipDate }) => hasBound(shipDate),
@@ -85,7 +85,7 @@ export type OrderAndPet = Order & { readonly pet?: Pet };
 
 /** Returns the error for an order that is not open. */
 async function notOpenError(db: Database, id: bigint): Promise<OrderNotFound | OrderComplete> {
-  const [order] = await db.query(Prisma.sql`select from orders where id = ${id}`);
+  const [order] = await db.query(sql`select from orders where id = ${id}`);
   return order ? new OrderComplete(id) : new OrderNotFound(id);
 }
 
@@ -115,7 +115,7 @@ export async function completeOrder(db: Database, orderId: string): Promise<Orde
   const id = parseId(orderId, 'id');
   // Not by Prisma, which does not tell an infinite date from an invalid one.
   const [order] = await db.write<Order>(
-    Prisma.sql`update orders set complete = true where id = ${id} returning ${COLUMNS}`,
+    sql`update orders set complete = true where id = ${id} returning ${COLUMNS}`,
   );
   if (!order) throw new OrderNotFound(id);
   return order;
@@ -127,7 +127,7 @@ export async function completeOrder(db: Database, orderId: string): Promise<Orde
  */
 export async function cancelOrder(db: Database, orderId: string): Promise<Order> {
   const id = parseId(orderId, 'id');
-  const statement = Prisma.sql`
+  const statement = sql`
     with cancelled as (
       delete from orders where id = ${id} and not complete returning ${COLUMNS}
     ), restocked as (

@@ -1,8 +1,9 @@
+import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import { parse, type Unchecked } from '../../gateway/contract/values.ts';
 import type { Database } from '../../gateway/database/database.ts';
-import { type Order, type Pet, Prisma } from '../../gateway/database/generated/prisma/client.ts';
+import type { Order, Pet } from '../../gateway/database/generated/prisma/client.ts';
 import type { Session } from '../../gateway/database/session.ts';
 import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
@@ -83,7 +84,7 @@ async function takeLines(
   { write }: Session,
   lines: z.output<typeof Lines>,
 ): Promise<{ orders: Order[]; pets: Pet[] }> {
-  const rows = await write<Line>(Prisma.sql`
+  const rows = await write<Line>(sql`
     with lines as materialized (
       select (cells->>0)::integer as index, (cells->>1)::bigint as pet_id,
         (cells->>2)::integer as quantity, (cells->>3)::timestamptz as ship_date

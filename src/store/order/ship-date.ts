@@ -1,15 +1,15 @@
+import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { Time } from '../../gateway/contract/values.ts';
-import { Prisma } from '../../gateway/database/generated/prisma/client.ts';
 import { timeAsText } from '../../gateway/tables/text.ts';
 
 const LATEST = 'infinity';
 const EARLIEST = '-infinity';
 // As it is in the indexes.
-const DATE = Prisma.sql`coalesce(ship_date, 'infinity'::timestamptz)`;
+const DATE = sql`coalesce(ship_date, 'infinity'::timestamptz)`;
 // Not by way of text, which PostgreSQL would convert again for each row.
-const CAST = Prisma.sql`::timestamptz`;
+const CAST = sql`::timestamptz`;
 
 /**
  * Sorts orders by date of shipment. An order without a date counts as the latest. So does one with `infinity`,
@@ -18,7 +18,7 @@ const CAST = Prisma.sql`::timestamptz`;
 export const shipDateKey = {
   sql: DATE,
   of: ({ shipDate }: { shipDate: Date | null }): string => shipDate?.toISOString() ?? LATEST,
-  asText: Prisma.raw(
+  asText: raw(
     `case when isfinite(ship_date) then ${timeAsText('ship_date')} else coalesce(ship_date::text, '${LATEST}') end`,
   ),
   text: z.iso
@@ -36,7 +36,7 @@ type TimeRange = z.output<typeof TimeRange>;
 export const hasBound = (range: TimeRange | null | undefined): boolean =>
   (range?.from ?? range?.before) != null;
 
-const time = (date: Date): Prisma.Sql => Prisma.sql`${date.toISOString()}${CAST}`;
+const time = (date: Date): Sql => sql`${date.toISOString()}${CAST}`;
 
 /**
  * Returns the conditions for a date of shipment in a range; without bounds there are none. An order
@@ -46,16 +46,16 @@ const time = (date: Date): Prisma.Sql => Prisma.sql`${date.toISOString()}${CAST}
  * expects. So it reads a short range by that index also if orders are sorted by id. Otherwise it would
  * expect the orders of a day all over the ids, and read all older orders before the first of them.
  */
-export function isShippedIn(range: TimeRange | null | undefined): Prisma.Sql[] {
+export function isShippedIn(range: TimeRange | null | undefined): Sql[] {
   if (!range || !hasBound(range)) return [];
   const { from, before } = range;
-  const isIn = (column: Prisma.Sql): Prisma.Sql[] => [
-    ...(from ? [Prisma.sql`${column} >= ${time(from)}`] : []),
-    ...(before ? [Prisma.sql`${column} < ${time(before)}`] : []),
+  const isIn = (column: Sql): Sql[] => [
+    ...(from ? [sql`${column} >= ${time(from)}`] : []),
+    ...(before ? [sql`${column} < ${time(before)}`] : []),
   ];
   const isFinite = [
-    ...(from ? [] : [Prisma.sql`${DATE} > '-infinity'`]),
-    ...(before ? [] : [Prisma.sql`${DATE} < 'infinity'`]),
+    ...(from ? [] : [sql`${DATE} > '-infinity'`]),
+    ...(before ? [] : [sql`${DATE} < 'infinity'`]),
   ];
-  return [...isIn(DATE), ...isFinite, ...isIn(Prisma.sql`ship_date`)];
+  return [...isIn(DATE), ...isFinite, ...isIn(sql`ship_date`)];
 }

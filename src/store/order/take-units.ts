@@ -1,15 +1,12 @@
+import sql from 'sql-template-tag';
+
 import {
   InsufficientStock,
   PetNotAvailable,
   PetNotFound,
   type StoreError,
 } from '../../gateway/contract/errors.ts';
-import {
-  type Order,
-  type Pet,
-  type PetStatus,
-  Prisma,
-} from '../../gateway/database/generated/prisma/client.ts';
+import type { Order, Pet, PetStatus } from '../../gateway/database/generated/prisma/client.ts';
 import type { Session } from '../../gateway/database/session.ts';
 import type { NewOrder } from './orders.ts';
 
@@ -70,7 +67,7 @@ export function refusalOf(
  */
 export async function takeUnits({ write }: Session, line: NewOrder): Promise<PlacedOrder> {
   const { petId, quantity, shipDate } = line;
-  const [outcome] = await write<Outcome>(Prisma.sql`
+  const [outcome] = await write<Outcome>(sql`
     with pet as (
       select id, name, category_id, status from pets where id = ${petId} for share
     ), stock as (
@@ -110,7 +107,7 @@ export async function takeFreeUnits(
   { write }: Session,
   lines: readonly NewOrder[],
 ): Promise<ReadonlyMap<NewOrder, PlacedOrder | StoreError>> {
-  const rows = await write<Outcome & { petId: bigint }>(Prisma.sql`
+  const rows = await write<Outcome & { petId: bigint }>(sql`
     with settings as materialized (
       select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
     ), lines as materialized (

@@ -1,3 +1,4 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
@@ -22,7 +23,6 @@ import {
   type Category,
   type Pet,
   PetStatus,
-  Prisma,
 } from '../../gateway/database/generated/prisma/client.ts';
 import type { IsRare } from '../../gateway/database/rare-texts.ts';
 import { onlyRow, type Session } from '../../gateway/database/session.ts';
@@ -63,10 +63,10 @@ const COLUMNS = columnsOf(TABLE);
 const upgrade = upgradeRow(TABLE);
 
 /** The condition for some statuses. A single one is compared with `=`: an index then gives the order. */
-export function hasStatus(status: readonly PetStatus[]): Prisma.Sql {
+export function hasStatus(status: readonly PetStatus[]): Sql {
   const literals = [...new Set(status)].toSorted().map((one) => `'${one}'`);
-  if (literals.length === 0) return Prisma.sql`false`;
-  return Prisma.raw(
+  if (literals.length === 0) return sql`false`;
+  return raw(
     literals.length === 1
       ? `pets.status = ${literals[0]}`
       : `pets.status in (${literals.join(', ')})`,
@@ -74,12 +74,12 @@ export function hasStatus(status: readonly PetStatus[]): Prisma.Sql {
 }
 
 /** The condition for pets with or without units in stock. A pet without an entry has none. */
-function isInStock(inStock: boolean, idBounds: IdBounds): Prisma.Sql {
-  const bounds = idBounds(Prisma.sql`inventory_items.pet_id`);
-  const isOfPet = Prisma.join([Prisma.sql`pet_id = pets.id`, ...bounds], ' and ');
-  const entry = Prisma.sql`exists (
+function isInStock(inStock: boolean, idBounds: IdBounds): Sql {
+  const bounds = idBounds(sql`inventory_items.pet_id`);
+  const isOfPet = join([sql`pet_id = pets.id`, ...bounds], ' and ');
+  const entry = sql`exists (
     select from inventory_items where ${isOfPet} and inventory_items.quantity > 0)`;
-  return inStock ? entry : Prisma.sql`not ${entry}`;
+  return inStock ? entry : sql`not ${entry}`;
 }
 
 /** Whether a filter is a search for a rare name. For other conditions there may be a better index. */
@@ -96,10 +96,10 @@ const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
     const { status, categoryId, name, inStock, ids } = parse(PetFilter, filter, 'filter');
     const conditions = [];
     if (status != null) conditions.push(hasStatus(status));
-    if (categoryId != null) conditions.push(Prisma.sql`category_id = ${categoryId}`);
+    if (categoryId != null) conditions.push(sql`category_id = ${categoryId}`);
     if (name != null) conditions.push(nameContains(TABLE.name, name, isRareSearch(filter, isRare)));
     if (inStock != null) conditions.push(isInStock(inStock, idBounds));
-    if (ids != null) conditions.push(isOneOf(Prisma.sql`id`, ids));
+    if (ids != null) conditions.push(isOneOf(sql`id`, ids));
     return conditions;
   },
   isSearch: ({ name, inStock }) => name != null || inStock != null,
@@ -118,7 +118,7 @@ export type PetAndCategory = Pet & { readonly category?: Category };
 async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCategory[]> {
   const rows = await db.query<
     Pet & { categoryName: string | null; categoryDescription: string | null }
-  >(Prisma.sql`
+  >(sql`
     select pets.id, pets.name, pets.category_id as "categoryId", pets.status,
       category.name as "categoryName", category.description as "categoryDescription"
     from pets left join lateral (
@@ -151,12 +151,12 @@ async function insertPet(
   { write }: Session,
   { name, categoryId, status, quantity }: z.output<typeof NewPet>,
 ): Promise<Pet> {
-  const insert = Prisma.sql`
+  const insert = sql`
     insert into pets (name, category_id, status)
     values (${name}, ${categoryId}, ${status}::text::pet_status)
     returning ${COLUMNS}`;
   if (quantity === null) return onlyRow(await write<Pet>(insert));
-  const insertBoth = Prisma.sql`
+  const insertBoth = sql`
     with pet as (${insert}), item as (
       insert into inventory_items (pet_id, quantity) select id, ${quantity}::integer from pet
     )

@@ -1,7 +1,7 @@
 import { type DirectiveNode, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { Sql } from 'sql-template-tag';
 
-import type { Prisma } from '../../database/generated/prisma/client.ts';
 import type { Load, Planning } from '../../database/session.ts';
 import type { Store } from '../../tables/loaders.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
@@ -76,7 +76,7 @@ function writeArguments(
   { window, filters, conditions }: SlotArguments,
   nextName: () => string,
 ): SlotSql {
-  const write = ({ strings }: Prisma.Sql): string =>
+  const write = ({ strings }: Sql): string =>
     strings.reduce((text, next) => `${text}${nextName()}${next}`);
   return { window, filters: filters.map(write), conditions: conditions.map(write) };
 }

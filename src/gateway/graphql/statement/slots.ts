@@ -1,7 +1,7 @@
 import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql';
+import sql, { type Sql } from 'sql-template-tag';
 
 import { parseId } from '../../contract/values.ts';
-import { Prisma } from '../../database/generated/prisma/client.ts';
 import { neverRare } from '../../database/rare-texts.ts';
 import type { ListPage, RowByArgument } from '../../schema/rows.ts';
 import type { Store } from '../../tables/loaders.ts';
@@ -21,9 +21,9 @@ export interface Slot {
 export interface SlotArguments {
   readonly window: Window | undefined;
   /** The id of a row, or what is counted of a list. */
-  readonly filters: readonly Prisma.Sql[];
+  readonly filters: readonly Sql[];
   /** The rows of a page. */
-  readonly conditions: readonly Prisma.Sql[];
+  readonly conditions: readonly Sql[];
 }
 
 /** The arguments of a field for one request. */
@@ -35,19 +35,19 @@ export interface PreparedSlot {
 }
 
 function argumentsOf(
-  { field, node, sql, reads, counts }: Slot,
+  { field, node, sql: fieldSql, reads, counts }: Slot,
   variables: Record<string, unknown>,
   { db }: Store,
 ): SlotArguments {
   const args = getArgumentValues(field, node, variables);
-  if (sql.kind === 'row') {
-    const id = parseId(String(args[sql.argument]), sql.argument);
-    return { window: undefined, filters: [Prisma.sql`${id}`], conditions: [] };
+  if (fieldSql.kind === 'row') {
+    const id = parseId(String(args[fieldSql.argument]), fieldSql.argument);
+    return { window: undefined, filters: [sql`${id}`], conditions: [] };
   }
-  const { table, parent } = sql.source;
+  const { table, parent } = fieldSql.source;
   // In the lists of several parents, the whole table would be searched for each of them.
   const isRare = parent === undefined ? db.isRareIn(table.name) : neverRare;
-  const window = sql.source.toWindow(args, isRare);
+  const window = fieldSql.source.toWindow(args, isRare);
   // PostgreSQL can't tell the type of a parameter that the text does not use.
   return {
     window,
