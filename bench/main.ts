@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 
-import { schema } from '../src/gateway/graphql/schema.ts';
+import { petStore } from '../src/store/index.ts';
 import {
   createDatabaseOn,
   runSql,
@@ -25,6 +25,8 @@ import {
   memoryTable,
 } from './tables.ts';
 import { WORKLOADS } from './workloads.ts';
+
+const { schema } = petStore;
 
 const SETTINGS = [
   // The disk is not part of the comparison.

@@ -1,4 +1,3 @@
-// Writes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -18,7 +17,10 @@ import {
 } from 'graphql';
 
 import { hashOf } from '../src/gateway/graphql/manifest.ts';
-import { schema } from '../src/gateway/graphql/schema.ts';
+// Writes the manifest of the trusted documents: `npm run manifest -- <folder> [file]`.
+import { petStore } from '../src/store/index.ts';
+
+const { schema } = petStore;
 
 /** The arguments or documents are not valid; the message has a line for each problem. */
 class ManifestError extends Error {}

@@ -1,11 +1,12 @@
-// Prints schema.graphql, and the table of the environment variables to docs/configuration.md: `npm run fix`.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 import { z } from 'zod';
 
 import { Variables } from '../src/gateway/config/variables.ts';
-import { toDay } from '../src/gateway/contract/lifecycle.ts';
-import { printedSchema } from '../src/gateway/graphql/schema.ts';
+import { toDay } from '../src/gateway/contract/day.ts';
+import { printSchema } from '../src/gateway/schema/print.ts';
+// Prints schema.graphql, and the table of the environment variables to docs/configuration.md: `npm run fix`.
+import { petStore } from '../src/store/index.ts';
 
 const FILE = 'docs/configuration.md';
 const BETWEEN_MARKERS = /(?<=<!-- variables -->\n\n).*(?=\n\n<!-- \/variables -->)/s;
@@ -57,6 +58,6 @@ export const withTable = (document: string): string =>
   document.replace(BETWEEN_MARKERS, () => printTable());
 
 if (process.argv[1] === import.meta.filename) {
-  writeFileSync('schema.graphql', printedSchema());
+  writeFileSync('schema.graphql', printSchema(petStore.schema));
   writeFileSync(FILE, withTable(readFileSync(FILE, 'utf8')));
 }

@@ -1,15 +1,16 @@
-// Writes the contract and the SQL statements of this release to test/released/, with which later changes
-// are compared. `npm run release` runs this.
 import { copyFileSync, writeFileSync } from 'node:fs';
 
 import { Client, type QueryConfig } from 'pg';
 
-import { deleteOldChanges } from '../src/gateway/changes/record.ts';
+import { deleteOldChanges } from '../src/gateway/changes/change-log.ts';
 import { readConfig } from '../src/gateway/config/config.ts';
-import { openDatabase } from '../src/gateway/database/open.ts';
-import { schema } from '../src/gateway/graphql/schema.ts';
+import { openDatabase } from '../src/gateway/database/open-database.ts';
 import { createOpenApi } from '../src/gateway/rest/openapi.ts';
 import { deleteOldKeys } from '../src/gateway/tables/idempotency.ts';
+import { petStore } from '../src/store/index.ts';
+// Writes the contract and the SQL statements of this release to test/released/, with which later changes
+// are compared. `npm run release` runs this.
+import { petModel } from '../src/store/prisma.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';
 import { openEvents } from '../test/support/live.ts';
@@ -17,6 +18,8 @@ import { UNLIMITED } from '../test/support/operations.ts';
 import { TIMES_UNTIL_COMPILED } from '../test/support/post.ts';
 import { createStoreOn, startPostgres } from '../test/support/postgres.ts';
 import { RELEASED, repeatStatements, type Statement } from '../test/support/released.ts';
+
+const { schema } = petStore;
 
 const PATHS = ['/ready?for=writes', '/pets/1', '/store/orders', '/store/orders?limit=2&after=1'];
 const DAY_MS = 86_400_000;
@@ -44,7 +47,9 @@ function recordStatements(): Statement[] {
 async function sendAll(databaseUrl: string): Promise<void> {
   const environment = { DATABASE_URL: databaseUrl, MAX_COST: String(UNLIMITED.maxCost) };
   // The order of the statements is that of one connection.
-  const gateway = await startGateway({ ...environment, POOL_SIZE: '1' }, openDatabase);
+  const gateway = await startGateway({ ...environment, POOL_SIZE: '1' }, (config, log) =>
+    openDatabase(petModel, config, log),
+  );
   await sendEveryOperation(schema, async (query, variables) => {
     if (query.startsWith('subscription')) {
       const stream = await openEvents(gateway, query);
@@ -66,7 +71,7 @@ async function sendAll(databaseUrl: string): Promise<void> {
 
 const write = (file: string, text: string): void => writeFileSync(new URL(file, RELEASED), text);
 copyFileSync('schema.graphql', new URL('schema.graphql', RELEASED));
-write('openapi.json', `${JSON.stringify(createOpenApi(readConfig({})), null, 2)}\n`);
+write('openapi.json', `${JSON.stringify(createOpenApi(petStore, readConfig({})), null, 2)}\n`);
 const server = await startPostgres();
 try {
   const url = await createStoreOn(server.url);

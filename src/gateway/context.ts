@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from './auth/scopes.ts';
 import type { Authenticate } from './auth/tokens.ts';
 import type { ChangeFeed } from './changes/feed.ts';
+import type { PrismaLike } from './database/model.ts';
 import type { Recipient } from './database/recipient.ts';
-import type { Store } from './tables/loaders.ts';
+import type { LoaderContext } from './tables/loaders.ts';
 import type { Reads } from './tables/reads.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
@@ -19,7 +20,7 @@ export interface Exchange {
 
 /** What a route can use. */
 export interface Context {
-  readonly store: Store;
+  readonly loaders: LoaderContext;
   /** Reads from replicas, if the store has any. */
   readonly reads?: Reads;
   readonly changes: ChangeFeed;
@@ -27,9 +28,10 @@ export interface Context {
 }
 
 /** What a resolver can use. */
-export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
+export interface CallContext<Client extends PrismaLike = PrismaLike>
+  extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
   /** The store of the server from which it reads; see graphql/execution/read-from-replicas.ts. */
-  store: Store;
+  loaders: LoaderContext<Client>;
   readonly caller: Caller;
   /** When its request had arrived, in the milliseconds of performance.now(). */
   readonly arrivedAt: number;

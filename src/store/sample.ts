@@ -1,8 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag';
 
-import type { Database } from '../gateway/database/database.ts';
-import type { PetStatus } from '../gateway/database/generated/prisma/client.ts';
-import type { Session } from '../gateway/database/session.ts';
+import type { Database, Session } from '../gateway/index.ts';
+import type { PetStatus } from './generated/prisma/client.ts';
 
 /** Ten categories: the name of each, its description, and the names of its ten pets. */
 const CATEGORIES = `

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
+import { petStore } from '../../src/store/index.ts';
 import { execute, toggleExamples, typeHeaders } from '../support/graphiql.ts';
 import { describeInChromium, expectAccessible, expectShown } from '../support/in-chromium.ts';
 
@@ -18,7 +19,7 @@ describeInChromium((chromium) => {
 
     it('executes its examples, each in a tab with its name', async () => {
       const links = await page.locator('#examples a').all();
-      expect(links).toHaveLength((await readExamples()).length);
+      expect(links).toHaveLength((await readExamples(petStore.pages.examples)).length);
       for (const link of links) {
         const query = new URL((await link.getAttribute('href')) ?? '', page.url()).searchParams;
         const [, name] = /^(?:query|mutation) (\w+)/m.exec(query.get('query') ?? '') ?? [];

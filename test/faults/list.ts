@@ -52,7 +52,7 @@ const ORDERS: Fault[] = [
   },
   {
     name: 'an order whose outcome is unknown is placed a second time',
-    file: 'src/gateway/database/errors.ts',
+    file: 'src/gateway/database/database-errors.ts',
     text: '/^(08...|40003|57P..|58...|XX...)$/',
     replacement: '/^(08...|40003|58...|XX...)$/',
     test: ['quick', 'test/store/database-errors.test.ts', 'certainly rolled back'],
@@ -135,7 +135,7 @@ const IDEMPOTENCY: Fault[] = [
 const CHANGES: Fault[] = [
   {
     name: 'a subscription that resumes repeats changes',
-    file: 'src/gateway/changes/reader.ts',
+    file: 'src/gateway/changes/change-log-reader.ts',
     text: 'this.#recent.findLastIndex((change) => !isAfter(change, place)) + 1',
     replacement: '0',
     test: ['quick', 'test/store/subscriptions.test.ts', 'does not return again'],
@@ -149,14 +149,14 @@ const CHANGES: Fault[] = [
   },
   {
     name: 'a subscription after an expired cursor skips what it has missed',
-    file: 'src/gateway/changes/record.ts',
-    text: "if (!place) throw new StoreError('CURSOR_EXPIRED');",
+    file: 'src/gateway/changes/change-log.ts',
+    text: "if (!place) throw new GatewayError('CURSOR_EXPIRED');",
     replacement: 'if (!place) return { transaction: 0n, id: 0n };',
     test: ['quick', 'test/store/changes.test.ts', 'expires older cursors'],
   },
   {
     name: 'changes of a transaction that takes long are lost',
-    file: 'src/gateway/changes/record.ts',
+    file: 'src/gateway/changes/change-log.ts',
     text: "name: 'settled_changes'",
     replacement: "name: 'changes'",
     test: ['test', 'test/store/postgres/changes.test.ts', 'holds back all later changes'],
@@ -170,7 +170,7 @@ const CHANGES: Fault[] = [
   },
   {
     name: 'a subscription goes on although a failover has lost changes',
-    file: 'src/gateway/changes/reader.ts',
+    file: 'src/gateway/changes/change-log-reader.ts',
     text: 'if (this.#hasFailed) await this.#checkPlace();',
     replacement: '',
     test: ['quick', 'test/store/subscriptions.test.ts', 'ends with CURSOR_EXPIRED'],
@@ -265,8 +265,8 @@ const LIMITS: Fault[] = [
   {
     name: 'a write is done, and its result is rejected as too large',
     file: 'src/gateway/graphql/execution/limit-cost.ts',
-    text: 'estimate.bytes > maxAnswerBytes && operation.node.operation !== QUERY',
-    replacement: 'estimate.bytes > maxAnswerBytes && operation.node.operation === SUBSCRIPTION',
+    text: 'estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY',
+    replacement: 'estimate.bytes > maxResponseBytes && operation.node.operation === SUBSCRIPTION',
     test: ['quick', 'test/store/answer-size.test.ts', 'for a mutation before it is executed'],
   },
 ];
@@ -319,7 +319,7 @@ const LISTS: Fault[] = [
 const STATEMENT: Fault[] = [
   {
     name: 'callers get the data of each other',
-    file: 'src/gateway/graphql/statement/run.ts',
+    file: 'src/gateway/graphql/statement/run-statement.ts',
     text: 'rowOf.get(index + 1)',
     replacement: 'rowOf.get(1)',
     test: ['test', 'test/store/executor.test.ts', 'on PGlite .*gets its own data'],
@@ -376,15 +376,15 @@ const REST: Fault[] = [
 const ERRORS: Fault[] = [
   {
     name: 'a message of PostgreSQL reaches callers',
-    file: 'src/gateway/database/errors.ts',
-    text: 'return new StoreError(code, undefined, error);',
+    file: 'src/gateway/database/database-errors.ts',
+    text: 'return new GatewayError(code, undefined, error);',
     replacement:
-      'return new StoreError(code, error instanceof Error ? error.message : code, error);',
+      'return new GatewayError(code, error instanceof Error ? error.message : code, error);',
     test: ['quick', 'test/store/database-errors.test.ts', 'with its cause in the log only'],
   },
   {
     name: 'a message quotes a value of the store that cannot be sent',
-    file: 'src/gateway/graphql/errors.ts',
+    file: 'src/gateway/graphql/client-errors.ts',
     text: '!path && (!originalError || originalError instanceof GraphQLError)',
     replacement: '!originalError || originalError instanceof GraphQLError || !path',
     test: ['quick', 'test/store/order.test.ts', 'is an error of its own field only'],
@@ -398,7 +398,7 @@ const ERRORS: Fault[] = [
   },
   {
     name: 'a caller is told to repeat a write that was done',
-    file: 'src/gateway/graphql/errors.ts',
+    file: 'src/gateway/graphql/client-errors.ts',
     text: 'headers: isRepeatable ? Object.assign',
     replacement: 'headers: isRepeatable || result.data ? Object.assign',
     test: ['quick', 'test/store/kept-writes.test.ts', 'if a later mutation fails'],
@@ -406,8 +406,8 @@ const ERRORS: Fault[] = [
   {
     name: 'a timeout tells a caller that its write was not done',
     file: 'src/gateway/graphql/execution/limit-time.ts',
-    text: "new StoreError('OUTCOME_UNKNOWN'",
-    replacement: "new StoreError('SERVICE_UNAVAILABLE'",
+    text: "new GatewayError('OUTCOME_UNKNOWN'",
+    replacement: "new GatewayError('SERVICE_UNAVAILABLE'",
     test: ['quick', 'test/gateway/limits.test.ts', 'an operation that takes too long'],
   },
 ];

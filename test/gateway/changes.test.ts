@@ -3,23 +3,23 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import {
-  REST_LIFECYCLES,
-  type RestLifecycle,
-  toDay,
-} from '../../src/gateway/contract/lifecycle.ts';
-import { printedSchema } from '../../src/gateway/graphql/schema.ts';
+import { toDay } from '../../src/gateway/contract/day.ts';
 import { createOpenApi } from '../../src/gateway/rest/openapi.ts';
+import { printSchema } from '../../src/gateway/schema/print.ts';
+import type { RestLifecycle } from '../../src/gateway/store.ts';
+import { petStore } from '../../src/store/index.ts';
 import { findGraphqlBreaks, findRestChanges } from '../support/breaking-changes.ts';
 import { allowedIn, entriesOf } from '../support/changelog.ts';
 import { readReleased } from '../support/released.ts';
 
 const changelog = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
 const released = readReleased();
-const openApi = createOpenApi(readConfig({}));
+const openApi = createOpenApi(petStore, readConfig({}));
 
 describe('the changelog', () => {
-  const lifecycles = Object.entries<RestLifecycle>(REST_LIFECYCLES);
+  const lifecycles = petStore.rest.operations.map(
+    ({ name, lifecycle }): [string, RestLifecycle] => [name, lifecycle],
+  );
 
   it.each(lifecycles.filter(([, { deprecatedSince }]) => deprecatedSince))(
     'has the date of deprecation of %s',
@@ -39,7 +39,7 @@ describe('the changelog', () => {
 
   it('allows exactly the breaking changes since the last release', async () => {
     const breaks = [
-      ...(await findGraphqlBreaks(released.graphql, printedSchema())),
+      ...(await findGraphqlBreaks(released.graphql, printSchema(petStore.schema))),
       ...findRestChanges(released.openapi, openApi),
     ];
     // An entry of CHANGELOG.md that allows one has the form: - **Breaking** `name`: why

@@ -6,6 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { withTable } from '../../scripts/print.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
+import { checkSunset } from '../../src/gateway/rest/rest-operation.ts';
+import { petStore } from '../../src/store/index.ts';
 import { spawnProgram } from '../support/program.ts';
 
 const UNREACHABLE = 'postgresql://me:hunter2@127.0.0.1:1/store';
@@ -63,7 +65,6 @@ describe('the configuration', () => {
     ['CORS_ORIGINS', 'https://shop.example/'],
     ['CORS_ORIGINS', 'null'],
     ['SUNSET_DATE', '2027-02-30'],
-    ['SUNSET_DATE', '2026-10-31'],
     ['LOG_LEVEL', 'INFO'],
   ])('rejects %s=%s with a message that names the variable', (name, value) => {
     const read = () => readConfig({ [name]: value });
@@ -202,5 +203,12 @@ describe('a start with a wrong configuration', () => {
       expect(await program.end).toBe(1);
       expect(program.messages).toEqual([sentence]);
     },
+  );
+});
+
+it('a sunset before the deprecation of a REST route is rejected', () => {
+  const config = readConfig({ SUNSET_DATE: '2026-10-31' });
+  expect(() => checkSunset(petStore.rest.operations, config)).toThrow(
+    new ConfigError("SUNSET_DATE can't be before the deprecation, 2026-11-01."),
   );
 });

@@ -1,14 +1,16 @@
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { schema } from '../../src/gateway/graphql/schema.ts';
 import { readExamples } from '../../src/gateway/pages/files.ts';
+import { petStore } from '../../src/store/index.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { UNLIMITED } from '../support/operations.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
+
+const { schema } = petStore;
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -161,7 +163,7 @@ describe('the cost of an operation', () => {
     const { data, cost } = await askCost(gateway, { query: introspection });
     expect(countFields(data)).toBeGreaterThan(3000);
     expect(cost.requested).toBeLessThan(50_000);
-    const examples = await readExamples();
+    const examples = await readExamples(petStore.pages.examples);
     // The cost of a subscription is not reported, as each of its results costs that.
     const queries = examples.filter((example) => !example.includes('subscription '));
     const costs = queries.map(async (query) => (await askCost(gateway, { query })).cost.requested);

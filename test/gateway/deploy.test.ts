@@ -164,7 +164,7 @@ const valueOf = (name: string): string =>
   new RegExp(`^${name}=(.*)$`, 'm').exec(unitText)?.[1] ?? '';
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
-describe('deploy/pet-store-gateway.service', () => {
+describe('the systemd unit', () => {
   it('starts the gateway as `npm start` does, with time to stop', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     expect(

@@ -1,9 +1,11 @@
 import { type GraphQLField, isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { schema } from '../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../src/store/index.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { makeCategory } from '../support/make.ts';
+
+const { schema } = petStore;
 
 const COORDINATE = 'Category.description';
 

@@ -6,7 +6,8 @@ import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { Variables } from '../../src/gateway/config/variables.ts';
-import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
+import { withGatewayErrors } from '../../src/gateway/contract/error-codes.ts';
+import { petStore } from '../../src/store/index.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
@@ -255,7 +256,11 @@ describe.each(documents)('$file', ({ file, markdown }) => {
   it('names variables and error codes that exist', () => {
     const found = markdown.matchAll(/`([A-Z\d]+(?:_[A-Z\d]+)+)`|(?<![\w$-])(?!OTEL_)([A-Z_]+)=/g);
     const names = Array.from(found, ([, quoted, variable]) => quoted ?? variable ?? '');
-    const known = [...Object.keys(Variables.shape), ...Object.keys(ERRORS), ...OTHER_NAMES];
+    const known = [
+      ...Object.keys(Variables.shape),
+      ...Object.keys(withGatewayErrors(petStore.errorCodes)),
+      ...OTHER_NAMES,
+    ];
     expect(names.filter((name) => !known.includes(name))).toEqual([]);
   });
 });

@@ -5,12 +5,14 @@ import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { createDocuments } from '../../src/gateway/graphql/documents.ts';
 import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import { limitTime } from '../../src/gateway/graphql/execution/limit-time.ts';
-import { schema } from '../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
+
+const { schema } = petStore;
 
 let gateway: Gateway;
 /** The same with AUTH_READ=open: reading needs no token. */

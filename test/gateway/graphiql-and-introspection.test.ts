@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { readExamples } from '../../src/gateway/pages/files.ts';
 import { renderGraphiql } from '../../src/gateway/pages/graphiql.ts';
+import { petStore } from '../../src/store/index.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { BROWSER, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
@@ -31,7 +32,7 @@ describe('GraphiQL', () => {
 
   it('has a menu with the examples, each in a group and with a title', async () => {
     const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
-    for (const example of await readExamples()) {
+    for (const example of await readExamples(petStore.pages.examples)) {
       const [, group = '', title = ''] = /^# ([^:]+): (.+)\n/.exec(example) ?? [];
       const url = `/graphql?query=${encodeURIComponent(example)}`.replaceAll("'", '&#39;');
       expect(html).toContain(`<a href="${url}">${title}</a>`);
@@ -48,7 +49,7 @@ describe('GraphiQL', () => {
 describe('the examples of GraphiQL', async () => {
   beforeAll(() => fillSampleStore(gateway.db));
 
-  const examples = await readExamples();
+  const examples = await readExamples(petStore.pages.examples);
   // Those of subscriptions are in test/browser/live.test.ts.
   const titled = examples.flatMap((query) => {
     const name = /^(?:query|mutation) (\w+)/m.exec(query)?.[1];
@@ -89,7 +90,7 @@ describe('GRAPHIQL=false', () => {
 
 const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
   const config = readConfig({ GRAPHIQL: 'true', INTROSPECTION });
-  return String((await renderGraphiql(config)).content);
+  return String((await renderGraphiql({ store: petStore, config })).content);
 };
 
 describe('GRAPHIQL=true with INTROSPECTION=false', () => {

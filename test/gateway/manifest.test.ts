@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readManifest } from '../../src/gateway/graphql/manifest.ts';
+import { petStore } from '../../src/store/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
 import { spawnProgram } from '../support/program.ts';
@@ -114,7 +115,7 @@ const APOLLO = { format: 'apollo-persisted-query-manifest', version: 1 };
 
 const read = (content: unknown) =>
   withManifest(content, (file) =>
-    Array.from(readManifest(file, readConfig({})), ([id, { text }]) => [id, text]),
+    Array.from(readManifest(file, petStore.schema, readConfig({})), ([id, { text }]) => [id, text]),
   );
 
 describe('DOCUMENTS_MANIFEST', () => {

@@ -4,12 +4,11 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { printedSchema } from '../../src/gateway/graphql/schema.ts';
 import { serveAsset } from '../../src/gateway/http/static-asset.ts';
 import { renderHome } from '../../src/gateway/pages/home.ts';
 import { renderMigrationGuide } from '../../src/gateway/pages/migration-guide.ts';
-import { lifecycleOf } from '../../src/gateway/rest/operation.ts';
-import { OPERATIONS } from '../../src/gateway/rest/operations.ts';
+import { printSchema } from '../../src/gateway/schema/print.ts';
+import { petStore } from '../../src/store/index.ts';
 import { listOrders } from '../../src/store/order/rest.ts';
 import { getPet } from '../../src/store/pet/rest.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
@@ -124,7 +123,7 @@ const codeOf = (html: string, title: string): string[] =>
     .map((block) => textOf(/<pre[^>]*>(.*?)<\/pre>/s.exec(block)?.[1] ?? ''));
 
 const home = (environment: Record<string, string>): string =>
-  String(renderHome(readConfig(environment)).content);
+  String(renderHome({ store: petStore, config: readConfig(environment) }).content);
 
 describe('the home page', () => {
   it('has a query, the same as a command, and its response', async () => {
@@ -171,15 +170,15 @@ it('the reference has each error of the OpenAPI document once', async () => {
 it('the schema is served as text', async () => {
   const response = await gateway.rest('/schema.graphql');
   expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-  expect(await response.text()).toBe(printedSchema());
+  expect(await response.text()).toBe(printSchema(petStore.schema));
 });
 
 describe('the migration guide', () => {
-  it.each([...OPERATIONS])('has the successor of $name', async (operation) => {
+  it.each([...petStore.rest.operations])('has the successor of $name', async (operation) => {
     const { request, query } = operation.migration;
     const html = await readText('/docs/moving');
     expect(html).toContain(`id="${operation.id}"`);
-    expect(html).toContain(lifecycleOf(operation).successor);
+    expect(html).toContain(operation.lifecycle.successor);
     expect(codeOf(html, 'REST')).toContain(`GET ${request}`);
     expect(codeOf(html, 'GraphQL')).toContain(query);
     expect(html).toContain(encodeURIComponent(query));
@@ -194,12 +193,14 @@ describe('the migration guide', () => {
   it('links to the responses of REST unless they need a token', async () => {
     const link = `href="${getPet.migration.request}"`;
     expect(await readText('/docs/moving')).toContain(link);
-    expect(renderMigrationGuide(readConfig(AUTH_BY_SECRET)).content).not.toContain(link);
+    expect(
+      renderMigrationGuide({ store: petStore, config: readConfig(AUTH_BY_SECRET) }).content,
+    ).not.toContain(link);
     const open = readConfig({ ...AUTH_BY_SECRET, AUTH_READ: 'open' });
-    expect(renderMigrationGuide(open).content).toContain(link);
+    expect(renderMigrationGuide({ store: petStore, config: open }).content).toContain(link);
   });
 
-  it('has two requests for a pet with the same result', async () => {
+  it('has two requests for one row with the same result', async () => {
     const { request, query } = getPet.migration;
     const old = await (await gateway.rest(request)).json();
     const { pet } = await gateway.data(query);
@@ -211,7 +212,7 @@ describe('the migration guide', () => {
     });
   });
 
-  it('has two requests for orders with the same result', async () => {
+  it('has two requests for a list with the same result', async () => {
     const { request, query } = listOrders.migration;
     const old: { id: number; petId: number }[] = await (await gateway.rest(request)).json();
     const { orders } = await gateway.data(query);

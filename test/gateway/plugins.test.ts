@@ -12,6 +12,7 @@ import { createStreams } from '../../src/gateway/graphql/streams.ts';
 import { createExecutor, createPlugins } from '../../src/gateway/graphql/yoga.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
+import { petStore } from '../../src/store/index.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { createSocketClient, openEvents, subscriptionTo } from '../support/live.ts';
 import { makeCategory } from '../support/make.ts';
@@ -86,12 +87,12 @@ beforeAll(async () => {
   const metrics = createMetrics();
   const streams = createStreams(config, metrics.streams);
   const context = {
-    store: { db, observeBatch: metrics.observeBatch },
-    changes: createFeed(db, LOG, metrics.streams.observeChanges),
+    loaders: { db, observeBatch: metrics.observeBatch },
+    changes: createFeed(db, petStore.changedTypes, LOG, metrics.streams.observeChanges),
     authenticate: createAuthenticate(config.auth),
   };
-  const options = { context, config, log: LOG, metrics, streams };
-  const executor = createExecutor(context, [...createPlugins(options), probe]);
+  const options = { schema: petStore.schema, context, config, log: LOG, metrics, streams };
+  const executor = createExecutor(petStore.schema, context, [...createPlugins(options), probe]);
   const endpoint = createGraphqlEndpoint({ ...options, executor });
   const server = createServer((req, res) => {
     void endpoint.respond({ req, res, requestLog: { id: 'any' }, recipient: res }, '');

@@ -19,7 +19,7 @@ const announced = (headers: Headers): (string | null)[] =>
 const withoutOwn = (headers: Headers): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'));
 
-describe('the deprecation of GET /pets/{petId}', () => {
+describe('the deprecation of a REST route', () => {
   const ANNOUNCEMENT = [
     '@1793491200',
     'Fri, 31 Dec 2027 00:00:00 GMT',
@@ -77,21 +77,24 @@ describe('the deprecation of GET /pets/{petId}', () => {
   });
 });
 
-describe('the sunset of GET /pets/{petId}', () => {
+describe('the sunset of a REST route', () => {
   const PAST = '2026-11-01';
 
-  it.each(['1', '999999', 'abc'])('makes /pets/%s return 410 if it is enforced', async (id) => {
-    const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
-    const own = await startGateway(environment, openThatOf(gateway));
-    const answer = await requestRaw(own, 'GET', `/pets/${id}`);
-    expectError(answer, 410, 'GONE');
-    const [deprecation, sunset, link] = announced(answer.headers);
-    expect([deprecation, sunset]).toEqual(['@1793491200', 'Sun, 01 Nov 2026 00:00:00 GMT']);
-    expect(link).toContain('rel="successor-version"');
-    expect((await requestRaw(own, 'HEAD', `/pets/${id}`)).status).toBe(410);
-    expect((await own.rest('/store/orders')).status).toBe(200);
-    await own.close();
-  });
+  it.each(['1', '999999', 'abc'])(
+    'ends the route for the id %s with 410 if it is enforced',
+    async (id) => {
+      const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
+      const own = await startGateway(environment, openThatOf(gateway));
+      const answer = await requestRaw(own, 'GET', `/pets/${id}`);
+      expectError(answer, 410, 'GONE');
+      const [deprecation, sunset, link] = announced(answer.headers);
+      expect([deprecation, sunset]).toEqual(['@1793491200', 'Sun, 01 Nov 2026 00:00:00 GMT']);
+      expect(link).toContain('rel="successor-version"');
+      expect((await requestRaw(own, 'HEAD', `/pets/${id}`)).status).toBe(410);
+      expect((await own.rest('/store/orders')).status).toBe(200);
+      await own.close();
+    },
+  );
 
   it.each([
     ['announced', { SUNSET_DATE: PAST }],

@@ -14,8 +14,10 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import { REST_LIFECYCLES } from '../../src/gateway/contract/lifecycle.ts';
-import { printedSchema, schema } from '../../src/gateway/graphql/schema.ts';
+import { printSchema } from '../../src/gateway/schema/print.ts';
+import { petStore } from '../../src/store/index.ts';
+
+const { schema } = petStore;
 
 interface Member {
   coordinate: string;
@@ -49,7 +51,7 @@ const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
 describe('schema.graphql', () => {
   it('is what the code prints', async () => {
     const printed = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8');
-    expect(printed).toBe(printedSchema());
+    expect(printed).toBe(printSchema(petStore.schema));
   });
 });
 
@@ -71,7 +73,7 @@ describe('the schema', () => {
     },
   );
 
-  it.each(Object.entries(REST_LIFECYCLES))(
+  it.each(petStore.rest.operations.map(({ name, lifecycle }) => [name, lifecycle] as const))(
     'has a successor for the REST operation %s',
     (_name, life) => {
       const coordinates = types.flatMap(membersOf).map(({ coordinate }) => coordinate);

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { schema } from '../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../src/store/index.ts';
 import { BROWSER } from '../support/browsing.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet, stockOf } from '../support/make.ts';
 import { post as postTo } from '../support/post.ts';
 import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts';
+
+const { schema } = petStore;
 
 /** AUTH=none: every caller has every scope. */
 let open: Gateway;
@@ -49,7 +51,7 @@ const READ = {
 };
 const TOKEN = {
   status: 401,
-  challenge: 'Bearer realm="pet store"',
+  challenge: 'Bearer realm="gateway"',
   errors: [
     {
       message: expect.stringContaining('Authorization: Bearer'),

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../src/gateway/config/version.ts';
-import { toDay } from '../../src/gateway/contract/lifecycle.ts';
-import { COUNTED_ROUTES } from '../../src/gateway/server/status.ts';
+import { toDay } from '../../src/gateway/contract/day.ts';
+import { countedRoutes } from '../../src/gateway/server/status-json.ts';
+import { petStore } from '../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
@@ -57,7 +58,9 @@ describe('GET /status.json', () => {
 
   it('has the durations of requests as /metrics has them', async () => {
     const samples = await readMetrics(gateway);
-    const counted = samples.filter(({ labels: { route = '' } }) => COUNTED_ROUTES.has(route));
+    const counted = samples.filter(({ labels: { route = '' } }) =>
+      countedRoutes(petStore.rest.operations).has(route),
+    );
     const { durations } = (await readStatus(gateway)).requests;
     expect(durations.at(-1)).toEqual({ le: '+Inf', total: REQUESTS });
     for (const { le, total } of durations) {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
+import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { type ClientError, type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import {
   countStreams,

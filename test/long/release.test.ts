@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const GENERATED = 'src/gateway/database/generated';
+const GENERATED = 'src/store/generated';
 const ROOT_MODULES = join(process.cwd(), 'node_modules');
 
 describe('npm run release', () => {

@@ -6,12 +6,14 @@ import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
 import type { Estimate } from '../../src/gateway/graphql/analysis/field-cost.ts';
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { isLargerThan } from '../../src/gateway/graphql/analysis/size.ts';
-import { schema } from '../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../src/store/index.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
 import { post } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
+
+const { schema } = petStore;
 
 // Each of these characters takes six bytes in JSON.
 const LONG_NAME = '\u0001'.repeat(255);
@@ -83,7 +85,7 @@ describeOnBothDatabases(() => {
     });
 
     it('is no more than the estimate, for generated queries', async () => {
-      const limits = { ...UNLIMITED, maxAnswerBytes: 500_000_000 };
+      const limits = { ...UNLIMITED, maxResponseBytes: 500_000_000 };
       const open = await startGateway({}, openThatOf(gateway), limits);
       const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
       const check = async (operation: Operation): Promise<void> => {

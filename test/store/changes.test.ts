@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../src/gateway/changes/record.ts';
-import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
+import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
+import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';

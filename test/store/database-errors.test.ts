@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
-import { isRolledBack, OutcomeUnknown } from '../../src/gateway/database/errors.ts';
-import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
+import { isRolledBack, OutcomeUnknown } from '../../src/gateway/database/database-errors.ts';
 import type { Session } from '../../src/gateway/database/session.ts';
+import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import {
   describeOnBothGateways,
   type Gateway,

@@ -12,15 +12,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { toClientResult } from '../../src/gateway/graphql/errors.ts';
+import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import { type Call, inOrder, toCall } from '../../src/gateway/graphql/execution/call.ts';
 import { checkArguments } from '../../src/gateway/graphql/execution/check-arguments.ts';
 import { executeByGraphqlJs } from '../../src/gateway/graphql/execution/graphql-js.ts';
 import { reportDeprecations } from '../../src/gateway/graphql/execution/report-deprecations.ts';
-import { schema } from '../../src/gateway/graphql/schema.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
+import { petStore } from '../../src/store/index.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store.ts';
 import {
@@ -31,6 +31,8 @@ import {
 } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, WILD, UNLIMITED } from '../support/operations.ts';
 import { rounds } from '../support/rounds.ts';
+
+const { schema } = petStore;
 
 // The gateway compiles a query when it executes it for the third time.
 const REPETITIONS = rounds(3, 4);
@@ -69,7 +71,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const yoga = createYoga<{ requestLog: RequestLog }>({
     schema: executed,
     context: async () => ({
-      store: { db, observeBatch: createMetrics().observeBatch },
+      loaders: { db, observeBatch: createMetrics().observeBatch },
       caller: await createAuthenticate(undefined)({}),
       recipient: { destroyed: false },
     }),

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { StoreError } from '../../src/gateway/contract/errors.ts';
-import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
+import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
+import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { describeOnBothDatabases, openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
@@ -22,7 +22,7 @@ const open: typeof openCopy = async (config, log) => {
     query: async (statement, ...how) => {
       if (fails && statement.text.includes('changes')) {
         failures += 1;
-        throw new StoreError('SERVICE_UNAVAILABLE');
+        throw new GatewayError('SERVICE_UNAVAILABLE');
       }
       // Only these statements are about one type.
       if (!/from settled_changes\s+where type = /.test(statement.text)) {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
+import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import { makeCategory, makePet } from '../support/make.ts';

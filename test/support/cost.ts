@@ -2,10 +2,12 @@ import { assert, asyncProperty } from 'fast-check';
 import { OperationTypeNode } from 'graphql';
 import { expect } from 'vitest';
 
-import { schema } from '../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../src/store/index.ts';
 import type { Gateway, GraphqlAnswer } from './gateway.ts';
 import { operationsOn, TAME } from './operations.ts';
 import { post } from './post.ts';
+
+const { schema } = petStore;
 
 export interface Params {
   query: string;

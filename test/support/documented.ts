@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 
 import type { Config } from '../../src/gateway/config/config.ts';
 import { createOpenApi } from '../../src/gateway/rest/openapi.ts';
+import { petStore } from '../../src/store/index.ts';
 
 type Referenced<Value> = Value | { $ref: string };
 
@@ -44,7 +45,7 @@ export type CheckOf = (method: string, target: string) => Check | undefined;
 
 /** The OpenAPI document of a gateway: openapi.test.ts checks that it is the one that is served. */
 export const openApiOf = (config: Config): OpenApi =>
-  JSON.parse(JSON.stringify(createOpenApi(config))) as OpenApi;
+  JSON.parse(JSON.stringify(createOpenApi(petStore, config))) as OpenApi;
 
 /** A copy of the document with something else at the end of a path of keys. */
 export function plant(document: OpenApi, path: readonly string[], value: unknown): OpenApi {

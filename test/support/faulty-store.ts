@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
-import { StoreError } from '../../src/gateway/contract/errors.ts';
-import type { Database } from '../../src/gateway/database/database.ts';
+import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
 import type { Session } from '../../src/gateway/database/session.ts';
+import type { Database } from '../../src/store/prisma.ts';
 import { openCopy } from './databases.ts';
 import { untilSettled } from './settled.ts';
 
@@ -11,7 +11,7 @@ const SECRET = 'secret: password of the store';
 function failFor(parameters: unknown): void {
   const text = inspect(parameters);
   if (text.includes('fails')) throw new Error(SECRET);
-  if (text.includes('busy')) throw new StoreError('SERVICE_UNAVAILABLE');
+  if (text.includes('busy')) throw new GatewayError('SERVICE_UNAVAILABLE');
 }
 
 const withFailures = ({ query, write }: Session): Session => ({

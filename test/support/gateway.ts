@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
-import type { Database } from '../../src/gateway/database/database.ts';
 import { createGateway } from '../../src/gateway/server/server.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
+import { petStore } from '../../src/store/index.ts';
+import type { Database } from '../../src/store/prisma.ts';
 import { describeOnBothDatabases, openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';
@@ -83,7 +84,7 @@ export async function startGateway(
   const configured = readConfig(environment);
   const config = { ...configured, limits: { ...configured.limits, ...limits } };
   const db = await open(config, log);
-  const { server, stop } = createGateway(db, config, log);
+  const { server, stop } = createGateway(petStore, db, config, log);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 

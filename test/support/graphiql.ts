@@ -1,10 +1,11 @@
 import type { Locator, Page } from 'playwright-core';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
+import { petStore } from '../../src/store/index.ts';
 
 /** Returns the example of GraphiQL with an operation, such as `query OnePet`. */
 export const exampleOf = async (operation: string): Promise<string> =>
-  (await readExamples()).find((query) => query.includes(operation)) ?? '';
+  (await readExamples(petStore.pages.examples)).find((query) => query.includes(operation)) ?? '';
 
 /** The button of GraphiQL that executes the operation in the editor. */
 export const executeButton = (page: Page): Locator =>

@@ -1,5 +1,7 @@
-import { schema } from '../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../src/store/index.ts';
 import type { Gateway } from './gateway.ts';
+
+const { schema } = petStore;
 
 /** Sends a mutation with its arguments as variables; returns fields of its result, and the code of an error. */
 export async function mutate(

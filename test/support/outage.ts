@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/gateway/contract/errors.ts';
+import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
 import { openCopy } from './databases.ts';
 import type { OpenDatabase } from './gateway.ts';
 
@@ -16,7 +16,7 @@ export interface Outage {
 export function createOutage(): Outage {
   let fails: Fails | undefined;
   const check = (isRead: boolean): void => {
-    if (fails?.(isRead)) throw new StoreError('SERVICE_UNAVAILABLE');
+    if (fails?.(isRead)) throw new GatewayError('SERVICE_UNAVAILABLE');
   };
   return {
     open: async (config, log) => {

@@ -12,6 +12,7 @@ import { Client, type QueryResult } from 'pg';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { migratePostgres } from '../../src/gateway/database/postgres.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
+import { petModel } from '../../src/store/prisma.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 
@@ -195,7 +196,7 @@ export async function createDatabaseOn(server: string, template?: string): Promi
 /** Creates a database, migrates it and returns its URL. */
 export async function createStoreOn(server: string): Promise<string> {
   const url = await createDatabaseOn(server);
-  await migratePostgres(url, readConfig({}), createLog('error'));
+  await migratePostgres(petModel, url, readConfig({}), createLog('error'));
   return url;
 }
 

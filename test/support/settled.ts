@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 
-import type { Database } from '../../src/gateway/database/database.ts';
-import { Prisma } from '../../src/gateway/database/generated/prisma/client.ts';
+import { Prisma } from '../../src/store/generated/prisma/client.ts';
+import type { Database } from '../../src/store/prisma.ts';
 import type { Gateway } from './gateway.ts';
 
 /** Waits until all changes can be read: open transactions of other tests on the server hold them back. */

@@ -1,17 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-import { Forbidden, Unauthenticated } from '../contract/errors.ts';
-
-export const SCOPES = ['read', 'pets:write', 'inventory:write', 'orders:write', 'metrics'] as const;
-
-/** A permission that a token can grant. */
-export type Scope = (typeof SCOPES)[number];
+import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
 
 /** The sender of a request. */
 export interface Caller {
   /** The `sub` of its token; undefined without a token. */
   readonly subject: string | undefined;
-  readonly scopes: ReadonlySet<string>;
+  /** What its token grants; without tokens, everything is granted. */
+  readonly scopes: ReadonlySet<string> | 'all';
   /** Whether it has sent no token although tokens are used. */
   readonly isAnonymous?: boolean;
   /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
@@ -23,7 +19,7 @@ export const callerKeyOf = ({ subject }: Caller, { socket }: IncomingMessage): s
   subject === undefined ? `address ${socket.remoteAddress}` : `subject ${subject}`;
 
 /** Requires that a caller has a scope. @throws Unauthenticated, Forbidden */
-export function requireScope({ subject, scopes }: Caller, scope: Scope): void {
-  if (scopes.has(scope)) return;
+export function requireScope({ subject, scopes }: Caller, scope: string): void {
+  if (scopes === 'all' || scopes.has(scope)) return;
   throw subject === undefined ? new Unauthenticated() : new Forbidden(scope);
 }

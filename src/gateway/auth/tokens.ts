@@ -5,17 +5,17 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
 import type { Auth } from '../config/config.ts';
-import { StoreError, Unauthenticated } from '../contract/errors.ts';
-import { Label } from '../contract/values.ts';
-import { type Caller, SCOPES } from './scopes.ts';
+import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
+import { Label } from '../contract/parse.ts';
+import type { Caller } from './scopes.ts';
 
 /**
  * Returns the caller that sent a request with these headers; a Promise only if a token has to be verified.
- * @throws Unauthenticated, StoreError
+ * @throws Unauthenticated, GatewayError
  */
 export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Caller>;
 
-const UNRESTRICTED: Caller = { subject: undefined, scopes: new Set(SCOPES) };
+const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
 
 // The scheme, case-insensitive, and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
@@ -60,8 +60,8 @@ function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
   return token;
 }
 
-const notVerifiable = (cause: unknown): StoreError =>
-  new StoreError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified at the moment.', cause);
+const notVerifiable = (cause: unknown): GatewayError =>
+  new GatewayError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified at the moment.', cause);
 
 /** Creates a function that finds the key of a token in the key set of its issuer. */
 function createKeyFinder(url: URL): JWTVerifyGetKey {
@@ -85,7 +85,7 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
   };
 }
 
-/** Creates a function that verifies a token and returns its claims. @throws Unauthenticated, StoreError */
+/** Creates a function that verifies a token and returns its claims. @throws Unauthenticated, GatewayError */
 function createVerify({
   key,
   issuer,
@@ -110,7 +110,7 @@ function createVerify({
         throw new Unauthenticated('The token is not valid.');
       }
       // The key set has the key, but it can't be used: it is too short or malformed.
-      throw error instanceof StoreError ? error : notVerifiable(error);
+      throw error instanceof GatewayError ? error : notVerifiable(error);
     }
   };
 }

@@ -3,8 +3,8 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import sql, { join, raw } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
-import type { Follower } from './reader.ts';
-import { type ChangedType, compare, IS_KNOWN, type Place, readChanges } from './record.ts';
+import type { Follower } from './change-log-reader.ts';
+import { compare, type Known, type Position, readChanges } from './change-log.ts';
 import { type RowFilter, toCondition } from './row-filter.ts';
 
 // How many changes one statement returns.
@@ -18,20 +18,20 @@ const MAX_CALLERS = 1000;
 
 /** What is read, and for whom. */
 interface Request {
-  readonly type: ChangedType;
+  readonly type: string;
   readonly filter: RowFilter | undefined;
   readonly callerKey: string;
 }
 
 /**
- * Reads changes that match, and returns the place up to which all have been read. However few they are, a
- * page reads a limited part of the record.
+ * Reads changes that match, and returns the position up to which all have been read. However few they are, a
+ * page reads a limited part of the change log.
  */
-async function readPage(db: Database, { type, filter }: Request, after: Place) {
-  const conditions = [raw(`type = '${type}'`), IS_KNOWN, compare('>', after)];
-  let horizon: Place | undefined;
+async function readPage(db: Database, known: Known, { type, filter }: Request, after: Position) {
+  const conditions = [raw(`type = '${type}'`), known.condition, compare('>', after)];
+  let horizon: Position | undefined;
   if (filter) {
-    [horizon] = await db.query<Place>(
+    [horizon] = await db.query<Position>(
       sql`select transaction, id from settled_changes where ${join(conditions, ' and ')}
       order by transaction, id offset ${raw(`${MAX_COMPARED - 1}`)} limit 1`,
     );
@@ -52,7 +52,7 @@ async function readPage(db: Database, { type, filter }: Request, after: Place) {
  * Creates the function that reads old changes: one page of a caller at a time, for all its subscriptions.
  * It reads nothing if the subscription has ended when its turn comes.
  */
-export function createCatchUp(db: Database) {
+export function createCatchUp(db: Database, known: Known) {
   const limitAll = pLimit(MAX_CATCHING_UP);
   const limits = new LRUCache<string, LimitFunction>({ max: MAX_CALLERS });
   return (request: Request, follower: Follower) => {
@@ -61,8 +61,8 @@ export function createCatchUp(db: Database) {
     return limit(() =>
       limitAll(() =>
         follower.hasEnded
-          ? { changes: [], end: follower.place, hasNext: false }
-          : readPage(db, request, follower.place),
+          ? { changes: [], end: follower.position, hasNext: false }
+          : readPage(db, known, request, follower.position),
       ),
     );
   };

@@ -3,20 +3,20 @@ import { type Push, Repeater } from '@repeaterjs/repeater';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createCatchUp } from './catch-up.ts';
-import { type Follower, type Observe, RecordReader } from './reader.ts';
+import { type Follower, type Observe, ChangeLogReader } from './change-log-reader.ts';
 import {
   type Change,
-  type ChangedType,
+  knownOf,
   isAfter,
-  readLastPlace,
+  readLastPosition,
   requireKept,
-  requirePlace,
-} from './record.ts';
+  requirePosition,
+} from './change-log.ts';
 import { type RowFilter, toMatcher } from './row-filter.ts';
 
 /** What a subscriber asks for. */
 interface Subscription {
-  readonly type: ChangedType;
+  readonly type: string;
   /** Begins after this cursor; otherwise with the next change. */
   readonly after: string | null | undefined;
   /** Which changes of the type match; all without it. */
@@ -27,22 +27,22 @@ interface Subscription {
   readonly signal: AbortSignal;
 }
 
-/** Gives all changes of the record to subscribers, in the order of the record. */
+/** Gives all changes of the change log to subscribers, in the order of the change log. */
 export interface ChangeFeed {
   /**
    * Returns the changes from now on, or after a cursor. They end with SLOW_SUBSCRIBER if more than 1,024
    * of them wait, and none is read for three seconds.
-   * @throws InvalidCursor, StoreError with CURSOR_EXPIRED
+   * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
    */
   readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
   /** Tells that this process has written: the changes are read at once, also by other gateways. */
-  readonly announceWrite: () => void;
+  readonly publishWrite: () => void;
 }
 
-/** What subscriptions read: recent changes from memory, older ones from the record. */
+/** What subscriptions read: recent changes from memory, older ones from the change log. */
 interface Source {
   readonly db: Database;
-  readonly reader: RecordReader;
+  readonly reader: ChangeLogReader;
   readonly catchUp: ReturnType<typeof createCatchUp>;
 }
 
@@ -55,12 +55,12 @@ async function follow(
 ): Promise<void> {
   const { type, filter } = subscription;
   const matches = filter ? toMatcher(filter) : () => true;
-  const start = follower.place;
+  const start = follower.position;
 
   const give = async (changes: readonly Change[]): Promise<void> => {
     for (const change of changes) {
       if (follower.hasEnded) return;
-      follower.place = change;
+      follower.position = change;
       if (change.type !== type || !matches(change)) continue;
       follower.givenAt = performance.now();
       await push(change);
@@ -70,28 +70,34 @@ async function follow(
 
   const giveOld = async (): Promise<void> => {
     const { last } = reader;
-    if (follower.place !== start) await requirePlace(db, follower.place);
+    if (follower.position !== start) await requirePosition(db, follower.position);
     const { changes, end, hasNext } = await catchUp(subscription, follower);
     await give(changes);
     // Nothing matches from there to what the reader had read before.
-    follower.place = hasNext || isAfter(end, last) ? end : last;
+    follower.position = hasNext || isAfter(end, last) ? end : last;
   };
 
   await reader.add(follower);
   while (!follower.hasEnded) {
-    const recent = reader.after(follower.place);
+    const recent = reader.after(follower.position);
     if (!recent) await giveOld();
     else if (recent.length > 0) await give(recent);
     else await reader.next();
   }
 }
 
-/** Creates the feed of a process. It reads the record only while there are subscribers. */
-export function createFeed(db: Database, log: Log, observe: Observe): ChangeFeed {
-  const reader = new RecordReader(db, log, observe);
-  const source = { db, reader, catchUp: createCatchUp(db) };
+/** Creates the feed of a process, of changes of these types. It reads the change log only while there are subscribers. */
+export function createFeed(
+  db: Database,
+  types: readonly string[],
+  log: Log,
+  observe: Observe,
+): ChangeFeed {
+  const known = knownOf(types);
+  const reader = new ChangeLogReader(db, known, log, observe);
+  const source = { db, reader, catchUp: createCatchUp(db, known) };
   return {
-    announceWrite: () => {
+    publishWrite: () => {
       reader.wake();
       db.notifications?.notify();
     },
@@ -99,9 +105,10 @@ export function createFeed(db: Database, log: Log, observe: Observe): ChangeFeed
       const { after, signal } = subscription;
       signal.throwIfAborted();
       // Not from the reader, which may be behind what the caller has seen.
-      const start = after == null ? await readLastPlace(db) : await requireKept(db, after, 'after');
+      const start =
+        after == null ? await readLastPosition(db) : await requireKept(db, after, 'after');
       return new Repeater<Change>(async (push, stop) => {
-        const follower = { place: start, givenAt: undefined, hasEnded: false, end: stop };
+        const follower = { position: start, givenAt: undefined, hasEnded: false, end: stop };
         const abort = (): void => stop(signal.reason);
         signal.addEventListener('abort', abort);
         if (signal.aborted) abort();

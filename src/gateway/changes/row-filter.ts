@@ -1,6 +1,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { Change, RecordedRow } from './record.ts';
+import type { Change, RecordedRow } from './change-log.ts';
 
 type Value = bigint | string | boolean;
 

@@ -38,7 +38,7 @@ const toLimits = (variables: Variables) =>
   Object.freeze({
     ...REQUEST_LIMITS,
     maxCost: variables.MAX_COST,
-    maxAnswerBytes: variables.MAX_ANSWER_BYTES,
+    maxResponseBytes: variables.MAX_ANSWER_BYTES,
     maxUnsentBytes: variables.MAX_UNSENT_BYTES,
     maxStreams: variables.MAX_STREAMS,
     maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
@@ -65,7 +65,7 @@ function toConfig(variables: Variables) {
     idempotencyMs: variables.IDEMPOTENCY_HOURS * HOUR_MS,
     changesMs: variables.CHANGES_HOURS * HOUR_MS,
     requestTimeoutMs: variables.REQUEST_TIMEOUT_MS,
-    answerTimeoutMs: variables.ANSWER_TIMEOUT_MS,
+    responseTimeoutMs: variables.ANSWER_TIMEOUT_MS,
     limits: toLimits(variables),
     documents: variables.DOCUMENTS,
     manifest: variables.DOCUMENTS_MANIFEST && resolve(variables.DOCUMENTS_MANIFEST),

@@ -1,16 +1,11 @@
 import { z } from 'zod';
 
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
 import { isHost, isOrigin, isSafeUrl } from './addresses.ts';
 import { isDatabaseUrl } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
 
 const DATABASE_URL_RULE =
   'must be like postgresql://user@host:5432/name, with each @ / ? and # of a password percent-encoded (@ as %40)';
-
-const lifecycles: RestLifecycle[] = Object.values(REST_LIFECYCLES);
-const deprecations = lifecycles.flatMap(({ deprecatedSince }) => deprecatedSince ?? []);
-const lastDeprecation = new Date(Math.max(...deprecations.map(Number)));
 
 /**
  * Every environment variable with its rule, its default, its description and the reason to set it.
@@ -235,17 +230,13 @@ export const Variables = z.object({
     .meta({ reason: 'pages of other sites call the gateway' }),
   SUNSET: choice('announce', 'enforce')
     .default('announce')
-    .describe('`enforce`: `GET /pets/{petId}` returns 410 from its sunset on.')
+    .describe('`enforce`: a deprecated REST route returns 410 from its sunset on.')
     .meta({ reason: 'its last callers have to move' }),
   SUNSET_DATE: z.iso
     .date('must be a date like 2027-12-31')
     .transform((date) => new Date(date))
-    .refine(
-      (date) => date >= lastDeprecation,
-      `can't be before the deprecation, ${toDay(lastDeprecation)}`,
-    )
     .default(new Date('2027-12-31'))
-    .describe('The sunset of `GET /pets/{petId}`.')
+    .describe('The sunset of deprecated REST routes.')
     .meta({ reason: 'you agreed on another date with its callers' }),
   LOG_LEVEL: choice('debug', 'info', 'warn', 'error', 'silent')
     .default('info')

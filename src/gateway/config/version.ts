@@ -4,9 +4,9 @@ import { z } from 'zod';
 
 import { ROOT } from './root.ts';
 
-const Package = z.object({ version: z.string() });
+const Package = z.object({ name: z.string(), version: z.string() });
 
-/** The version of the gateway, which is in package.json. */
-export const { version: VERSION } = Package.parse(
+/** The name and the version of the program, which are in package.json. */
+export const { name: NAME, version: VERSION } = Package.parse(
   JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')),
 );

@@ -1,4 +1,9 @@
-/** Every error code of GraphQL and REST: its HTTP status, and when the gateway returns it. */
+/** The HTTP status of each error code, and when it is returned. */
+export type ErrorCodes = Readonly<
+  Record<string, { readonly status: number; readonly description: string }>
+>;
+
+/** The error codes of the gateway, of GraphQL and REST. A store has others. */
 export const ERRORS = {
   INVALID_ID: {
     status: 400,
@@ -28,25 +33,12 @@ export const ERRORS = {
   FORBIDDEN: { status: 403, description: 'The caller is not allowed to do this.' },
   PERSISTED_QUERY_NOT_FOUND: { status: 404, description: 'No persisted document has this id.' },
   NOT_FOUND: { status: 404, description: 'No resource exists at this path.' },
-  CATEGORY_NOT_FOUND: { status: 404, description: 'The category does not exist.' },
-  PET_NOT_FOUND: { status: 404, description: 'The pet does not exist.' },
-  ORDER_NOT_FOUND: { status: 404, description: 'The order does not exist.' },
   METHOD_NOT_ALLOWED: { status: 405, description: 'The path does not support this method.' },
   NOT_ACCEPTABLE: { status: 406, description: 'No accepted media type is available.' },
   REQUEST_TIMEOUT: { status: 408, description: 'The request took too long to arrive.' },
-  CATEGORY_IN_USE: { status: 409, description: 'The category has pets, so it cannot be deleted.' },
-  PET_IN_USE: { status: 409, description: 'The pet has orders, so it cannot be deleted.' },
-  PET_NOT_AVAILABLE: { status: 409, description: 'The status of the pet is not AVAILABLE.' },
-  INSUFFICIENT_STOCK: { status: 409, description: 'The stock has too few units.' },
-  STOCK_LIMIT_EXCEEDED: { status: 409, description: 'The stock would exceed 2147483647 units.' },
-  STALE_INVENTORY: { status: 409, description: 'The stock does not have the expected quantity.' },
   IDEMPOTENCY_CONFLICT: {
     status: 409,
     description: 'The idempotency key was already used for another operation or input.',
-  },
-  ORDER_COMPLETE: {
-    status: 409,
-    description: 'The order is complete, so it cannot be cancelled or rescheduled.',
   },
   GONE: {
     status: 410,
@@ -79,9 +71,15 @@ export const ERRORS = {
       'The connection to the database was lost before it confirmed the write, which may have been made. ' +
       'Repeat the request with the same idempotency key; without one, read later what is stored.',
   },
-} as const satisfies Record<string, { status: number; description: string }>;
+} as const satisfies ErrorCodes;
 
 export type ErrorCode = keyof typeof ERRORS;
 
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERRORS, code);
+
+/** Returns the codes of the gateway and of a store, by their status. */
+export const withGatewayErrors = (codes: ErrorCodes): ErrorCodes =>
+  Object.fromEntries(
+    Object.entries({ ...ERRORS, ...codes }).toSorted(([, a], [, b]) => a.status - b.status),
+  );

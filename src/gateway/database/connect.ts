@@ -2,7 +2,7 @@ import { Client } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
 import { splitHosts } from '../config/database-url.ts';
-import { toError } from '../contract/errors.ts';
+import { toError } from '../contract/gateway-error.ts';
 import { STATE_SQL, type StateRow } from './cluster/watch.ts';
 import { APPLICATION_NAME } from './pool.ts';
 import { onlyRow } from './session.ts';

@@ -1,3 +1,4 @@
+import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import pLimit from 'p-limit';
 import type { Registry } from 'prom-client';
 
@@ -8,7 +9,7 @@ import {
 } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Replicas } from './cluster/replicas.ts';
-import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
+import type { Model, PrismaLike } from './model.ts';
 import type { Notifications } from './notifications.ts';
 import { createPing, type Probe, type Readiness } from './probe.ts';
 import { createRareTexts, type IsRare, neverRare } from './rare-texts.ts';
@@ -23,11 +24,11 @@ import type { Load, Planning, Run, Session, Statement } from './session.ts';
  * Prisma's model API is for a write of one row outside a transaction where it is shorter than SQL, such
  * as an update of only the given fields.
  */
-export interface Database
+export interface Database<Client extends PrismaLike = PrismaLike>
   extends
     Session,
     Pick<Driver, 'description' | 'keepsPlans' | 'maxJsonBytes' | 'poolUse' | 'notifications'> {
-  readonly prisma: PrismaClient;
+  readonly prisma: Client;
   /** Runs `work` in one transaction, and retries it after a conflict; `work` must use only its session. */
   readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
   /** Returns what is rare in the names of a table, so that PostgreSQL need not plan a search for it again. */
@@ -43,7 +44,7 @@ export interface Database
 
 /** What a Database is created from. */
 export interface Driver {
-  readonly adapter: NonNullable<Prisma.PrismaClientOptions['adapter']>;
+  readonly adapter: SqlDriverAdapterFactory;
   readonly run: Run;
   /**
    * Runs `work` between BEGIN and COMMIT, and again after a conflict; rejects unless PostgreSQL has committed.
@@ -83,8 +84,8 @@ function createObserve({ timeStatement }: DatabaseMetrics, log: Log): Observe {
   };
 }
 
-/** Creates Prisma's client, for its model API: writes of one row. */
-function createPrisma(adapter: Driver['adapter'], observe: Observe): PrismaClient {
+/** Observes the statements of Prisma's client. */
+function observeAdapter(adapter: Driver['adapter'], observe: Observe): Driver['adapter'] {
   const connect = adapter.connect.bind(adapter);
   adapter.connect = async () => {
     const connection = await connect();
@@ -94,18 +95,21 @@ function createPrisma(adapter: Driver['adapter'], observe: Observe): PrismaClien
     connection.executeRaw = (query) => observe('light', query.sql, () => executeRaw(query));
     return connection;
   };
-  // Other formats put the values of a call into the error message.
-  return new PrismaClient({ adapter, errorFormat: 'minimal' });
+  return adapter;
 }
 
 /** Creates a Database from a driver. At log level debug it logs every statement. */
-export function createDatabase(driver: Driver, log: Log): Database {
+export function createDatabase<Client extends PrismaLike>(
+  { createPrisma }: Model<Client>,
+  driver: Driver,
+  log: Log,
+): Database<Client> {
   const { maxHeavy, notifications } = driver;
   const ping = createPing(driver.probe);
   const metrics = createDatabaseMetrics(ping, driver.poolUse);
   driver.reportServers?.(metrics.registry);
   const observe = createObserve(metrics, log);
-  const prisma = createPrisma(driver.adapter, observe);
+  const prisma = createPrisma(observeAdapter(driver.adapter, observe));
   const toSession = (run: Run, limit = pLimit(maxHeavy)): Session => ({
     query: <Row>(
       { text, values }: Statement,

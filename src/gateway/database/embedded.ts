@@ -10,6 +10,7 @@ import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
 import type { Database } from './database.ts';
 import { lockFolder } from './folder-lock.ts';
 import { startMaintenance } from './maintenance.ts';
+import type { Model, PrismaLike } from './model.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
 import { copyTemplate } from './template.ts';
 
@@ -31,7 +32,11 @@ async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlit
  * Opens the embedded database in DATA_DIR and locks the folder for this process.
  * @throws ConfigError, MigrationError
  */
-export async function openEmbedded(config: Config, log: Log): Promise<Database> {
+export async function openEmbedded<Client extends PrismaLike>(
+  model: Model<Client>,
+  config: Config,
+  log: Log,
+): Promise<Database<Client>> {
   const { dataDir } = config;
   await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
     throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
@@ -45,8 +50,8 @@ export async function openEmbedded(config: Config, log: Log): Promise<Database> 
     });
   });
   exitOnCrash(pglite, stderr, log);
-  if (config.migrate) await migratePglite(pglite, log);
-  const db = await openPglite(pglite, log);
+  if (config.migrate) await migratePglite(model, pglite, log);
+  const db = await openPglite(model, pglite, log);
   const stopMaintenance = startMaintenance(pglite, log);
   return {
     ...db,

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { ConfigError } from '../config/config.ts';
-import { toError } from '../contract/errors.ts';
+import { toError } from '../contract/gateway-error.ts';
 
 const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
 

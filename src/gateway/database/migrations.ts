@@ -1,11 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-import { ROOT } from '../config/root.ts';
-import { toError } from '../contract/errors.ts';
+import { toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Model } from './model.ts';
 
-const FOLDER = new URL('prisma/migrations/', ROOT);
 // An arbitrary number, the same in every gateway.
 const LOCK_ID = 7_246_531;
 
@@ -37,12 +36,12 @@ interface Migration {
   readonly checksum: string;
 }
 
-async function readMigrations(): Promise<Migration[]> {
-  const entries = await readdir(FOLDER, { withFileTypes: true });
+async function readMigrations(folder: URL): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   return Promise.all(
     names.toSorted().map(async (name) => {
-      const script = await readFile(new URL(`${name}/migration.sql`, FOLDER), 'utf8');
+      const script = await readFile(new URL(`${name}/migration.sql`, folder), 'utf8');
       return { name, script, checksum: createHash('sha256').update(script).digest('hex') };
     }),
   );
@@ -61,8 +60,8 @@ async function readApplied({ query }: SqlConnection): Promise<Record<string, unk
  * Returns the migrations that are not applied yet. A later release may have applied others.
  * @throws MigrationError unless the database was migrated with these files or those of a later release
  */
-async function readPending(connection: SqlConnection): Promise<Migration[]> {
-  const migrations = await readMigrations();
+async function readPending(folder: URL, connection: SqlConnection): Promise<Migration[]> {
+  const migrations = await readMigrations(folder);
   const applied = await readApplied(connection);
   const names = new Set(applied.map((row) => row['migration_name']));
   const pending = migrations.filter(({ name }) => !names.has(name));
@@ -111,12 +110,12 @@ async function apply(
  * so it ends with its process, and works through a pooler. The state is read after the lock is acquired,
  * because another gateway may have applied the migration in the meantime.
  */
-async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
+async function applyNext(folder: URL, connection: SqlConnection, log: Log): Promise<void> {
   await connection.script('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
   try {
     await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
     await connection.script(TABLE);
-    const [next] = await readPending(connection);
+    const [next] = await readPending(folder, connection);
     if (next) await apply(connection, next);
     await connection.script('COMMIT');
     if (next) log.info(`Applied migration ${next.name}.`);
@@ -130,16 +129,24 @@ async function applyNext(connection: SqlConnection, log: Log): Promise<void> {
  * Applies all pending migrations, each in its own transaction.
  * @throws MigrationError
  */
-export async function migrate(connection: SqlConnection, log: Log): Promise<void> {
-  while ((await readPending(connection)).length > 0) await applyNext(connection, log);
+export async function migrate(
+  { migrations: folder }: Model,
+  connection: SqlConnection,
+  log: Log,
+): Promise<void> {
+  while ((await readPending(folder, connection)).length > 0)
+    await applyNext(folder, connection, log);
 }
 
 /**
  * Checks that every migration is applied; changes nothing.
  * @throws MigrationError
  */
-export async function requireMigrated(connection: SqlConnection): Promise<void> {
-  const [next] = await readPending(connection);
+export async function requireMigrated(
+  { migrations: folder }: Model,
+  connection: SqlConnection,
+): Promise<void> {
+  const [next] = await readPending(folder, connection);
   if (next) {
     throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
   }

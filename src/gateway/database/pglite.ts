@@ -5,6 +5,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database } from './database.ts';
 import { migrate, requireMigrated, type SqlConnection } from './migrations.ts';
+import type { Model, PrismaLike } from './model.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Run } from './session.ts';
@@ -48,8 +49,8 @@ const toConnection = (pglite: PGlite): SqlConnection => ({
  * Migrates an embedded database.
  * @throws MigrationError
  */
-export const migratePglite = (pglite: PGlite, log: Log): Promise<void> =>
-  migrate(toConnection(pglite), log);
+export const migratePglite = (model: Model, pglite: PGlite, log: Log): Promise<void> =>
+  migrate(model, toConnection(pglite), log);
 
 const runOn =
   (session: Pick<PGlite, 'query'>): Run =>
@@ -60,9 +61,14 @@ const runOn =
  * Creates a Database from an embedded PostgreSQL, which must be migrated.
  * @throws MigrationError
  */
-export async function openPglite(pglite: PGlite, log: Log): Promise<Database> {
-  await requireMigrated(toConnection(pglite));
+export async function openPglite<Client extends PrismaLike>(
+  model: Model<Client>,
+  pglite: PGlite,
+  log: Log,
+): Promise<Database<Client>> {
+  await requireMigrated(model, toConnection(pglite));
   return createDatabase(
+    model,
     {
       // Its transactions are not used: in version 0.7.2 a COMMIT that fails is not an error.
       adapter: new PrismaPGlite(pglite),

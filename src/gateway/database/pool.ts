@@ -3,11 +3,12 @@ import { Socket } from 'node:net';
 import { type ClientBase, Pool, type PoolClient } from 'pg';
 
 import type { Config } from '../config/config.ts';
+import { NAME } from '../config/version.ts';
 import type { Log } from '../telemetry/log.ts';
 import { OWN_SESSION, POOLED_SESSION } from './session-settings.ts';
 
 /** The name of the gateway's connections in pg_stat_activity. */
-export const APPLICATION_NAME = 'pet-store-gateway';
+export const APPLICATION_NAME = NAME;
 
 /** Returns the SQL that each connection runs first. */
 export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {

@@ -11,11 +11,16 @@ import {
 } from 'pg';
 
 import type { Config } from '../config/config.ts';
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { cancelWhenGone } from './cancel.ts';
-import { isConnectionLost, keepsConnection, NothingWritten, OutcomeUnknown } from './errors.ts';
+import {
+  isConnectionLost,
+  keepsConnection,
+  NothingWritten,
+  OutcomeUnknown,
+} from './database-errors.ts';
 import { openPool } from './pool.ts';
 import { isFull, statementName } from './prepared-statements.ts';
 import { RecipientGone } from './recipient.ts';
@@ -59,10 +64,7 @@ defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
 
-/** What is known of a statement if its connection is lost: whether it may have written. */
-type Outcome = Pick<RunOptions, 'writes' | 'recipient'>;
-
-function toOutcome(error: unknown, writes: boolean): unknown {
+function toLossError(error: unknown, writes: boolean): unknown {
   if (!isConnectionLost(error)) return error;
   return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
 }
@@ -70,13 +72,13 @@ function toOutcome(error: unknown, writes: boolean): unknown {
 /** Runs `work` between BEGIN and COMMIT. Before COMMIT, nothing is written. */
 async function runTransaction<Result>(
   client: PoolClient,
-  outcome: { writes: boolean },
+  purpose: { writes: boolean },
   work: () => Promise<Result>,
 ): Promise<Result> {
   try {
     await client.query('BEGIN');
     const result = await work();
-    outcome.writes = true;
+    purpose.writes = true;
     const { command } = await client.query('COMMIT');
     // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
     if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
@@ -136,7 +138,7 @@ function createConnections(url: string, config: Config, log: Log, isWatched: boo
     connect: async (): Promise<PoolClient> => {
       const before = aborts;
       const client = await pool.connect().catch((error: Error) => {
-        throw toOutcome(error, false);
+        throw toLossError(error, false);
       });
       if (before === aborts) return client;
       client.release(true);
@@ -159,7 +161,7 @@ function createConnections(url: string, config: Config, log: Log, isWatched: boo
 
 /** Whether a connection can be used again after an error: its statement has ended, and no other has begun. */
 const isUsableAfter = (error: unknown): boolean =>
-  error instanceof StoreError || (error instanceof Error && keepsConnection(error));
+  error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
 
 /**
  * Runs `work` on a connection, and releases it; closes it after an error that leaves it unusable. Once the
@@ -167,11 +169,11 @@ const isUsableAfter = (error: unknown): boolean =>
  */
 async function useClient<Result>(
   client: PoolClient,
-  outcome: Outcome,
+  purpose: Omit<RunOptions, 'planning'>,
   work: (client: PoolClient) => Promise<Result>,
   log: Log,
 ): Promise<Result> {
-  const { recipient } = outcome;
+  const { recipient } = purpose;
   const cancellation = recipient && cancelWhenGone(client, recipient, log);
   // The connection may fail before a statement is sent: then the statement rejects.
   client.on('error', ignore);
@@ -181,7 +183,7 @@ async function useClient<Result>(
     return await work(client);
   } catch (error) {
     isUsable = isUsableAfter(error);
-    throw cancellation?.wasRequested() ? new RecipientGone() : toOutcome(error, outcome.writes);
+    throw cancellation?.wasRequested() ? new RecipientGone() : toLossError(error, purpose.writes);
   } finally {
     cancellation?.stop();
     client.off('error', ignore);
@@ -196,11 +198,11 @@ export function createServer(url: string, config: Config, log: Log, isWatched: b
   const { pool, connect, identities, abort } = createConnections(url, config, log, isWatched);
   let statements = 0;
   const withClient = async <Result>(
-    outcome: Outcome,
+    purpose: Omit<RunOptions, 'planning'>,
     work: (client: PoolClient) => Promise<Result>,
   ): Promise<Result> => {
     statements += 1;
-    return useClient(await connect(), outcome, work, log);
+    return useClient(await connect(), purpose, work, log);
   };
   // PostgreSQL reuses the plan of a statement that has a name.
   const nameOf = (client: PoolClient, text: string): string =>
@@ -226,9 +228,9 @@ export function createServer(url: string, config: Config, log: Log, isWatched: b
         send(client, { ...query, name: nameOf(client, query.text) }),
       ),
     transaction: (work) => {
-      const outcome = { writes: false };
-      return withClient(outcome, (client) =>
-        runTransaction(client, outcome, () =>
+      const purpose = { writes: false };
+      return withClient(purpose, (client) =>
+        runTransaction(client, purpose, () =>
           work((text, values, options) => runOn(client, text, values, options)),
         ),
       );

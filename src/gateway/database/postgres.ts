@@ -6,9 +6,10 @@ import { type Config, ConfigError } from '../config/config.ts';
 import { splitHosts } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
 import { connectToPrimary } from './connect.ts';
+import { isUnavailable } from './database-errors.ts';
 import { createDatabase, type Database, type Driver } from './database.ts';
-import { isUnavailable } from './errors.ts';
 import { migrate, MigrationError, requireMigrated, type SqlConnection } from './migrations.ts';
+import type { Model, PrismaLike } from './model.ts';
 import { createNotifications } from './notifications.ts';
 import { sessionSql } from './pool.ts';
 import { openServer } from './postgres-driver.ts';
@@ -58,8 +59,12 @@ async function withConnection<Result>(
  * Migrates the PostgreSQL at `url`.
  * @throws ConfigError, MigrationError
  */
-export const migratePostgres = (url: string, config: Config, log: Log): Promise<void> =>
-  withConnection(url, config, (connection) => migrate(connection, log));
+export const migratePostgres = (
+  model: Model,
+  url: string,
+  config: Config,
+  log: Log,
+): Promise<void> => withConnection(url, config, (connection) => migrate(model, connection, log));
 
 /** Warns of settings with which the gateway can't keep all its promises. */
 async function warn({ query }: SqlConnection, log: Log): Promise<void> {
@@ -88,7 +93,7 @@ async function openDriver(url: string, config: Config, log: Log): Promise<Driver
     return openServer(only, config, log);
   }
   // Most gateways have one server, and load nothing of this.
-  const { openServers } = await import('./cluster/open.ts');
+  const { openServers } = await import('./cluster/open-servers.ts');
   return openServers(primaryUrls, replicaUrls, config, log);
 }
 
@@ -96,19 +101,24 @@ async function openDriver(url: string, config: Config, log: Log): Promise<Driver
  * Opens the PostgreSQL at `url`; migrates it if configured, else requires that it is migrated.
  * @throws ConfigError, MigrationError
  */
-export async function openPostgres(url: string, config: Config, log: Log): Promise<Database> {
+export async function openPostgres<Client extends PrismaLike>(
+  model: Model<Client>,
+  url: string,
+  config: Config,
+  log: Log,
+): Promise<Database<Client>> {
   await withConnection(url, config, async (connection) => {
-    await (config.migrate ? migrate(connection, log) : requireMigrated(connection));
+    await (config.migrate ? migrate(model, connection, log) : requireMigrated(model, connection));
     // Only the primary process logs the warnings, not each worker.
     if (!cluster.isWorker) await warn(connection, log);
   });
   const driver = await openDriver(url, config, log);
   // A pooler gives a connection to others between two statements, so it can't listen.
-  if (config.pgbouncer) return createDatabase(driver, log);
+  if (config.pgbouncer) return createDatabase(model, driver, log);
   const notifications = createNotifications(
     () => connectToPrimary(url, config),
     (sql) => driver.run(sql, [], { planning: 'each', writes: true }),
     log,
   );
-  return createDatabase({ ...driver, notifications }, log);
+  return createDatabase(model, { ...driver, notifications }, log);
 }

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Pool, type QueryConfig, type QueryResult } from 'pg';
 
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 
 /**
  * Creates Prisma's adapter for `send`. It has a pool that never connects: @prisma/adapter-pg 7.10 sends each
@@ -13,7 +13,7 @@ export function createAdapter(send: (query: QueryConfig) => Promise<QueryResult>
     try {
       return await send(config);
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof GatewayError)) throw error;
       // Prisma replaces an error that has a code by its own, which has no cause.
       const { message } = error.cause instanceof Error ? error.cause : error;
       throw new Error(message, { cause: error });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 
 const TIMEOUT_MS = 2000;
 
@@ -35,7 +35,7 @@ export async function inTime<Result>(work: Promise<Result>, ms: number): Promise
 
 /**
  * Creates a function that reads the state of a database; concurrent calls share one statement.
- * @throws StoreError if there is no response within two seconds
+ * @throws GatewayError if there is no response within two seconds
  */
 export function createPing<State>({ read, disconnect }: Probe<State>): () => Promise<State> {
   let current: Promise<State> | undefined;
@@ -44,7 +44,7 @@ export function createPing<State>({ read, disconnect }: Probe<State>): () => Pro
       return await inTime(read(), TIMEOUT_MS);
     } catch (error) {
       disconnect();
-      throw new StoreError('SERVICE_UNAVAILABLE', undefined, error);
+      throw new GatewayError('SERVICE_UNAVAILABLE', undefined, error);
     } finally {
       current = undefined;
     }

@@ -1,4 +1,4 @@
-import { Unavailable } from '../contract/errors.ts';
+import { Unavailable } from '../contract/gateway-error.ts';
 
 /** Who receives what a statement reads, such as a response to a caller. */
 export interface Recipient {
@@ -28,7 +28,7 @@ export class RecipientGone extends Unavailable {
 }
 
 /**
- * Creates a function that returns the work of this turn of the event loop with a key; `start` begins it for its
+ * Creates a function that returns the work of this tick with a key; `start` begins it for its
  * first recipient. Each turn has its own Map: one that is always changing would keep deleted work in memory.
  */
 export function shareInTurn<Work>(): (

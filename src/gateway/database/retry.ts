@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { isConflict } from './errors.ts';
+import { isConflict } from './database-errors.ts';
 
 const ATTEMPTS = 10;
 const FIRST_WAIT_MS = 10;

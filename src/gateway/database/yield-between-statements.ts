@@ -4,7 +4,7 @@ import type { PGlite } from '@electric-sql/pglite';
 
 // How long statements may block timers, signals and connections, not counting a single long statement.
 const MAX_BLOCKED_MS = 20;
-// libuv accepts one connection in a turn of the event loop, and reads from it in a later turn.
+// libuv accepts one connection in a tick, and reads from it in a later turn.
 const MAX_TURNS = 20;
 const MAX_TURNS_MS = 5;
 

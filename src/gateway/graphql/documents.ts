@@ -46,12 +46,12 @@ function createSection(maxWaitMs: number) {
  * Creates the caches and queues of documents. Callers without a token have their own, so that nobody
  * with a token waits for a stranger, or loses a cached document to one.
  */
-export function createDocuments(manifest: Manifest | undefined, answerTimeoutMs: number) {
+export function createDocuments(manifest: Manifest | undefined, responseTimeoutMs: number) {
   const trusted = new Map(
     Array.from(manifest?.values() ?? [], ({ text, parsed }) => [text, parsed]),
   );
   const valid = new WeakSet<DocumentNode>(trusted.values());
-  const maxWaitMs = Math.min(MAX_WAIT_MS, answerTimeoutMs);
+  const maxWaitMs = Math.min(MAX_WAIT_MS, responseTimeoutMs);
   const createSections = () => ({
     short: createSection(maxWaitMs),
     long: createSection(maxWaitMs),

@@ -4,12 +4,12 @@ import { mapAsyncIterator } from '@graphql-tools/utils';
 import type { ExecutionResult } from 'graphql';
 
 import type { Exchange } from '../context.ts';
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import { preferredType } from '../http/media-type.ts';
 import { errorResponse } from '../http/route.ts';
 import { writeResponse } from '../http/write-response.ts';
 import { addErrorCode } from '../telemetry/request-log.ts';
-import { toClientBody, toClientResult } from './errors.ts';
+import { toClientBody, toClientResult } from './client-errors.ts';
 import { EVENT_STREAM, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import { readParams } from './params.ts';
@@ -29,7 +29,7 @@ const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
   preferredType(headers, [EVENT_STREAM]) !== undefined;
 
-function reject({ req, res, requestLog }: Exchange, error: StoreError): Promise<void> {
+function reject({ req, res, requestLog }: Exchange, error: GatewayError): Promise<void> {
   addErrorCode(requestLog, error.code);
   return writeResponse(req, res, errorResponse(error));
 }
@@ -55,14 +55,14 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     // The response to the same GET may differ later: a document may not yet be known by its hash.
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
     const type = preferredType(req.headers, ACCEPTED);
-    if (!type) return reject(exchange, new StoreError('NOT_ACCEPTABLE'));
+    if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
     const results = await runOperation(executor, exchange, method, () =>
       readParams(req, search, config),
     );
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();
-      return reject(exchange, new StoreError('NOT_ACCEPTABLE', NO_STREAM));
+      return reject(exchange, new GatewayError('NOT_ACCEPTABLE', NO_STREAM));
     }
     if (isStream(results) || type === EVENT_STREAM) return respondWithEvents(exchange, results);
     const { body, status, headers } = toClientResult(results, {

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 
-import { Unavailable } from '../contract/errors.ts';
+import { Unavailable } from '../contract/gateway-error.ts';
 
 /** The bounds of a queue. */
 interface FairQueueOptions {

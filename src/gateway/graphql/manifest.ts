@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-import { type DocumentNode, Kind, parse } from 'graphql';
+import { type DocumentNode, Kind, parse, type GraphQLSchema } from 'graphql';
 import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
-import { toError } from '../contract/errors.ts';
+import { toError } from '../contract/gateway-error.ts';
 import { type Bounds, validateWithin } from './analysis/validation.ts';
-import { schema } from './schema.ts';
 
 /** A document that the operator trusts, parsed and validated. */
 interface TrustedDocument {
@@ -57,7 +56,7 @@ function readJson(file: string): unknown {
 }
 
 /** Parses and validates a document at the start, because callers cannot correct it later. */
-function parseTrusted(text: string, bounds: Bounds): DocumentNode {
+function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): DocumentNode {
   const { limits } = bounds;
   const parsed = parse(text, {
     maxSourceLength: limits.maxDocumentLength,
@@ -72,7 +71,11 @@ function parseTrusted(text: string, bounds: Bounds): DocumentNode {
  * Parses and validates all texts.
  * @throws ConfigError if an id has two documents, or a document can't run here.
  */
-function toManifest(texts: readonly [string, string][], bounds: Bounds): Manifest {
+function toManifest(
+  texts: readonly [string, string][],
+  schema: GraphQLSchema,
+  bounds: Bounds,
+): Manifest {
   const manifest = new Map<string, TrustedDocument>();
   for (const [id, text] of texts) {
     const key = withoutPrefix(id);
@@ -80,7 +83,7 @@ function toManifest(texts: readonly [string, string][], bounds: Bounds): Manifes
       throw new ConfigError(`DOCUMENTS_MANIFEST has two documents with the id ${key}.`);
     }
     try {
-      manifest.set(key, { text, parsed: parseTrusted(text, bounds) });
+      manifest.set(key, { text, parsed: parseTrusted(text, schema, bounds) });
     } catch (error) {
       throw new ConfigError(
         `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${toError(error).message}`,
@@ -97,7 +100,7 @@ const manifests = new WeakMap<Bounds, Manifest>();
  * Reads the file of the trusted documents, once for each configuration.
  * @throws ConfigError if it can't be read, or one of its documents can't run here.
  */
-export function readManifest(file: string, bounds: Bounds): Manifest {
+export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
   const known = manifests.get(bounds);
   if (known) return known;
   const { data: texts } = Texts.safeParse(readJson(file));
@@ -106,7 +109,7 @@ export function readManifest(file: string, bounds: Bounds): Manifest {
       `DOCUMENTS_MANIFEST must be a JSON object of documents by their ids, or Apollo's manifest: ${file} is neither.`,
     );
   }
-  const manifest = toManifest(texts, bounds);
+  const manifest = toManifest(texts, schema, bounds);
   manifests.set(bounds, manifest);
   return manifest;
 }

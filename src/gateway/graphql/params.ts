@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
 
 import type { Config, Limits } from '../config/config.ts';
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import { isFromAllowedOrigin } from '../http/cors.ts';
 import { ALLOWED_METHODS } from '../http/route.ts';
 import { HASH_PREFIX } from './manifest.ts';
@@ -42,7 +42,7 @@ function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<B
   return new Promise((resolve, reject) => {
     const rejectLarge = (): void =>
       reject(
-        new StoreError('PAYLOAD_TOO_LARGE', `The body must have at most ${maxBodyBytes} bytes.`),
+        new GatewayError('PAYLOAD_TOO_LARGE', `The body must have at most ${maxBodyBytes} bytes.`),
       );
     if (Number(request.headers['content-length']) > maxBodyBytes) return rejectLarge();
     const chunks: Buffer[] = [];
@@ -57,7 +57,7 @@ function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<B
       }
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('error', () => reject(new StoreError('BAD_REQUEST', 'The body is incomplete.')));
+    request.on('error', () => reject(new GatewayError('BAD_REQUEST', 'The body is incomplete.')));
   });
 }
 
@@ -65,13 +65,13 @@ function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new StoreError('BAD_REQUEST', `${name} is not JSON.`);
+    throw new GatewayError('BAD_REQUEST', `${name} is not JSON.`);
   }
 }
 
 /**
  * Returns the parameters of GraphQL over HTTP and the id of the document; others are ignored.
- * @throws StoreError
+ * @throws GatewayError
  */
 export function toDocumentParams(
   params: GraphQLParams,
@@ -79,17 +79,20 @@ export function toDocumentParams(
 ): DocumentParams {
   const { query, variables, operationName, extensions } = params;
   if (query != null && typeof query !== 'string') {
-    throw new StoreError('BAD_REQUEST', 'query must be a string that contains a GraphQL document.');
+    throw new GatewayError(
+      'BAD_REQUEST',
+      'query must be a string that contains a GraphQL document.',
+    );
   }
   // Parsed documents are cached, variables are not.
   if (query && query.length > maxDocumentLength) {
-    throw new StoreError(
+    throw new GatewayError(
       'DOCUMENT_TOO_LARGE',
       `The document must have at most ${maxDocumentLength} characters; use variables for long values.`,
     );
   }
   if (operationName != null && typeof operationName !== 'string') {
-    throw new StoreError('BAD_REQUEST', 'operationName must be a string.');
+    throw new GatewayError('BAD_REQUEST', 'operationName must be a string.');
   }
   const documentId = documentIdOf(params);
   // Assigned one by one: V8 takes ten times as long to spread them.
@@ -103,10 +106,10 @@ export function toDocumentParams(
 }
 
 function fromBody(body: Buffer, limits: Limits): DocumentParams {
-  if (!isUtf8(body)) throw new StoreError('BAD_REQUEST', 'The body is not UTF-8.');
+  if (!isUtf8(body)) throw new GatewayError('BAD_REQUEST', 'The body is not UTF-8.');
   const json = parseJson(body.toString(), 'The body');
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new StoreError('BAD_REQUEST', 'The body must be a JSON object.');
+    throw new GatewayError('BAD_REQUEST', 'The body must be a JSON object.');
   }
   return toDocumentParams(json, limits);
 }
@@ -118,7 +121,7 @@ function fromBody(body: Buffer, limits: Limits): DocumentParams {
 async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
   const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
   if (!JSON_TYPE.test(type) || !/^(identity)?$/i.test(encoding.trim())) {
-    throw new StoreError('UNSUPPORTED_MEDIA_TYPE');
+    throw new GatewayError('UNSUPPORTED_MEDIA_TYPE');
   }
   return fromBody(await readBody(request, limits), limits);
 }
@@ -136,7 +139,7 @@ function rejectOtherSites(request: IncomingMessage, config: ParamsConfig): void 
   const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = request.headers;
   if (site === 'none' || site === 'same-origin' || preflighted) return;
   if (isFromAllowedOrigin(request, config)) return;
-  throw new StoreError(
+  throw new GatewayError(
     'FORBIDDEN',
     'A GET from a page of another site needs an Origin of CORS_ORIGINS or the header Apollo-Require-Preflight, with any value.',
   );
@@ -154,7 +157,7 @@ function readGet(request: IncomingMessage, search: string, config: ParamsConfig)
 }
 
 /** The error for a method that GraphQL over HTTP does not use. */
-class MethodNotAllowed extends StoreError {
+class MethodNotAllowed extends GatewayError {
   constructor() {
     super('METHOD_NOT_ALLOWED');
   }
@@ -166,7 +169,7 @@ class MethodNotAllowed extends StoreError {
 
 /**
  * Reads the parameters of a request to /graphql; `search` is the query of its URL.
- * @throws StoreError
+ * @throws GatewayError
  */
 export async function readParams(
   request: IncomingMessage,

@@ -2,8 +2,8 @@ import type { ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
 import type { Exchange } from '../context.ts';
-import { toError } from '../contract/errors.ts';
-import { toExecutionError } from './errors.ts';
+import { toError } from '../contract/gateway-error.ts';
+import { toExecutionError } from './client-errors.ts';
 import type { DocumentParams } from './params.ts';
 import type { Executor } from './yoga.ts';
 

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, writeRequestLog } from '../telemetry/request-log.ts';
@@ -23,10 +23,10 @@ export const send = (socket: WebSocket, text: string): Promise<void> =>
 /**
  * Rejects a handshake that ws finds invalid, as a listener of `wsClientError`: handleUpgrade throws its
  * error. Without one, ws responds itself, with text/html.
- * @throws StoreError
+ * @throws GatewayError
  */
 export function rejectHandshake({ message }: Error): never {
-  throw new StoreError('BAD_REQUEST', `${message}.`);
+  throw new GatewayError('BAD_REQUEST', `${message}.`);
 }
 
 /** Closes a WebSocket, with the reason if it is short enough: those of graphql-ws can name a long id. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/scopes.ts';
 import type { Limits } from '../config/config.ts';
-import { StoreError, Unavailable } from '../contract/errors.ts';
+import { GatewayError, Unavailable } from '../contract/gateway-error.ts';
 
 /** What one result of a subscription may cost at most: those of most apps cost up to 300. */
 export const MAX_RESULT_COST = 5000;
@@ -13,8 +13,8 @@ const NOTHING = { streams: 0, cost: 0 };
 /** The budget for a number of streams. It always admits one, whatever its results cost. */
 const budgetFor = (streams: number): number => Math.max(MAX_RESULT_COST, streams * COST_OF_STREAM);
 
-const tooCostly = (cost: number, budget: number): StoreError =>
-  new StoreError(
+const tooCostly = (cost: number, budget: number): GatewayError =>
+  new GatewayError(
     'TOO_MANY_STREAMS',
     `With this subscription, one result of each of the caller's would cost ${cost} in all; at most ${budget} ` +
       'is allowed. End others first, or select less.',
@@ -22,7 +22,7 @@ const tooCostly = (cost: number, budget: number): StoreError =>
 
 /**
  * Creates the function that charges a stream to its caller and to the process, and returns the function that takes
- * that back. It throws StoreError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
+ * that back. It throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
  */
 export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits) {
   const useOf = new Map<string, typeof NOTHING>();
@@ -45,7 +45,7 @@ export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits) 
     }
     const own = useOf.get(callerKey) ?? NOTHING;
     if (subject !== undefined && own.streams >= maxStreamsPerCaller) {
-      throw new StoreError('TOO_MANY_STREAMS');
+      throw new GatewayError('TOO_MANY_STREAMS');
     }
     const ownBudget = subject === undefined ? budgetOfAddress : budgetOfSubject;
     if (own.cost + cost > ownBudget) throw tooCostly(own.cost + cost, ownBudget);

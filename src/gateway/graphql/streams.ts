@@ -1,7 +1,7 @@
 import { callerKeyOf } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
-import { Unauthenticated, Unavailable } from '../contract/errors.ts';
+import { Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';
@@ -25,7 +25,7 @@ export interface Stream extends Recipient {
 export interface Streams {
   /**
    * Opens a stream whose results cost at most `cost` each.
-   * @throws StoreError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
+   * @throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
    */
   readonly open: (context: CallContext & Exchange, cost: number) => Stream;
   /** Ends all streams, and rejects new ones. */

@@ -14,14 +14,13 @@ import {
 import { type WebSocket, WebSocketServer } from 'ws';
 
 import type { Context } from '../context.ts';
-import { StoreError, Unauthenticated } from '../contract/errors.ts';
+import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
-import { toClientBody } from './errors.ts';
+import { toClientBody } from './client-errors.ts';
 import { toDocumentParams } from './params.ts';
 import { isStream, type Results, runOperation } from './run-operation.ts';
-import { schema } from './schema.ts';
 import { closeSocket, rejectHandshake, send, watchOperation, watchSocket } from './socket.ts';
 import type { EndpointOptions } from './yoga.ts';
 
@@ -57,10 +56,10 @@ function authorizationOf(
 async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
   try {
     const { subject, scopes } = await context.authenticate(request.headers);
-    if (subject === undefined && scopes.size === 0) throw new Unauthenticated();
+    if (subject === undefined && scopes !== 'all' && scopes.size === 0) throw new Unauthenticated();
     return true;
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
+    if (!(error instanceof GatewayError)) throw error;
     const code = error instanceof Unauthenticated ? CloseCode.Forbidden : TRY_AGAIN_LATER;
     closeSocket(socket, code, error.message);
     return false;
@@ -80,7 +79,7 @@ async function run(
   const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
   operations.set(id, watchOperation(options, requestLog));
   const results = await runOperation(executor, exchange, 'POST', () => {
-    if (operations.size > limits.maxStreamsPerCaller) throw new StoreError('TOO_MANY_STREAMS');
+    if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     return toDocumentParams(payload, limits);
   });
   const toBody = (result: ExecutionResult): ExecutionResult =>
@@ -132,7 +131,7 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
         },
       );
       if (isStream(results) || !results.errors || 'data' in results) {
-        return { schema, document: ANY_DOCUMENT, rootValue: results };
+        return { schema: options.schema, document: ANY_DOCUMENT, rootValue: results };
       }
       endOperation(context.extra, id);
       return results.errors;
@@ -202,9 +201,10 @@ export function createWebSockets(options: EndpointOptions) {
     });
   });
   return {
-    /** Accepts a connection. @throws StoreError if there are too many, or the handshake is invalid */
+    /** Accepts a connection. @throws GatewayError if there are too many, or the handshake is invalid */
     accept: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-      if (isClosing || connections.size >= maxStreams) throw new StoreError('SERVICE_UNAVAILABLE');
+      if (isClosing || connections.size >= maxStreams)
+        throw new GatewayError('SERVICE_UNAVAILABLE');
       server.handleUpgrade(request, socket, head, (webSocket) =>
         server.emit('connection', webSocket, request),
       );

@@ -1,3 +1,4 @@
+import type { GraphQLSchema } from 'graphql';
 import { createYoga, type YogaServerInstance, type YogaServerOptions } from 'graphql-yoga';
 
 import type { Caller } from '../auth/scopes.ts';
@@ -14,7 +15,6 @@ import { useAuth } from './plugins/use-auth.ts';
 import { useDocuments } from './plugins/use-documents.ts';
 import { useExecute } from './plugins/use-execute.ts';
 import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
-import { schema } from './schema.ts';
 import type { Streams } from './streams.ts';
 
 /** What Yoga gets with each request; useAuth adds the caller. */
@@ -38,6 +38,7 @@ type Plugins = NonNullable<YogaServerOptions<RequestContext, object>['plugins']>
 
 /** What the plugins are created from. */
 interface GraphqlOptions {
+  readonly schema: GraphQLSchema;
   readonly context: Context;
   readonly config: Config;
   readonly metrics: Metrics;
@@ -54,12 +55,13 @@ export interface EndpointOptions extends GraphqlOptions {
  * Creates the plugins through which each operation goes, in the order in which they run.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
-export function createPlugins({ context, config, metrics, log, streams }: GraphqlOptions): Plugins {
+export function createPlugins(options: GraphqlOptions): Plugins {
+  const { schema, context, config, metrics, log, streams } = options;
   const { authenticate } = context;
   const { limits } = config;
-  const manifest = config.manifest ? readManifest(config.manifest, config) : undefined;
+  const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
-  const documents = createDocuments(manifest, config.answerTimeoutMs);
+  const documents = createDocuments(manifest, config.responseTimeoutMs);
   const execute = createExecute(context, config, documents, log);
   const subscribe = createSubscribe(config, streams, documents);
   return [
@@ -77,7 +79,11 @@ export function createPlugins({ context, config, metrics, log, streams }: Graphq
  * Resolvers do not use Pothos' `t.relation` and `prismaField`: plugin-prisma only gives the types. Reads are
  * SQL that all requests share, by the loaders of database/loaders.ts (see also database/database.ts).
  */
-export function createExecutor({ store, changes }: Context, plugins: Plugins): Executor {
+export function createExecutor(
+  schema: GraphQLSchema,
+  { loaders, changes }: Context,
+  plugins: Plugins,
+): Executor {
   // Typed, but not in the documentation of graphql-yoga 5.24; test/gateway/plugins.test.ts fails if it changes.
   // Taken once, as Yoga would create the function for each access.
   const { getResultForParams } = createYoga<RequestContext>({
@@ -104,7 +110,7 @@ export function createExecutor({ store, changes }: Context, plugins: Plugins): E
       res,
       requestLog,
       recipient,
-      store,
+      loaders,
       changes,
       arrivedAt,
       caller,

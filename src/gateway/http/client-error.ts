@@ -3,9 +3,9 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import type { ErrorCode } from '../contract/error-codes.ts';
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Responses } from './responses.ts';
+import type { Responses } from './open-responses.ts';
 import { ALLOWED_METHODS } from './route.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';
 
@@ -15,7 +15,7 @@ const ERROR_CODES: Record<string, ErrorCode> = {
 };
 
 /** Writes an error response for data of which node:http creates no request. */
-function writeError(error: StoreError, socket: Duplex, log: Log): void {
+function writeError(error: GatewayError, socket: Duplex, log: Log): void {
   if (!socket.writable) return void socket.destroy();
   const { code } = error;
   const requestId = randomUUID();
@@ -48,24 +48,24 @@ const canWriteError = (last?: ServerResponse): boolean =>
 /** Rejects data of which node:http creates no request: with an error response, or by closing the socket. */
 export interface ClientErrorHandler {
   /** Whether the last response of a connection is unfinished. */
-  readonly isAnswering: (socket: Duplex) => boolean;
-  readonly reject: (error: StoreError, socket: Duplex) => void;
+  readonly isResponding: (socket: Duplex) => boolean;
+  readonly reject: (error: GatewayError, socket: Duplex) => void;
   /** Rejects with the code for an error of node:http. */
   readonly rejectFor: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 }
 
 /** Creates the handler of client errors. */
 export function createClientErrorHandler({ lastOf }: Responses, log: Log): ClientErrorHandler {
-  const reject = (error: StoreError, socket: Duplex): void => {
+  const reject = (error: GatewayError, socket: Duplex): void => {
     if (canWriteError(lastOf(socket))) writeError(error, socket, log);
     else socket.destroy();
   };
   return {
-    isAnswering: (socket) => lastOf(socket)?.writableFinished === false,
+    isResponding: (socket) => lastOf(socket)?.writableFinished === false,
     reject,
     rejectFor: (error, socket) => {
       if (error.code === 'ECONNRESET') socket.destroy();
-      else reject(new StoreError(ERROR_CODES[error.code ?? ''] ?? 'BAD_REQUEST'), socket);
+      else reject(new GatewayError(ERROR_CODES[error.code ?? ''] ?? 'BAD_REQUEST'), socket);
     },
   };
 }

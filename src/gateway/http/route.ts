@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { ErrorCode } from '../contract/error-codes.ts';
-import type { StoreError } from '../contract/errors.ts';
+import type { GatewayError } from '../contract/gateway-error.ts';
 
 /** The methods that a route supports. */
 export const ALLOWED_METHODS = 'GET, HEAD';
@@ -26,18 +25,18 @@ export interface RouteResponse extends ResponseHead {
   /** An AsyncIterable is streamed. */
   readonly body: string | Buffer | AsyncIterable<string>;
   /** The code of an error response, for the log. */
-  readonly code?: ErrorCode;
+  readonly code?: string;
 }
 
 /** A path with the handler for its GET and HEAD requests. */
 export interface Route {
-  /** The path, with its parameters in braces: /pets/{petId}. */
+  /** The path, with its parameters in braces: /books/{bookId}. */
   readonly path: string;
   /** Headers and links of every response, errors too. */
   readonly head?: ResponseHead;
   /** Whether its requests do not use the store; they are logged at level debug. */
   readonly isAuxiliary?: boolean;
-  /** @throws StoreError */
+  /** @throws GatewayError */
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;
 }
 
@@ -58,7 +57,7 @@ export const jsonResponse = (value: unknown): RouteResponse => ({
 });
 
 /** Creates a response with the error object. */
-export const errorResponse = (error: StoreError): RouteResponse => ({
+export const errorResponse = (error: GatewayError): RouteResponse => ({
   status: error.status,
   headers: error.headers,
   body: JSON.stringify(error),

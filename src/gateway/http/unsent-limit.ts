@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-import type { Responses } from './responses.ts';
+import type { Responses } from './open-responses.ts';
 import { LARGE_BYTES } from './write-response.ts';
 
 const CHECK_INTERVAL_MS = 1000;

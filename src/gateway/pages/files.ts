@@ -10,7 +10,6 @@ import type { Asset } from '../http/static-asset.ts';
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 
 const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
-const EXAMPLES = fileURLToPath(new URL('src/store/pages/examples', ROOT));
 const BUILT = fileURLToPath(new URL('dist', ROOT));
 
 // Resolved, not imported: the function of the package for its path loads all of Swagger UI.
@@ -23,24 +22,25 @@ export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => (
   content,
 });
 
-const read = async (folder: string, name: string): Promise<Asset> =>
-  textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(folder, name), 'utf8'));
+/** Reads a style sheet or a script. */
+export const readAsset = async (path: string | URL): Promise<Asset> =>
+  textAsset(String(path).endsWith('.css') ? 'css' : 'js', await readFile(path, 'utf8'));
 
 /** The files of src/gateway/pages/browser. */
 export const OWN_FILES = readdirSync(OWN);
 
 /** Reads one of them. */
-export const ownFile = (name: string): Promise<Asset> => read(OWN, name);
+export const ownFile = (name: string): Promise<Asset> => readAsset(join(OWN, name));
 
 /**
  * Reads a file of Swagger UI. The build copies those that are served to dist/, because the package itself is
  * only installed for development.
  */
 export const swaggerFile = (name: string): Promise<Asset> =>
-  read(existsSync(join(BUILT, name)) ? BUILT : findSwaggerUi(), name);
+  readAsset(join(existsSync(join(BUILT, name)) ? BUILT : findSwaggerUi(), name));
 
 /** Reads the example queries of GraphiQL, in the order of their file names. */
-export async function readExamples(): Promise<string[]> {
-  const names = await readdir(EXAMPLES);
-  return Promise.all(names.toSorted().map((name) => readFile(join(EXAMPLES, name), 'utf8')));
+export async function readExamples(folder: URL): Promise<string[]> {
+  const names = await readdir(folder);
+  return Promise.all(names.toSorted().map((name) => readFile(new URL(name, folder), 'utf8')));
 }

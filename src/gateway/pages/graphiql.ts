@@ -1,11 +1,10 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../config/config.ts';
 import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { readExamples, textAsset } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
-import { renderHeader, renderHtml } from './page.ts';
+import { renderHeader, renderHtml, type Site } from './page.ts';
 
 // The editor of GraphiQL sets inline styles, and its style sheet contains its fonts.
 const POLICY = {
@@ -37,10 +36,11 @@ function renderMenu(examples: readonly string[]): string {
  * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
  * a path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its own path.
  */
-export async function renderGraphiql(config: Config): Promise<Asset> {
-  const examples = await readExamples();
+export async function renderGraphiql(site: Site): Promise<Asset> {
+  const { store, config } = site;
+  const examples = await readExamples(store.pages.examples);
   const options = {
-    title: 'Pet store',
+    title: store.title,
     defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
     // Otherwise it sends the introspection query, and shows the error in its documentation.
     ...(config.introspection ? {} : { schema: null, referencePlugin: null }),
@@ -48,12 +48,12 @@ export async function renderGraphiql(config: Config): Promise<Asset> {
     // They can contain a token.
     shouldPersistHeaders: false,
   };
-  return renderHtml({
-    title: 'GraphiQL · Pet store',
+  return renderHtml(site, {
+    title: 'GraphiQL',
     policy: POLICY,
     styles: ['/assets/page.css', '/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
     scripts: ['/assets/graphiql/graphiql.js', '/assets/graphiql-page.js'],
-    body: `${renderHeader(config, '/graphql', renderMenu(examples))}
+    body: `${renderHeader(site, '/graphql', renderMenu(examples))}
 <main><h1 class="hidden">GraphiQL</h1>
 <noscript>GraphiQL needs JavaScript.</noscript>
 <div id="root"></div></main>

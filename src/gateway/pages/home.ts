@@ -3,50 +3,13 @@ import type { Asset } from '../http/static-asset.ts';
 import { renderBlock, renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
-import { renderPage } from './page.ts';
-
-/** The query of the start page, and its result on the sample store. */
-const EXAMPLE = {
-  query: `query PetsInStock {
-  pets(first: 2, filter: { inStock: true }) {
-    totalCount
-    nodes {
-      name
-      category {
-        name
-      }
-      inventory {
-        quantity
-      }
-    }
-  }
-}`,
-  result: `{
-  "data": {
-    "pets": {
-      "totalCount": 85,
-      "nodes": [
-        {
-          "name": "Biscuit",
-          "category": { "name": "Dogs" },
-          "inventory": { "quantity": 12 }
-        },
-        {
-          "name": "Whiskers",
-          "category": { "name": "Cats" },
-          "inventory": { "quantity": 19 }
-        }
-      ]
-    }
-  }
-}`,
-};
+import { renderPage, type Site } from './page.ts';
 
 /** The origin of the gateway until the script of the page has replaced it. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
-function renderCurl(config: Config): string {
-  const query = EXAMPLE.query.replaceAll(/\s+/g, ' ');
+function renderCurl({ store, config }: Site): string {
+  const query = store.pages.example.query.replaceAll(/\s+/g, ' ');
   const token = config.auth && !config.auth.readIsOpen;
   return renderBlock(
     'The same with curl',
@@ -57,10 +20,10 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
 }
 
 /** The query as a command. With trusted documents it would be rejected, so how to send one of those. */
-const renderCommand = (config: Config): string =>
-  config.documents === 'trusted'
+const renderCommand = (site: Site): string =>
+  site.config.documents === 'trusted'
     ? '<p>Only trusted documents run on this gateway: send the <code>documentId</code> of one instead of a query. <code>docs/trusted-documents.md</code> describes how.</p>'
-    : `<div class="curl">${renderCurl(config)}</div>`;
+    : `<div class="curl">${renderCurl(site)}</div>`;
 
 const card = (url: string, name: string, text: string): string =>
   `<li><a href="${url}">${name}</a><p>${text}</p></li>`;
@@ -91,26 +54,26 @@ const renderCards = ({ graphiql, introspection }: Config): string =>
     .join('\n');
 
 /** The start page: the endpoint, a query with its result, the last changes, and the ways on. */
-export const renderHome = (config: Config): Asset =>
-  renderPage(config, {
+export function renderHome(site: Site): Asset {
+  const { store, config } = site;
+  const { heading, lead, example } = store.pages;
+  return renderPage(site, {
     path: '/',
-    title: 'Pet store',
     styles: ['/assets/home.css'],
     scripts: liveScripts(config),
-    main: `<h1>One endpoint for the whole pet store</h1>
-<p class="lead">A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
-exactly that, in one request.</p>
+    main: `<h1>${heading}</h1>
+<p class="lead">${lead}</p>
 <p class="endpoint"><b>POST</b> <span>${origin(config)}/graphql</span></p>
 <section aria-labelledby="example">
 <h2 id="example">A query and its response</h2>
 <div class="sides">
-${renderCode('Query', EXAMPLE.query)}
-${renderCode('Response of the sample store', EXAMPLE.result)}
+${renderCode('Query', example.query)}
+${renderCode('Response of the sample store', example.result)}
 </div>
-<p class="actions">${linkToGraphiql(EXAMPLE.query, config)}</p>
-${renderCommand(config)}
+<p class="actions">${linkToGraphiql(example.query, config)}</p>
+${renderCommand(site)}
 </section>
-${renderLiveView(config)}
+${renderLiveView(site)}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
 <ul class="doors">
@@ -118,3 +81,4 @@ ${renderCards(config)}
 </ul>
 </section>`,
   });
+}

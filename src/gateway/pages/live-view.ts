@@ -1,18 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
-
-const FOLLOW_ORDERS = `subscription FollowOrders {
-  orderChanged {
-    kind
-    order {
-      quantity
-      pet {
-        name
-      }
-    }
-  }
-}`;
+import type { Site } from './page.ts';
 
 /** Whether a page can read the changes: without a token, and with a document of its own. */
 const canRead = ({ auth, documents }: Config): boolean =>
@@ -23,7 +12,7 @@ export const liveScripts = (config: Config): string[] =>
   canRead(config) ? ['/assets/live.js'] : [];
 
 /** The part of the start page with the last changes; empty if pages can't read them. */
-export const renderLiveView = (config: Config): string =>
+export const renderLiveView = ({ store, config }: Site): string =>
   canRead(config)
     ? `<section aria-labelledby="live">
 <h2 id="live">What happens in the store</h2>
@@ -36,8 +25,8 @@ export const renderLiveView = (config: Config): string =>
 <p id="live-note"></p>
 <noscript><p>The list needs JavaScript.</p></noscript>
 </figure>
-${renderCode('Subscription', FOLLOW_ORDERS)}
+${renderCode('Subscription', store.pages.subscription)}
 </div>
-<p class="actions">${linkToGraphiql(FOLLOW_ORDERS, config)}</p>
+<p class="actions">${linkToGraphiql(store.pages.subscription, config)}</p>
 </section>`
     : '';

@@ -2,15 +2,15 @@ import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
-import { lifecycleOf, describeLifecycle, type RestOperation } from '../rest/operation.ts';
-import { OPERATIONS } from '../rest/operations.ts';
+import { describeLifecycle } from '../rest/rest-operation.ts';
+import type { RestOperation } from '../store.ts';
 import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
-import { renderPage } from './page.ts';
+import { renderPage, type Site } from './page.ts';
 
 function status(operation: RestOperation, sunset: Config): string {
   const life = escapeHtml(describeLifecycle(operation, sunset));
-  return lifecycleOf(operation).deprecatedSince ? `<strong>${life}</strong>` : life;
+  return operation.lifecycle.deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 
 // A link sends no token.
@@ -22,7 +22,7 @@ const linkToRest = (request: string, { auth }: Config): string =>
 function guide(operation: RestOperation, config: Config): string {
   const { id, name, migration } = operation;
   const { request, query, differences } = migration;
-  const { successor } = lifecycleOf(operation);
+  const { successor } = operation.lifecycle;
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escapeHtml(name)}</h2>
 <p>${status(operation, config)} <code>${escapeHtml(successor)}</code> returns the same data.</p>
@@ -37,12 +37,12 @@ ${renderCode('GraphQL', query)}
 }
 
 /** The migration guide: each REST route beside the query that replaces it, with the differences. */
-export const renderMigrationGuide = (config: Config): Asset =>
-  renderPage(config, {
+export const renderMigrationGuide = (site: Site): Asset =>
+  renderPage(site, {
     path: '/docs/moving',
-    title: 'Moving to GraphQL · Pet store',
+    title: 'Moving to GraphQL',
     main: `<h1>Moving to GraphQL</h1>
 <p class="lead">GraphQL returns the same data as the REST routes, with the same ids and the same error codes.
 Queries are sent by <code>POST /graphql</code>.</p>
-${OPERATIONS.map((operation) => guide(operation, config)).join('\n')}`,
+${site.store.rest.operations.map((operation) => guide(operation, site.config)).join('\n')}`,
   });

@@ -1,5 +1,12 @@
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
+import type { Store } from '../store.ts';
+
+/** What pages are rendered from. */
+export interface Site {
+  readonly store: Store;
+  readonly config: Config;
+}
 
 const LINKS: readonly (readonly [
   url: string,
@@ -13,21 +20,17 @@ const LINKS: readonly (readonly [
   ['/status', 'Status'],
 ];
 
-const PAW = `<svg viewBox="0 0 24 24" aria-hidden="true"><ellipse cx="5" cy="11" rx="2.4" ry="3.1"/>
-<ellipse cx="9.4" cy="5.6" rx="2.4" ry="3.4"/><ellipse cx="14.6" cy="5.6" rx="2.4" ry="3.4"/>
-<ellipse cx="19" cy="11" rx="2.4" ry="3.1"/>
-<path d="M12 11c3.2 0 6.2 4.1 6.2 7.1 0 2.1-1.5 3.2-3.2 3.2-1.2 0-1.9-.7-3-.7s-1.8 .7-3 .7c-1.7 0-3.2-1.1-3.2-3.2 0-3 3-7.1 6.2-7.1z"/></svg>`;
-
 /**
  * The head of a page: the name, a menu if the page has one, and the links to all visible pages; `path` is the
  * page itself.
  */
-export const renderHeader = (config: Config, path: string, menu = ''): string => {
+export const renderHeader = (site: Site, path: string, menu = ''): string => {
+  const { store, config } = site;
   const links = LINKS.filter(([, , option]) => !option || config[option]).map(
     ([url, text]) => `<a href="${url}"${url === path ? ' aria-current="page"' : ''}>${text}</a>`,
   );
   return `<header class="site">
-<a class="name" href="/">${PAW}Pet store</a>
+<a class="name" href="/">${store.pages.icon}${store.title}</a>
 <nav class="pages" aria-label="Pages">${links.join('\n')}</nav>
 ${menu}</header>`;
 };
@@ -44,12 +47,14 @@ const POLICY = {
   'frame-ancestors': "'none'",
 };
 
-const ICON = `data:image/svg+xml,${encodeURIComponent(
-  PAW.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"'),
-)}`;
+const toIconUrl = (icon: string): string =>
+  `data:image/svg+xml,${encodeURIComponent(
+    icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"'),
+  )}`;
 
 interface HtmlDocument {
-  readonly title: string;
+  /** Its title, besides that of the store. */
+  readonly title?: string;
   readonly body: string;
   readonly styles: readonly string[];
   readonly scripts: readonly string[];
@@ -58,7 +63,10 @@ interface HtmlDocument {
 }
 
 /** Renders an HTML document with a Content-Security-Policy. */
-export const renderHtml = ({ title, body, styles, scripts, policy }: HtmlDocument): Asset => ({
+export const renderHtml = (
+  { store }: Site,
+  { title, body, styles, scripts, policy }: HtmlDocument,
+): Asset => ({
   type: 'text/html; charset=utf-8',
   headers: {
     'Content-Security-Policy': Object.entries({ ...POLICY, ...policy })
@@ -74,8 +82,8 @@ export const renderHtml = ({ title, body, styles, scripts, policy }: HtmlDocumen
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<link rel="icon" href="${ICON}">
+<title>${[...(title ? [title] : []), store.title].join(' · ')}</title>
+<link rel="icon" href="${toIconUrl(store.pages.icon)}">
 ${styles.map((url) => `<link rel="stylesheet" href="${url}">`).join('\n')}
 </head>
 <body>
@@ -89,7 +97,7 @@ ${scripts.map((url) => `<script src="${url}"></script>`).join('\n')}
 interface HtmlPage {
   /** The path of the page, which its own link does not lead away from. */
   readonly path: string;
-  readonly title: string;
+  readonly title?: string;
   /** The content of `main`, as HTML. */
   readonly main: string;
   readonly styles?: readonly string[];
@@ -98,16 +106,16 @@ interface HtmlPage {
 
 /** Renders a page with the links to all other pages. */
 export const renderPage = (
-  config: Config,
+  site: Site,
   { path, title, main, styles = [], scripts = [] }: HtmlPage,
 ): Asset =>
-  renderHtml({
-    title,
+  renderHtml(site, {
+    ...(title && { title }),
     // Before those of the page, which use its properties.
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
-${renderHeader(config, path)}
+${renderHeader(site, path)}
 <main id="main">
 ${main}
 </main>`,

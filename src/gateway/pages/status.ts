@@ -1,8 +1,7 @@
 import escapeHtml from 'escape-html';
 
-import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
-import { renderPage } from './page.ts';
+import { renderPage, type Site } from './page.ts';
 
 // Not a password field, whose content browsers offer to keep, and without a name, so that nothing is sent.
 const TOKEN_FORM = `<form id="token-form" class="card" hidden>
@@ -54,10 +53,10 @@ ${renderCounts('Caller', 'No calls since the start. Ask Prometheus for a longer 
 </section>`;
 
 /** The page of the operator: what runs, and what happens while it is open. Its figures are /status.json. */
-export const renderStatus = (config: Config, deprecated: readonly Deprecated[]): Asset =>
-  renderPage(config, {
+export const renderStatus = (site: Site, deprecated: readonly Deprecated[]): Asset =>
+  renderPage(site, {
     path: '/status',
-    title: 'Status · Pet store',
+    title: 'Status',
     styles: ['/assets/status.css'],
     scripts: ['/assets/status.js'],
     main: `<h1 tabindex="-1">Status</h1>
@@ -65,7 +64,7 @@ export const renderStatus = (config: Config, deprecated: readonly Deprecated[]):
 <noscript><p>The status needs JavaScript. <code>/status.json</code> and <code>/metrics</code> do not.</p></noscript>
 <p id="state" role="status"></p>
 ${TOKEN_FORM}
-<div id="status" data-needs-token="${config.auth !== undefined}" hidden>
+<div id="status" data-needs-token="${site.config.auth !== undefined}" hidden>
 <dl id="facts">
 ${renderFact('version', 'Version')}
 ${renderFact('start', 'Running since')}
@@ -77,7 +76,7 @@ ${renderFact('requests', 'Requests since opened')}
 ${renderPlot('rate', 'Requests', ['first', ''])}
 ${renderPlot('latency', 'Latency', ['first', 'p50'], ['second', 'p99'])}
 ${renderPlot('error-rate', 'Errors', ['bad', ''])}
-${config.databaseUrl ? renderPlot('pool', 'Connections to PostgreSQL', ['first', 'of <span id="pool-max"></span> in use'], ['second', 'waiting']) : ''}
+${site.config.databaseUrl ? renderPlot('pool', 'Connections to PostgreSQL', ['first', 'of <span id="pool-max"></span> in use'], ['second', 'waiting']) : ''}
 ${renderPlot('event-loop', 'Event loop', ['first', 'busy'])}
 ${renderPlot('memory', 'Memory', ['first', ''])}
 </div>

@@ -1,32 +1,26 @@
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
-import { toDay } from '../contract/lifecycle.ts';
+import { toDay } from '../contract/day.ts';
 import { POSITION_HEADER } from '../database/cluster/position.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
-import {
-  guideOf,
-  lifecycleOf,
-  describeLifecycle,
-  type RestOperation,
-  pathOf,
-} from './operation.ts';
-import { OPERATIONS } from './operations.ts';
+import type { RestOperation, Store } from '../store.ts';
 import { toResponses } from './responses.ts';
-import { SCHEMAS, TO_OPENAPI } from './schemas.ts';
+import { describeLifecycle, guideOf, pathOf } from './rest-operation.ts';
+import { TO_OPENAPI, toSchemas } from './schemas.ts';
 
 // That of the interface, as specified: it says nothing of the release that serves it.
 const API_VERSION = '1.0.0';
 
 /** The lifecycle of an operation, in the OpenAPI extensions of GitBook. */
 function markers(operation: RestOperation, { sunset }: Config): object {
-  const { stability, deprecatedSince } = lifecycleOf(operation);
+  const { stability, deprecatedSince } = operation.lifecycle;
   return {
     // GitBook has no badge for a stable operation.
     ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
-    // Beta is the list of orders: one click would load every order.
+    // One click on a route that is beta would load every row.
     ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
   };
 }
@@ -42,7 +36,7 @@ const describe = (operation: RestOperation, sunset: Config): string =>
   [
     operation.description,
     describeLifecycle(operation, sunset),
-    `\`${lifecycleOf(operation).successor}\` of GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
+    `\`${operation.lifecycle.successor}\` of GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
     `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
   ].join('\n\n');
 
@@ -66,7 +60,7 @@ const POSITION = {
   schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
-function toOpenApi(operation: RestOperation, config: Config): object {
+function toOpenApi(operation: RestOperation, store: Store, config: Config): object {
   const { id, tag, summary, parameters } = operation;
   return {
     operationId: id,
@@ -80,7 +74,7 @@ function toOpenApi(operation: RestOperation, config: Config): object {
       ...toParameters('query', parameters.query),
       ...(config.replicaUrls.length > 0 ? [POSITION] : []),
     ],
-    responses: toResponses(operation, config),
+    responses: toResponses(operation, store, config),
   };
 }
 
@@ -88,46 +82,48 @@ function toOpenApi(operation: RestOperation, config: Config): object {
 const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
 
 /** Creates the OpenAPI document of all operations. */
-export const createOpenApi = (config: Config): object => ({
+export const createOpenApi = (store: Store, config: Config): object => ({
   openapi: '3.0.3',
   info: {
-    title: 'Pet store',
+    title: store.title,
     version: API_VERSION,
-    description:
-      'The REST routes of the pet store gateway. GraphQL at /graphql has all other operations.',
+    description: `The REST routes of the ${store.title.toLowerCase()} gateway. GraphQL at /graphql has all other operations.`,
     contact: { name: 'The operator of this gateway', url: '/' },
     license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
   },
   externalDocs: { description: 'This document as a reference page.', url: '/docs' },
   servers: [{ url: '/' }],
-  tags: [
-    { name: 'Pets', description: 'The pets of the store.' },
-    { name: 'Store', description: 'The orders of the store.' },
-  ],
+  tags: store.rest.tags,
   security: [],
   paths: Object.fromEntries(
-    OPERATIONS.map((operation) => [pathOf(operation), { get: toOpenApi(operation, config) }]),
+    store.rest.operations.map((operation) => [
+      pathOf(operation),
+      { get: toOpenApi(operation, store, config) },
+    ]),
   ),
   components: {
-    schemas: SCHEMAS,
+    schemas: toSchemas(store),
     ...(config.auth && { securitySchemes: { bearer: BEARER } }),
   },
 });
 
 /** GET /openapi.json and GET /openapi.yaml */
-export const createOpenApiRoutes = (config: Config): Route[] => [
+export const createOpenApiRoutes = (store: Store, config: Config): Route[] => [
   {
     path: '/openapi.json',
     get: serveAsset(() => ({
       type: JSON_CONTENT_TYPE,
-      content: JSON.stringify(createOpenApi(config)),
+      content: JSON.stringify(createOpenApi(store, config)),
     })),
   },
   {
     path: '/openapi.yaml',
     get: serveAsset(async () => {
       const { default: yaml } = await import('yaml');
-      return { type: 'application/yaml', content: yaml.stringify(createOpenApi(config), YAML) };
+      return {
+        type: 'application/yaml',
+        content: yaml.stringify(createOpenApi(store, config), YAML),
+      };
     }),
   },
 ];

@@ -1,17 +1,17 @@
 import type { Config } from '../config/config.ts';
-import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
-import { StoreError, Unauthenticated } from '../contract/errors.ts';
-import { lifecycleHead, lifecycleOf, type RestOperation } from './operation.ts';
-import { SCHEMAS } from './schemas.ts';
+import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
+import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
+import type { RestOperation, Store } from '../store.ts';
+import { lifecycleHead } from './rest-operation.ts';
 
 /** Headers by name, each with an example. */
 type Headers = Readonly<Record<string, string>>;
 
 /** Errors of node:http before it knows the path: the response has no lifecycle headers. */
-const EARLY_ERRORS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'];
+const EARLY_ERRORS: readonly string[] = ['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'];
 
 /** Errors that any request can have. */
-const COMMON_ERRORS: readonly ErrorCode[] = [
+const COMMON_ERRORS: readonly string[] = [
   'BAD_REQUEST',
   ...EARLY_ERRORS,
   'URI_TOO_LONG',
@@ -19,7 +19,7 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
   'SERVICE_UNAVAILABLE',
 ];
 
-const ACCESS_ERRORS: readonly ErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
+const ACCESS_ERRORS: readonly string[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
 
 /** The header of every response. */
 const COMMON_HEADERS: Headers = { 'X-Request-Id': '4bf92f3577b34da6a3ce929d0e0e4736' };
@@ -36,11 +36,11 @@ const DESCRIPTIONS: Headers = {
 };
 
 /** Returns the codes of all errors of an operation. */
-export function errorsOf(operation: RestOperation, { auth, checksHost }: Config): ErrorCode[] {
-  const codes: ErrorCode[] = [...operation.errors, ...COMMON_ERRORS];
+export function errorsOf(operation: RestOperation, { auth, checksHost }: Config): string[] {
+  const codes: string[] = [...operation.errors, ...COMMON_ERRORS];
   if (auth) codes.push('UNAUTHENTICATED');
   if (auth && !auth.readIsOpen) codes.push('FORBIDDEN');
-  if (lifecycleOf(operation).deprecatedSince) codes.push('GONE');
+  if (operation.lifecycle.deprecatedSince) codes.push('GONE');
   if (checksHost) codes.push('MISDIRECTED_REQUEST');
   return codes;
 }
@@ -54,46 +54,54 @@ const toHeaders = (headers: Headers, required = true): object =>
   );
 
 /** The headers of an error response, besides those of every response. */
-function errorHeaders(codes: readonly ErrorCode[], lifecycle: Headers): object {
-  const has = (group: readonly ErrorCode[]): boolean => codes.some((code) => group.includes(code));
+function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
+  const has = (group: readonly string[]): boolean => codes.some((code) => group.includes(code));
   if (has(EARLY_ERRORS)) return {};
   // The path of a malformed request can be unknown.
   const required = !has(['BAD_REQUEST']);
   const challenge = has(ACCESS_ERRORS) ? new Unauthenticated().headers : {};
-  const retry = has(['SERVICE_UNAVAILABLE']) ? new StoreError('SERVICE_UNAVAILABLE').headers : {};
+  const retry = has(['SERVICE_UNAVAILABLE']) ? new GatewayError('SERVICE_UNAVAILABLE').headers : {};
   return toHeaders({ ...lifecycle, ...challenge, ...retry }, required);
 }
 
 /** The response for all errors with the same status; callers distinguish them by their codes. */
-const toErrorResponse = (codes: readonly ErrorCode[], lifecycle: Headers): object => ({
-  description: codes.map((code) => ERRORS[code].description).join(' '),
+const toErrorResponse = (
+  codes: readonly string[],
+  kinds: ErrorCodes,
+  lifecycle: Headers,
+): object => ({
+  description: codes.map((code) => kinds[code]?.description).join(' '),
   headers: { ...toHeaders(COMMON_HEADERS), ...errorHeaders(codes, lifecycle) },
   content: {
     'application/json': {
       schema: { $ref: '#/components/schemas/Error' },
       examples: Object.fromEntries(
-        codes.map((code) => [code, { value: new StoreError(code).toJSON() }]),
+        codes.map((code) => [
+          code,
+          { value: { code, message: kinds[code]?.description, status: kinds[code]?.status } },
+        ]),
       ),
     },
   },
 });
 
 /** Returns all responses of an operation. */
-export function toResponses(operation: RestOperation, config: Config): object {
+export function toResponses(operation: RestOperation, store: Store, config: Config): object {
   const { result } = operation;
+  const kinds = withGatewayErrors(store.errorCodes);
   const { headers: dates, links = [] } = lifecycleHead(operation, config);
   const lifecycle = { Link: links.join(', '), ...dates };
   const headers = toHeaders({ ...COMMON_HEADERS, ...lifecycle, ...result.headers });
   const codes = errorsOf(operation, config);
-  const statuses = new Set(codes.map((code) => ERRORS[code].status));
+  const statuses = new Set(codes.flatMap((code) => kinds[code]?.status ?? []));
   return {
     200: {
       description: result.description,
       headers,
       content: {
         'application/json': {
-          schema: { $ref: `#/components/schemas/${result.schema}` },
-          example: SCHEMAS[result.schema]?.['example'],
+          schema: { $ref: `#/components/schemas/${result.resource}` },
+          example: store.rest.resources[result.resource]?.example,
         },
       },
     },
@@ -102,8 +110,8 @@ export function toResponses(operation: RestOperation, config: Config): object {
     }),
     ...Object.fromEntries(
       [...statuses].map((status) => {
-        const group = codes.filter((code) => ERRORS[code].status === status);
-        return [status, toErrorResponse(group, lifecycle)];
+        const group = codes.filter((code) => kinds[code]?.status === status);
+        return [status, toErrorResponse(group, kinds, lifecycle)];
       }),
     ),
   };

@@ -5,26 +5,9 @@ import type { CallContext } from '../context.ts';
 import type { ListArguments } from '../tables/listing.ts';
 import { ALL_ROWS, type ListRequest, type Pages } from '../tables/loaders.ts';
 import { DEFAULT_PAGE } from '../tables/window.ts';
-import { builder } from './builder.ts';
-import type { ListSize } from './cost.ts';
+import type { Builder, StoreTypes } from './builder-types.ts';
+import type { ListSize } from './cost-directives.ts';
 import type { FieldSql } from './rows.ts';
-
-builder.globalConnectionField('totalCount', (t) =>
-  t.int({
-    description:
-      'The number of rows in the whole list. They are counted only if this field is selected.',
-    extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
-    resolve: ({ totalCount }) => totalCount(),
-  }),
-);
-
-const SortDirection = builder.enumType('SortDirection', {
-  description: 'The direction of the order.',
-  values: {
-    ASC: { description: 'The smallest value comes first.' },
-    DESC: { description: 'The largest value comes first.' },
-  },
-});
 
 /** How callers can filter and order a list. */
 interface ListOptions<Filter, Field extends string> {
@@ -35,39 +18,61 @@ interface ListOptions<Filter, Field extends string> {
   readonly defaultOrder?: string;
 }
 
-/** Creates the arguments of a list, with the input type `…Sort`. */
-export function listArguments<Filter, Field extends string>(
-  name: string,
-  { filter, rows, fields, defaultOrder = 'by id' }: ListOptions<Filter, Field>,
-) {
-  const FieldEnum = builder.enumType(`${name}SortField`, {
-    description: 'A field to order the list by.',
-    values: fields,
-  });
-  const Sort = builder.inputType(`${name}Sort`, {
-    description: 'The order of the list. Rows with equal values are ordered by id.',
-    fields: (t) => ({
-      field: t.field({ type: FieldEnum, required: true, description: 'The field to order by.' }),
-      direction: t.field({
-        type: SortDirection,
-        required: true,
-        defaultValue: 'ASC',
-        description: 'The direction of the order.',
-      }),
+/** Defines what all lists have. */
+export function defineLists<Types extends StoreTypes>(builder: Builder<Types>) {
+  builder.globalConnectionField('totalCount', (t) =>
+    t.int({
+      description:
+        'The number of rows in the whole list. They are counted only if this field is selected.',
+      extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
+      resolve: ({ totalCount }) => totalCount(),
     }),
-  });
-  return builder.args((t) => ({
-    filter: t.field({ type: filter, description: `Conditions for the ${rows}; all by default.` }),
-    orderBy: t.field({
-      type: Sort,
-      description: `The order of the list; ${defaultOrder} by default.`,
-    }),
-  }));
-}
+  );
 
-/** Defines the types `…Connection` and `…Edge` of the lists of a type. */
-export const connectionOf = <Row extends object>(type: OutputRef<Row>, name: string) =>
-  builder.connectionObject({ type, name: `${name}Connection` }, { name: `${name}Edge` });
+  const SortDirection = builder.enumType('SortDirection', {
+    description: 'The direction of the order.',
+    values: {
+      ASC: { description: 'The smallest value comes first.' },
+      DESC: { description: 'The largest value comes first.' },
+    },
+  });
+
+  /** Creates the arguments of a list, with the input type `…Sort`. */
+  function listArguments<Filter, Field extends string>(
+    name: string,
+    { filter, rows, fields, defaultOrder = 'by id' }: ListOptions<Filter, Field>,
+  ) {
+    const FieldEnum = builder.enumType(`${name}SortField`, {
+      description: 'A field to order the list by.',
+      values: fields,
+    });
+    const Sort = builder.inputType(`${name}Sort`, {
+      description: 'The order of the list. Rows with equal values are ordered by id.',
+      fields: (t) => ({
+        field: t.field({ type: FieldEnum, required: true, description: 'The field to order by.' }),
+        direction: t.field({
+          type: SortDirection,
+          required: true,
+          defaultValue: 'ASC',
+          description: 'The direction of the order.',
+        }),
+      }),
+    });
+    return builder.args((t) => ({
+      filter: t.field({ type: filter, description: `Conditions for the ${rows}; all by default.` }),
+      orderBy: t.field({
+        type: Sort,
+        description: `The order of the list; ${defaultOrder} by default.`,
+      }),
+    }));
+  }
+
+  /** Defines the types `…Connection` and `…Edge` of the lists of a type. */
+  const connectionOf = <Row extends object>(type: OutputRef<Row>, name: string) =>
+    builder.connectionObject({ type, name: `${name}Connection` }, { name: `${name}Edge` });
+
+  return { listArguments, connectionOf };
+}
 
 // Statements for lists and counts that one request may run at a time, so that connections are left
 // for other requests.
@@ -106,9 +111,9 @@ const createPage =
     resolve: async (root: Root, args: ListArguments<Filter, Field>, context: CallContext) => {
       const parent = parentOf(root);
       const request = requestOf(context);
-      const page = await loadPage(context.store, { parent, args }, request);
+      const page = await loadPage(context.loaders, { parent, args }, request);
       const totalCount = (): Promise<number> =>
-        loadCount(context.store, { parent, args: args.filter }, request);
+        loadCount(context.loaders, { parent, args: args.filter }, request);
       return { ...page, totalCount };
     },
   });

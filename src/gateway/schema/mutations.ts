@@ -8,7 +8,7 @@ import { RequestCache } from '@pothos/plugin-scope-auth';
 import type { GraphQLFieldResolver } from 'graphql';
 import { z } from 'zod';
 
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 /** The description of every argument `idempotencyKey`. */
@@ -20,8 +20,6 @@ export const IDEMPOTENCY_KEY =
 // Each mutation has a transaction of its own. The change log has the texts of a row before and after: PostgreSQL
 // takes as long to record one of 255 characters, a kilobyte, as to read ten fields of rows.
 const WRITE_COST = { weight: '100' };
-export const PET_WRITE_COST = { directives: { cost: { weight: '120' } } };
-export const CATEGORY_WRITE_COST = { directives: { cost: { weight: '280' } } };
 
 const Options = z.object({ authScopes: z.object({ scope: z.string() }) });
 
@@ -54,7 +52,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       try {
         return await resolve(source, args, context, info);
       } catch (error) {
-        if (error instanceof StoreError && hasRequestLog(context))
+        if (error instanceof GatewayError && hasRequestLog(context))
           addErrorCode(context.requestLog, error.code);
         throw error;
       } finally {

@@ -1,5 +1,5 @@
 import type { CallContext } from '../context.ts';
-import { parseId } from '../contract/values.ts';
+import { parseId } from '../contract/parse.ts';
 import type { ListSource, RowLoader } from '../tables/loaders.ts';
 import type { Table } from '../tables/table.ts';
 
@@ -60,8 +60,8 @@ export function rowByArgument<Row, const Argument extends string>(
   const idOf = (args: Record<Argument, string>): bigint => parseId(args[argument], argument);
   return {
     extensions: { sql, checkArguments: (args: Record<Argument, string>) => void idOf(args) },
-    resolve: (_root: object, args: Record<Argument, string>, { store }: CallContext) =>
-      load(store, idOf(args)),
+    resolve: (_root: object, args: Record<Argument, string>, { loaders }: CallContext) =>
+      load(loaders, idOf(args)),
   };
 }
 
@@ -80,8 +80,8 @@ export function relatedRow<Row, const By extends string, Parent extends Record<B
   const sql: FieldSql = { kind: 'related', table, by };
   return {
     extensions: { sql, directives: { cost: RELATED_COST } },
-    resolve: (parent: Parent, _args: object, { store }: CallContext) =>
-      readBefore?.(parent) ?? load(store, parent[by]),
+    resolve: (parent: Parent, _args: object, { loaders }: CallContext) =>
+      readBefore?.(parent) ?? load(loaders, parent[by]),
   };
 }
 
@@ -94,7 +94,7 @@ export function relatedValue<Row, const By extends string, const Field extends k
   const sql: FieldSql = { kind: 'related', table, by, field };
   return {
     extensions: { sql, ofOtherRow: true, directives: { cost: RELATED_COST } },
-    resolve: async (parent: Record<By, bigint>, _args: object, { store }: CallContext) =>
-      (await load(store, parent[by]))[field],
+    resolve: async (parent: Record<By, bigint>, _args: object, { loaders }: CallContext) =>
+      (await load(loaders, parent[by]))[field],
   };
 }

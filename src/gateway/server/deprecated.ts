@@ -1,15 +1,14 @@
-import { REST_LIFECYCLES, type RestLifecycle, toDay } from '../contract/lifecycle.ts';
+import { toDay } from '../contract/day.ts';
 import { deprecatedIn } from '../graphql/analysis/usage.ts';
-import { schema } from '../graphql/schema.ts';
 import type { Deprecated } from '../pages/status.ts';
+import { deprecatedOf } from '../rest/rest-operation.ts';
+import type { Store } from '../store.ts';
 
-/** All that is deprecated, REST first. */
-export const DEPRECATED: readonly Deprecated[] = [
-  ...Object.entries<RestLifecycle>(REST_LIFECYCLES).flatMap(
-    ([operation, { deprecatedSince, successor }]) =>
-      deprecatedSince
-        ? { operation, reason: `Deprecated since ${toDay(deprecatedSince)}: use ${successor}.` }
-        : [],
-  ),
+/** Returns all that is deprecated, REST first. */
+export const findDeprecated = ({ schema, rest }: Store): Deprecated[] => [
+  ...deprecatedOf(rest.operations).map(({ name, since, successor }) => ({
+    operation: name,
+    reason: `Deprecated since ${toDay(since)}: use ${successor}.`,
+  })),
   ...Array.from(deprecatedIn(schema), ([operation, reason]) => ({ operation, reason })),
 ];

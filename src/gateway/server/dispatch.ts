@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 
 import type { Config } from '../config/config.ts';
 import type { Exchange } from '../context.ts';
-import { StoreError } from '../contract/errors.ts';
-import { toStoreError } from '../database/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
+import { toGatewayError } from '../database/database-errors.ts';
 import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { createCors } from '../http/cors.ts';
 import { hasTooManyHeaders, MAX_HEADERS } from '../http/headers.ts';
@@ -66,9 +66,9 @@ async function callRoute(
   { match, search }: RequestTarget,
   log: Log,
 ): Promise<RouteResponse> {
-  if (!match) return errorResponse(new StoreError('NOT_FOUND'));
+  if (!match) return errorResponse(new GatewayError('NOT_FOUND'));
   if (!isGetOrHead(request)) {
-    const rejection = errorResponse(new StoreError('METHOD_NOT_ALLOWED'));
+    const rejection = errorResponse(new GatewayError('METHOD_NOT_ALLOWED'));
     return { ...rejection, headers: { Allow: ALLOWED_METHODS } };
   }
   const { route, parameters } = match;
@@ -76,9 +76,9 @@ async function callRoute(
   try {
     return await route.get({ parameters, query, headers: request.headers });
   } catch (error) {
-    const storeError = toStoreError(error);
-    logCause(log, requestLog, storeError);
-    return errorResponse(storeError);
+    const gatewayError = toGatewayError(error);
+    logCause(log, requestLog, gatewayError);
+    return errorResponse(gatewayError);
   }
 }
 
@@ -92,22 +92,22 @@ const isGraphiqlRequest = (request: IncomingMessage): boolean =>
 export function findRejection(
   { checksHost, limits: { maxUrlBytes } }: Config,
   request: IncomingMessage,
-): StoreError | undefined {
+): GatewayError | undefined {
   const { httpVersion, headers, url = '/' } = request;
   if (hasTooManyHeaders(request)) {
-    return new StoreError(
+    return new GatewayError(
       'HEADERS_TOO_LARGE',
       `A request must have at most ${MAX_HEADERS} headers.`,
     );
   }
   if (httpVersion === '1.1' && headers.host === undefined) {
-    return new StoreError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
+    return new GatewayError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
   }
   if (checksHost && headers.host !== undefined && canBeRebound(headers.host)) {
-    return new StoreError('MISDIRECTED_REQUEST');
+    return new GatewayError('MISDIRECTED_REQUEST');
   }
   if (url.length <= maxUrlBytes) return undefined;
-  return new StoreError('URI_TOO_LONG', `The URL must have at most ${maxUrlBytes} bytes.`);
+  return new GatewayError('URI_TOO_LONG', `The URL must have at most ${maxUrlBytes} bytes.`);
 }
 
 async function respond(

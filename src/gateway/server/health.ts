@@ -1,4 +1,4 @@
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { errorResponse, jsonResponse, type Route } from '../http/route.ts';
 import type { ShutdownState } from './shutdown.ts';
@@ -14,13 +14,13 @@ export const createHealthRoutes = (db: Database, shutdown: ShutdownState): Route
     get: async ({ query }) => {
       if (shutdown.hasStarted) {
         return errorResponse(
-          new StoreError('SERVICE_UNAVAILABLE', 'The gateway is shutting down.'),
+          new GatewayError('SERVICE_UNAVAILABLE', 'The gateway is shutting down.'),
         );
       }
       const { writes } = await db.ping();
       if (!writes && query.get('for') === 'writes') {
         return errorResponse(
-          new StoreError('SERVICE_UNAVAILABLE', 'The database does not accept writes.'),
+          new GatewayError('SERVICE_UNAVAILABLE', 'The database does not accept writes.'),
         );
       }
       return jsonResponse({ status: 'ready', writes });

@@ -1,25 +1,23 @@
 import { prometheusContentType } from 'prom-client';
 
-import { type Caller, requireScope, type Scope } from '../auth/scopes.ts';
-import type { Config } from '../config/config.ts';
+import { type Caller, requireScope } from '../auth/scopes.ts';
 import type { Context } from '../context.ts';
-import { printedSchema } from '../graphql/schema.ts';
 import type { Route, RouteRequest } from '../http/route.ts';
-import { createPages } from '../pages/routes.ts';
+import { createPages } from '../pages/page-routes.ts';
+import type { Site } from '../pages/page.ts';
 import { createOpenApiRoutes } from '../rest/openapi.ts';
-import { lifecycleOf, toRoute } from '../rest/operation.ts';
-import { OPERATIONS } from '../rest/operations.ts';
+import { toRoute } from '../rest/rest-operation.ts';
 import { createReadMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { DEPRECATED } from './deprecated.ts';
+import { findDeprecated } from './deprecated.ts';
 import { createHealthRoutes } from './health.ts';
 import type { ShutdownState } from './shutdown.ts';
-import { createStatusRoute } from './status.ts';
+import { createStatusRoute } from './status-json.ts';
 
 /** Returns the route with a check that the caller has a scope; `onAllowed` is called if it has. */
 const withScope = (
   { authenticate }: Context,
-  scope: Scope,
+  scope: string,
   route: Route,
   onAllowed?: (caller: Caller, request: RouteRequest) => void,
 ): Route => ({
@@ -34,17 +32,19 @@ const withScope = (
 
 /** Creates the routes of all paths except /graphql. */
 export function createRoutes(
+  site: Site,
   context: Context,
-  config: Config,
   shutdown: ShutdownState,
   metrics: Metrics,
 ): Route[] {
-  const { db } = context.store;
+  const { store, config } = site;
+  const { db } = context.loaders;
+  const deprecated = findDeprecated(store);
   const readMetrics = createReadMetrics(metrics.registries);
   const auxiliary = [
     ...createHealthRoutes(db, shutdown),
-    ...createOpenApiRoutes(config),
-    ...createPages(config, printedSchema, DEPRECATED),
+    ...createOpenApiRoutes(store, config),
+    ...createPages(site, deprecated),
     withScope(context, 'metrics', {
       path: '/metrics',
       get: async () => ({
@@ -53,10 +53,10 @@ export function createRoutes(
         body: await (await readMetrics()).metrics(),
       }),
     }),
-    withScope(context, 'metrics', createStatusRoute(db, config, readMetrics)),
+    withScope(context, 'metrics', createStatusRoute(site, db, deprecated, readMetrics)),
   ];
   return [
-    ...OPERATIONS.map((operation) =>
+    ...store.rest.operations.map((operation) =>
       withScope(
         context,
         'read',
@@ -66,7 +66,7 @@ export function createRoutes(
             [operation.name],
             headers,
             isAnonymous,
-            lifecycleOf(operation).deprecatedSince !== undefined,
+            operation.lifecycle.deprecatedSince !== undefined,
           ),
       ),
     ),

@@ -1,15 +1,16 @@
 import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
-import { deleteOldChanges } from '../changes/record.ts';
+import { deleteOldChanges } from '../changes/change-log.ts';
 import { type Config, ConfigError } from '../config/config.ts';
+import type { Store } from '../store.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
-import { leavePrimary, takeConnections } from './handover.ts';
+import { leavePrimary, takeConnections } from './connection-passing.ts';
 import { openStore } from './open-store.ts';
 
 /** Logs where the gateway can be reached; supervisors may wait for the last line. */
-export function announce({ address, port }: AddressInfo, config: Config, log: Log): void {
+export function logAddress({ address, port }: AddressInfo, config: Config, log: Log): void {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
   if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
   log.info(`Listening on ${url}`);
@@ -34,18 +35,18 @@ export async function listen(server: Server, { host, port }: Config): Promise<Ad
 }
 
 /** Serves from this process, and returns the function that stops it. */
-export async function serve(config: Config, log: Log): Promise<() => Promise<void>> {
+export async function serve(store: Store, config: Config, log: Log): Promise<() => Promise<void>> {
   const [db, { createGateway }] = await Promise.all([
-    openStore(config, log),
+    openStore(store, config, log),
     // The database opens meanwhile.
     import('./server.ts'),
   ]);
-  const { server, stop } = createGateway(db, config, log);
+  const { server, stop } = createGateway(store, db, config, log);
   if (cluster.isWorker) takeConnections(server);
   else {
     const bound = await listen(server, config);
     log.info(`Database: ${db.description}`);
-    announce(bound, config, log);
+    logAddress(bound, config, log);
   }
   // Prisma's query compiler takes 0.2 s to load, which the first write should not wait for. Opens no
   // connection.

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 import { createAuthenticate } from '../auth/tokens.ts';
-import { createFeed } from '../changes/feed.ts';
+import { type ChangeFeed, createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context, Exchange } from '../context.ts';
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { createStreams } from '../graphql/streams.ts';
@@ -13,12 +13,14 @@ import { createExecutor, createPlugins } from '../graphql/yoga.ts';
 import { type ClientErrorHandler, createClientErrorHandler } from '../http/client-error.ts';
 import { createCors } from '../http/cors.ts';
 import { ignoreLongLists, MAX_HEADERS } from '../http/headers.ts';
-import { trackResponses } from '../http/responses.ts';
+import { trackResponses } from '../http/open-responses.ts';
 import { createRouter } from '../http/router.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { createUnsentLimit } from '../http/unsent-limit.ts';
 import { NO_SNIFFING } from '../http/write-response.ts';
 import { renderGraphiql } from '../pages/graphiql.ts';
+import { deprecatedOf } from '../rest/rest-operation.ts';
+import type { Store } from '../store.ts';
 import { createReads } from '../tables/reads.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -41,7 +43,7 @@ function createHttpServer(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
   clientErrors: ClientErrorHandler,
 ): Server {
-  const { requestTimeoutMs, answerTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
+  const { requestTimeoutMs, responseTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const options = {
     requestTimeout: requestTimeoutMs,
     // How often node:http checks requestTimeout, by default every 30 seconds.
@@ -69,7 +71,7 @@ function createHttpServer(
     })
     .on('connect', (request, socket) =>
       clientErrors.reject(
-        findRejection(config, request) ?? new StoreError('METHOD_NOT_ALLOWED'),
+        findRejection(config, request) ?? new GatewayError('METHOD_NOT_ALLOWED'),
         socket,
       ),
     )
@@ -79,7 +81,7 @@ function createHttpServer(
   // Drops clients that stop reading, as unsent data is held in memory. Twice the longest of the other
   // timeouts, so that those fire first.
   server.timeout =
-    2 * Math.max(requestTimeoutMs, answerTimeoutMs, connectTimeoutMs + statementTimeoutMs);
+    2 * Math.max(requestTimeoutMs, responseTimeoutMs, connectTimeoutMs + statementTimeoutMs);
   return server;
 }
 
@@ -91,12 +93,17 @@ function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): vo
 }
 
 /** Creates what a route can use. */
-function createContext(db: Database, config: Config, log: Log, metrics: Metrics): Context {
-  const store = { db, observeBatch: metrics.observeBatch };
+function createContext(
+  db: Database,
+  changes: ChangeFeed,
+  config: Config,
+  metrics: Metrics,
+): Context {
+  const loaders = { db, observeBatch: metrics.observeBatch };
   return {
-    store,
-    ...(db.replicas && { reads: createReads(store, db.replicas) }),
-    changes: createFeed(db, log, metrics.streams.observeChanges),
+    loaders,
+    ...(db.replicas && { reads: createReads(loaders, db.replicas) }),
+    changes,
     authenticate: createAuthenticate(config.auth),
   };
 }
@@ -105,15 +112,17 @@ function createContext(db: Database, config: Config, log: Log, metrics: Metrics)
  * Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
-export function createGateway(db: Database, config: Config, log: Log) {
+export function createGateway(store: Store, db: Database, config: Config, log: Log) {
   const shutdown: ShutdownState = { hasStarted: false };
   const { sunset, limits } = config;
-  const facts = { version: VERSION, sunset, maxCost: limits.maxCost };
+  const deprecated = deprecatedOf(store.rest.operations);
+  const facts = { version: VERSION, deprecated, sunset, maxCost: limits.maxCost };
   const metrics = createMetrics(db.registry, facts);
-  const context = createContext(db, config, log, metrics);
+  const changes = createFeed(db, store.changedTypes, log, metrics.streams.observeChanges);
+  const context = createContext(db, changes, config, metrics);
   const streams = createStreams(config, metrics.streams);
-  const options = { context, config, log, metrics, streams };
-  const executor = createExecutor(context, createPlugins(options));
+  const options = { schema: store.schema, context, config, log, metrics, streams };
+  const executor = createExecutor(store.schema, context, createPlugins(options));
   const endpoint = createGraphqlEndpoint({ ...options, executor });
   const dispatch = createDispatch({
     config,
@@ -121,8 +130,8 @@ export function createGateway(db: Database, config: Config, log: Log) {
     metrics,
     respondToPreflight: createCors(config),
     graphql: endpoint.respond,
-    graphiql: serveAsset(() => renderGraphiql(config)),
-    findRoute: createRouter(createRoutes(context, config, shutdown, metrics)),
+    graphiql: serveAsset(() => renderGraphiql({ store, config })),
+    findRoute: createRouter(createRoutes({ store, config }, context, shutdown, metrics)),
   });
   const responses = trackResponses();
   const clientErrors = createClientErrorHandler(responses, log);

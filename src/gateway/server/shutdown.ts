@@ -11,7 +11,7 @@ const CHECK_INTERVAL_MS = 50;
 const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
-// A turn of the event loop that is shorter had nothing else to do.
+// A tick that is shorter had nothing else to do.
 const MAX_IDLE_TURN_MS = 0.3;
 
 const ignore = (): void => {};
@@ -23,7 +23,7 @@ export interface ShutdownState {
 
 /**
  * Stops listening without a reset of connections that wait in the backlog of the system. libuv accepts
- * one connection in each turn of the event loop (since 1.45), so this continues until a turn was idle
+ * one connection in each tick (since 1.45), so this continues until a tick was idle
  * and accepted none. The accepted connections are handled after that: if they were served at once, new
  * ones could arrive as fast.
  */

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 
 import type { Config } from '../config/config.ts';
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { ClientErrorHandler } from '../http/client-error.ts';
 import { isFromAllowedOrigin } from '../http/cors.ts';
@@ -23,11 +23,11 @@ const OTHER_PROTOCOL = `A WebSocket needs the protocol ${GRAPHQL_TRANSPORT_WS_PR
 export function closeAfterIgnored(
   request: IncomingMessage,
   response: ServerResponse,
-  { isAnswering }: ClientErrorHandler,
+  { isResponding }: ClientErrorHandler,
 ): void {
   if (request.headers.upgrade === undefined) return;
   // Behind another response, more may follow already.
-  if (isAnswering(request.socket)) response.shouldKeepAlive = false;
+  if (isResponding(request.socket)) response.shouldKeepAlive = false;
   // After a response that comes before the end of its request, the next one may follow immediately.
   response.once('finish', () => {
     if (!request.complete) request.once('end', () => request.socket.destroy());
@@ -43,12 +43,12 @@ const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
  * longer look after that response.
  */
 export const createShouldUpgrade =
-  ({ isAnswering }: ClientErrorHandler) =>
+  ({ isResponding }: ClientErrorHandler) =>
   (request: IncomingMessage): boolean =>
-    isWebSocket(request) && !isAnswering(request.socket);
+    isWebSocket(request) && !isResponding(request.socket);
 
 /** The error for another version of the protocol, with the header that names this one (RFC 6455 §4.4). */
-class OtherVersion extends StoreError {
+class OtherVersion extends GatewayError {
   constructor() {
     super('BAD_REQUEST', `A WebSocket needs Sec-WebSocket-Version: ${VERSION}.`);
   }
@@ -58,20 +58,20 @@ class OtherVersion extends StoreError {
   }
 }
 
-/** Requires that a WebSocket may be opened. @throws StoreError */
+/** Requires that a WebSocket may be opened. @throws GatewayError */
 function requireAllowed(request: IncomingMessage, config: Config): void {
   const rejection = findRejection(config, request);
   if (rejection) throw rejection;
   const { headers } = request;
-  if (splitTarget(request).path !== GRAPHQL_PATH) throw new StoreError('NOT_FOUND');
+  if (splitTarget(request).path !== GRAPHQL_PATH) throw new GatewayError('NOT_FOUND');
   if (headers['sec-websocket-version'] !== VERSION) throw new OtherVersion();
   // Browsers let pages of any site open a WebSocket, and say which.
   if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
-    throw new StoreError('FORBIDDEN');
+    throw new GatewayError('FORBIDDEN');
   }
   const protocols = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
   if (!protocols?.includes(GRAPHQL_TRANSPORT_WS_PROTOCOL)) {
-    throw new StoreError('BAD_REQUEST', OTHER_PROTOCOL);
+    throw new GatewayError('BAD_REQUEST', OTHER_PROTOCOL);
   }
 }
 
@@ -100,11 +100,11 @@ export function acceptWebSockets(
   server: Server,
   { acceptWebSocket }: GraphqlEndpoint,
   config: Config,
-  { isAnswering, reject }: ClientErrorHandler,
+  { isResponding, reject }: ClientErrorHandler,
 ): void {
   server.on('upgrade', (request, socket, head) => {
     // Only of a Node.js without shouldUpgradeCallback, and of no client that waits for its responses.
-    if (isAnswering(socket)) return void socket.destroy();
+    if (isResponding(socket)) return void socket.destroy();
     // Of too many headers, node:http has dropped some: without its Content-Length, the body of a request
     // would be the next request.
     if (!isWebSocket(request) && !hasTooManyHeaders(request)) {
@@ -115,7 +115,7 @@ export function acceptWebSockets(
       requireAllowed(request, config);
       acceptWebSocket(request, socket, head);
     } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
+      if (!(error instanceof GatewayError)) throw error;
       reject(error, socket);
     }
   });

@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { Id } from '../contract/values.ts';
+import { Id } from '../contract/parse.ts';
 import type { Listing } from './listing.ts';
 
 /** A row of a page with its cursor. */

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
-import { IdempotencyConflict } from '../contract/errors.ts';
-import { Label, parse } from '../contract/values.ts';
+import { IdempotencyConflict } from '../contract/gateway-error.ts';
+import { Label, parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 

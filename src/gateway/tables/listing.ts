@@ -15,10 +15,10 @@ export interface PageArguments {
 /** The arguments of a list: page, filter and order. */
 export interface ListArguments<Filter, Field extends string> extends PageArguments {
   readonly filter?: Filter | null | undefined;
-  readonly orderBy?: OrderBy<Field> | null | undefined;
+  readonly orderBy?: SortBy<Field> | null | undefined;
 }
 
-interface OrderBy<Field extends string> {
+interface SortBy<Field extends string> {
   readonly field: Field;
   readonly direction: 'ASC' | 'DESC';
 }
@@ -38,8 +38,8 @@ interface SortKey<Row> {
 
 /**
  * Returns the conditions of the cursors for a column of another table that equals the id of a row; none
- * unless rows are sorted by id. PostgreSQL does not conclude from `pets.id > 5` and `pet_id = pets.id`
- * that `pet_id > 5`: if it merges both tables, it would read the other one from its start.
+ * unless rows are sorted by id. PostgreSQL does not conclude from `books.id > 5` and `book_id = books.id`
+ * that `book_id > 5`: if it merges both tables, it would read the other one from its start.
  */
 export type IdBounds = (column: Sql) => Sql[];
 
@@ -50,7 +50,7 @@ export type IdBounds = (column: Sql) => Sql[];
  */
 export interface Listing<Row, Filter, Field extends string> {
   readonly table: Table<Row>;
-  /** The supported sort orders; null sorts by id only. */
+  /** The fields to sort by; null sorts by id only. */
   readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
   readonly defaultField: Field;
   /** @throws InvalidId, InvalidInput */

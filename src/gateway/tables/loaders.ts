@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { LimitFunction } from 'p-limit';
 
 import type { Database } from '../database/database.ts';
+import type { PrismaLike } from '../database/model.ts';
 import { perObject } from '../database/per-object.ts';
 import type { IsRare } from '../database/rare-texts.ts';
 import { type Recipient, shareInTurn } from '../database/recipient.ts';
@@ -11,15 +12,15 @@ import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 
 /** What loaders read from. A gateway has one Store. */
-export interface Store {
-  readonly db: Database;
+export interface LoaderContext<Client extends PrismaLike = PrismaLike> {
+  readonly db: Database<Client>;
   /** Called with the size of each batch of a loader. */
   readonly observeBatch: (loader: string, size: number) => void;
 }
 
 /**
  * The options of loaders that all requests share. A batch holds the keys that any request loads in one
- * turn of the event loop: under load many requests share a statement, and an idle server does not wait.
+ * tick: under load many requests share a statement, and an idle server does not wait.
  * Nothing is cached, so nothing is stale: a statement starts after every request that shares it.
  */
 export const SHARED = {
@@ -33,7 +34,7 @@ export const MAX_SHARED = 8;
 /** Loads rows of a table by their ids, in one batch with other ids. */
 export interface RowLoader<Value> {
   readonly table: Table<never>;
-  readonly load: (store: Store, id: bigint) => Promise<Value>;
+  readonly load: (loaders: LoaderContext, id: bigint) => Promise<Value>;
 }
 
 /** Defines a loader of rows by their id; null if a row does not exist. */
@@ -43,7 +44,7 @@ export function byId<Row>(
   read: (db: Database, ids: readonly bigint[]) => Promise<Row[]> = rowsByIds(table),
 ): RowLoader<Row | null> {
   const loaderOf = perObject(
-    ({ db, observeBatch }: Store) =>
+    ({ db, observeBatch }: LoaderContext) =>
       new DataLoader<bigint, Row | null>(async (ids) => {
         observeBatch(name, ids.length);
         const rows = await read(db, [...new Set(ids)]);
@@ -51,7 +52,7 @@ export function byId<Row>(
         return ids.map((id) => rowOf.get(id) ?? null);
       }, SHARED),
   );
-  return { table, load: (store, id) => loaderOf(store).load(id) };
+  return { table, load: (loaders, id) => loaderOf(loaders).load(id) };
 }
 
 /** Returns the same loader for rows that must exist: it rejects with `missing(id)` if a row does not. */
@@ -60,8 +61,8 @@ export const required = <Row>(
   missing: (id: bigint) => Error,
 ): RowLoader<Row> => ({
   table,
-  load: async (store, id) => {
-    const row = await load(store, id);
+  load: async (loaders, id) => {
+    const row = await load(loaders, id);
     if (row === null) throw missing(id);
     return row;
   },
@@ -75,11 +76,11 @@ export interface ListRequest {
 }
 
 /** Returns a store whose statements are for a recipient. */
-const storeFor = (store: Store, recipient: Recipient): Store => ({
-  ...store,
+const storeFor = (loaders: LoaderContext, recipient: Recipient): LoaderContext => ({
+  ...loaders,
   db: {
-    ...store.db,
-    query: (statement, planning, load) => store.db.query(statement, planning, load, recipient),
+    ...loaders.db,
+    query: (statement, planning, load) => loaders.db.query(statement, planning, load, recipient),
   },
 });
 
@@ -88,7 +89,7 @@ export const ALL_ROWS = 0n;
 
 /** Loads a list or a count of the rows that belong to a parent. A shared statement runs within the limit of the first request that loads it. */
 type ListLoader<Args, Value> = (
-  store: Store,
+  loaders: LoaderContext,
   key: { readonly parent: bigint; readonly args: Args },
   request: ListRequest,
 ) => Promise<Value>;
@@ -96,20 +97,24 @@ type ListLoader<Args, Value> = (
 /** Defines a loader: all parents with equal arguments share a batch. */
 function byParent<Args, Value>(
   name: string,
-  read: (store: Store, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
+  read: (loaders: LoaderContext, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<Args, Value> {
-  const sharedOf = perObject((_store: Store) => shareInTurn<DataLoader<bigint, Value>>());
-  const createBatch = (store: Store, args: Args, limit: LimitFunction): DataLoader<bigint, Value> =>
+  const sharedOf = perObject((_store: LoaderContext) => shareInTurn<DataLoader<bigint, Value>>());
+  const createBatch = (
+    loaders: LoaderContext,
+    args: Args,
+    limit: LimitFunction,
+  ): DataLoader<bigint, Value> =>
     new DataLoader<bigint, Value>(async (ids) => {
-      store.observeBatch(name, ids.length);
-      const valueOf = await limit(read, store, [...new Set(ids)], args);
+      loaders.observeBatch(name, ids.length);
+      const valueOf = await limit(read, loaders, [...new Set(ids)], args);
       return ids.map(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
     }, SHARED);
-  return (store, { parent, args }, { limit, recipient }) =>
-    sharedOf(store)(JSON.stringify([args]), recipient, (recipients) =>
-      createBatch(storeFor(store, recipients), args, limit),
+  return (loaders, { parent, args }, { limit, recipient }) =>
+    sharedOf(loaders)(JSON.stringify([args]), recipient, (recipients) =>
+      createBatch(storeFor(loaders, recipients), args, limit),
     ).load(parent);
 }
 

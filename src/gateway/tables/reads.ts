@@ -4,8 +4,8 @@ import {
   type Replica,
   type Replicas,
 } from '../database/cluster/replicas.ts';
-import { isServerFault, NothingWritten } from '../database/errors.ts';
-import type { Store } from './loaders.ts';
+import { isServerFault, NothingWritten } from '../database/database-errors.ts';
+import type { LoaderContext } from './loaders.ts';
 
 // Shared by all reads, as nearly none fails.
 const NONE: ReadonlySet<Replica> = new Set();
@@ -18,10 +18,10 @@ export interface Reads {
    */
   readonly read: <Result>(
     position: bigint | undefined,
-    work: (store: Store) => Promise<Result>,
+    work: (loaders: LoaderContext) => Promise<Result>,
   ) => Promise<Result>;
   /** Returns a store whose statements each run as by `read`. */
-  readonly storeAt: (position: bigint | undefined) => Store;
+  readonly loadersAt: (position: bigint | undefined) => LoaderContext;
   readonly readPosition: Replicas['readPosition'];
 }
 
@@ -30,11 +30,11 @@ const causesOf = (error: unknown): unknown[] =>
   error instanceof Error ? [error, error.cause] : [error];
 
 /** Creates the reads of a store, whose database is the primary. */
-export function createReads(store: Store, replicas: Replicas): Reads {
-  const storeOf = new Map<Replica, Store>(
+export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
+  const loadersOf = new Map<Replica, LoaderContext>(
     replicas.all.map((replica) => [
       replica,
-      { ...store, db: { ...store.db, query: replica.query } },
+      { ...loaders, db: { ...loaders.db, query: replica.query } },
     ]),
   );
   const read: Reads['read'] = async (at, work) => {
@@ -42,7 +42,7 @@ export function createReads(store: Store, replicas: Replicas): Reads {
     for (let attempt = 1; ; attempt += 1) {
       const replica = await replicas.choose(at, failed);
       try {
-        const result = await work((replica && storeOf.get(replica)) ?? store);
+        const result = await work((replica && loadersOf.get(replica)) ?? loaders);
         // A new connection may have led to another server than the one that was checked.
         if (!replica || at === undefined || isOneServer(replica)) return result;
         failed = new Set(failed).add(replica);
@@ -54,15 +54,15 @@ export function createReads(store: Store, replicas: Replicas): Reads {
       }
     }
   };
-  const createStore = (at: bigint | undefined): Store => ({
-    ...store,
-    db: { ...store.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
+  const createLoaders = (at: bigint | undefined): LoaderContext => ({
+    ...loaders,
+    db: { ...loaders.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
   });
   // Requests without a position share the batches of one store.
-  const anywhere = createStore(undefined);
+  const anywhere = createLoaders(undefined);
   return {
     read,
-    storeAt: (at) => (at === undefined ? anywhere : createStore(at)),
+    loadersAt: (at) => (at === undefined ? anywhere : createLoaders(at)),
     readPosition: replicas.readPosition,
   };
 }

@@ -1,6 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 
-import { NamePart } from '../contract/values.ts';
+import { NamePart } from '../contract/parse.ts';
 
 /**
  * Returns a search in the names of a table, in which `%`, `_` and `\` have no special meaning. For a rare text PostgreSQL finds the rows of the subquery by the

@@ -1,7 +1,7 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 
-import { InputError, InvalidInput } from '../contract/errors.ts';
-import { MAX_LIST_SIZE } from '../contract/values.ts';
+import { InputError, InvalidInput } from '../contract/gateway-error.ts';
+import { MAX_LIST_SIZE } from '../contract/parse.ts';
 import { type IsRare, neverRare } from '../database/rare-texts.ts';
 import type { Load, Planning } from '../database/session.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
@@ -98,10 +98,10 @@ const noBounds: IdBounds = () => [];
 export function createToWindow<Row, Filter, Field extends string>(
   listing: Listing<Row, Filter, Field>,
 ): (args: ListArguments<Filter, Field>, isRare?: IsRare) => Window {
-  const orders = new Map<Field, ReturnType<typeof createOrder>>();
+  const known = new Map<Field, ReturnType<typeof createOrder>>();
   const orderBy = (field: Field) => {
-    const order = orders.get(field) ?? createOrder(listing, field);
-    orders.set(field, order);
+    const order = known.get(field) ?? createOrder(listing, field);
+    known.set(field, order);
     return order;
   };
   return (args, isRare = neverRare) => {

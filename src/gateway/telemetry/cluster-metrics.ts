@@ -9,7 +9,7 @@ import {
   Registry,
 } from 'prom-client';
 
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 
 // A worker needs two seconds if the database does not respond.
 const WORKER_WAIT_MS = 3000;
@@ -89,7 +89,7 @@ export function serveMetrics(): void {
   });
 }
 
-/** Reads the metrics of this process, or with several workers those of all. @throws StoreError */
+/** Reads the metrics of this process, or with several workers those of all. @throws GatewayError */
 export type ReadMetrics = () => Promise<Registry>;
 
 /** Creates the function that reads the metrics; `registries` are those of this process. */
@@ -109,6 +109,6 @@ export function createReadMetrics(registries: readonly Registry[]): ReadMetrics 
     send(worker, { metrics: null });
     const report = await Promise.race([replied, sleep(PRIMARY_WAIT_MS, undefined, { ref: false })]);
     if (report) return fromReport(report);
-    throw new StoreError('SERVICE_UNAVAILABLE', 'The metrics could not be read: try again.');
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'The metrics could not be read: try again.');
   };
 }

@@ -1,11 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
 
-import { REST_LIFECYCLES, type RestLifecycle } from '../contract/lifecycle.ts';
-
 /** What does not change while a gateway runs. */
 export interface GatewayFacts {
   readonly version: string;
-  /** The sunset of deprecated REST operations. */
+  /** The REST operations that are deprecated, since when, and their sunset. */
+  readonly deprecated: readonly { readonly name: string; readonly since: Date }[];
   readonly sunset: Date;
   /** The maximum cost of an operation. */
   readonly maxCost: number;
@@ -16,7 +15,7 @@ export function reportFacts(registers: Registry[], facts: GatewayFacts): void {
   const addFact = (name: string, help: string, ...labelNames: string[]): Gauge =>
     // The facts of all workers are the same.
     new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
-  const { version, sunset, maxCost } = facts;
+  const { version, deprecated, sunset, maxCost } = facts;
   addFact(
     'gateway_build_info',
     'Always 1; its label is the version of the gateway.',
@@ -33,8 +32,7 @@ export function reportFacts(registers: Registry[], facts: GatewayFacts): void {
     'Time from which a deprecated REST operation may stop working, in seconds since 1970.',
     'operation',
   );
-  for (const [operation, { deprecatedSince }] of Object.entries<RestLifecycle>(REST_LIFECYCLES)) {
-    if (!deprecatedSince) continue;
+  for (const { name: operation, since: deprecatedSince } of deprecated) {
     since.set({ operation }, deprecatedSince.getTime() / 1000);
     until.set({ operation }, sunset.getTime() / 1000);
   }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-import { type ErrorCode, ERRORS } from '../contract/error-codes.ts';
+import { ERRORS } from '../contract/error-codes.ts';
 import { ANONYMOUS, createCallerNames } from './caller-names.ts';
 import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
 import { createOperationMetrics } from './operation-metrics.ts';
@@ -88,7 +88,7 @@ const SERVER_ERRORS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
 );
 
 /** Creates a function that counts the error codes of a request to a route. */
-function countErrors(registers: Registry[]): (route: string, codes?: Iterable<ErrorCode>) => void {
+function countErrors(registers: Registry[]): (route: string, codes?: Iterable<string>) => void {
   const errors = new Counter({
     name: 'request_errors_total',
     help: 'Number of requests with an error in their response, also in the data of GraphQL, by its code.',

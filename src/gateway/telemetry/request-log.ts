@@ -3,8 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { trace } from '@opentelemetry/api';
 
-import type { ErrorCode } from '../contract/error-codes.ts';
-import type { StoreError } from '../contract/errors.ts';
+import type { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from './log.ts';
 
 /** What the log line of a request will contain; each part of the gateway adds what it knows. */
@@ -21,7 +20,7 @@ export interface RequestLog {
   /** Whether it is a stream of results, which ends when its caller wants. */
   isStream?: boolean;
   /** The codes of the errors in its response; in GraphQL also of errors in the data. */
-  codes?: Set<ErrorCode>;
+  codes?: Set<string>;
 }
 
 /** How a request ended. */
@@ -47,12 +46,12 @@ export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHea
 }
 
 /** Adds the code of an error in the response. */
-export function addErrorCode(requestLog: RequestLog, code: ErrorCode): void {
+export function addErrorCode(requestLog: RequestLog, code: string): void {
   (requestLog.codes ??= new Set()).add(code);
 }
 
 /** Logs the cause of an error of the server, with what else is known of it; ignores errors of the caller. */
-export function logCause(log: Log, { id }: RequestLog, error: StoreError, known?: object): void {
+export function logCause(log: Log, { id }: RequestLog, error: GatewayError, known?: object): void {
   if (!error.isLogged) return;
   log.error({ err: error.cause ?? error, requestId: id, ...known }, error.message);
 }

@@ -1,27 +1,36 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 
-import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
-import { isAmong, type RowFilter } from '../../gateway/changes/row-filter.ts';
-import { CategoryInUse, CategoryNotFound } from '../../gateway/contract/errors.ts';
 import {
+  byId,
+  type CallerKey,
+  columnsOf,
   Description,
   Id,
+  isAmong,
+  isRecordNotFound,
+  isStillReferenced,
+  type Listing,
   Name,
+  nameContains,
+  nameKey,
   NamePart,
+  onlyRow,
+  pagesOf,
   parse,
   parseId,
+  type RecordedRow,
+  required,
+  type RowFilter,
+  type Table,
   type Unchecked,
-} from '../../gateway/contract/values.ts';
-import type { Database } from '../../gateway/database/database.ts';
-import { isRecordNotFound, isStillReferenced } from '../../gateway/database/errors.ts';
-import type { Category } from '../../gateway/database/generated/prisma/client.ts';
-import { onlyRow } from '../../gateway/database/session.ts';
-import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
-import type { Listing } from '../../gateway/tables/listing.ts';
-import { byId, pagesOf, required } from '../../gateway/tables/loaders.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
-import { nameContains, nameKey } from '../../gateway/tables/text.ts';
+  upgradeRow,
+  valueOf,
+  writeOnce,
+} from '../../gateway/index.ts';
+import { CategoryInUse, CategoryNotFound } from '../errors.ts';
+import type { Category } from '../generated/prisma/client.ts';
+import type { Database } from '../prisma.ts';
 
 export const NewCategory = z.object({
   name: Name,

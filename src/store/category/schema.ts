@@ -1,16 +1,15 @@
 import {
-  CategoryInUse,
-  CategoryNotFound,
+  IDEMPOTENCY_KEY,
   IdempotencyConflict,
   InvalidId,
   InvalidInput,
-} from '../../gateway/contract/errors.ts';
-import { builder, SEARCH_COST } from '../../gateway/schema/builder.ts';
-import { followRows } from '../../gateway/schema/changes.ts';
-import { connectionOf, rootPage, listArguments } from '../../gateway/schema/connections.ts';
-import { CATEGORY_WRITE_COST, IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
-import { Node, nodeId } from '../../gateway/schema/nodes.ts';
-import { rowByArgument } from '../../gateway/schema/rows.ts';
+  rootPage,
+  rowByArgument,
+  SEARCH_COST,
+} from '../../gateway/index.ts';
+import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
+import { CATEGORY_WRITE_COST } from '../costs.ts';
+import { CategoryInUse, CategoryNotFound } from '../errors.ts';
 import {
   categoryById,
   categoryPages,
@@ -108,8 +107,8 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewCategory, required: true, description: 'The new category.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
-      createCategory(store.db, input, { key, caller: caller.subject }),
+    resolve: (_root, { input, idempotencyKey: key }, { loaders, caller }) =>
+      createCategory(loaders.db, input, { key, caller: caller.subject }),
   }),
   updateCategory: t.field({
     type: Category,
@@ -121,7 +120,7 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'The id of the category.' }),
       input: t.arg({ type: CategoryUpdate, required: true, description: 'The changes.' }),
     },
-    resolve: (_root, { id, input }, { store }) => updateCategory(store.db, id, input),
+    resolve: (_root, { id, input }, { loaders }) => updateCategory(loaders.db, id, input),
   }),
   deleteCategory: t.field({
     type: Category,
@@ -130,7 +129,7 @@ builder.mutationFields((t) => ({
     extensions: CATEGORY_WRITE_COST,
     errors: { types: [InvalidId, CategoryNotFound, CategoryInUse] },
     args: { id: t.arg.id({ required: true, description: 'The id of the category.' }) },
-    resolve: (_root, { id }, { store }) => deleteCategory(store.db, id),
+    resolve: (_root, { id }, { loaders }) => deleteCategory(loaders.db, id),
   }),
 }));
 

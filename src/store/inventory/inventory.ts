@@ -1,30 +1,33 @@
 import sql, { join } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
-import { isAmong, isAtMost, type RowFilter } from '../../gateway/changes/row-filter.ts';
 import {
-  InsufficientStock,
-  PetNotFound,
-  StaleInventory,
-  StockLimitExceeded,
-} from '../../gateway/contract/errors.ts';
-import {
+  byId,
+  type CallerKey,
+  columnsOf,
   Id,
+  isAmong,
+  isAtMost,
+  isMissingReference,
+  isOutOfRange,
+  type Listing,
+  pagesOf,
   parse,
   parseId,
-  StockQuantity,
+  type RecordedRow,
+  type RowFilter,
+  type Session,
+  type Table,
   type Unchecked,
-} from '../../gateway/contract/values.ts';
-import type { Database } from '../../gateway/database/database.ts';
-import { isMissingReference, isOutOfRange } from '../../gateway/database/errors.ts';
-import type { InventoryItem } from '../../gateway/database/generated/prisma/client.ts';
-import type { Session } from '../../gateway/database/session.ts';
-import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
-import type { Listing } from '../../gateway/tables/listing.ts';
-import { byId, pagesOf } from '../../gateway/tables/loaders.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
+  upgradeRow,
+  valueOf,
+  writeOnce,
+} from '../../gateway/index.ts';
+import { InsufficientStock, PetNotFound, StaleInventory, StockLimitExceeded } from '../errors.ts';
+import type { InventoryItem } from '../generated/prisma/client.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
+import type { Database } from '../prisma.ts';
+import { StockQuantity } from '../values.ts';
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');

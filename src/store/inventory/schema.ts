@@ -1,18 +1,16 @@
 import {
+  IDEMPOTENCY_KEY,
   IdempotencyConflict,
-  InsufficientStock,
   InvalidId,
   InvalidInput,
-  PetNotFound,
-  StaleInventory,
-  StockLimitExceeded,
-} from '../../gateway/contract/errors.ts';
-import { builder, SEARCH_COST } from '../../gateway/schema/builder.ts';
-import { followRows } from '../../gateway/schema/changes.ts';
-import { connectionOf, rootPage, listArguments } from '../../gateway/schema/connections.ts';
-import { IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
-import { Node, nodeId } from '../../gateway/schema/nodes.ts';
-import { relatedRow, relatedValue, rowByArgument } from '../../gateway/schema/rows.ts';
+  relatedRow,
+  relatedValue,
+  rootPage,
+  rowByArgument,
+  SEARCH_COST,
+} from '../../gateway/index.ts';
+import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
+import { InsufficientStock, PetNotFound, StaleInventory, StockLimitExceeded } from '../errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {
@@ -132,8 +130,8 @@ builder.mutationFields((t) => ({
           'different, nothing changes and the result is StaleInventory.',
       }),
     },
-    resolve: (_root, { petId, input, expectedQuantity }, { store }) =>
-      updateInventory(store.db, petId, input, expectedQuantity),
+    resolve: (_root, { petId, input, expectedQuantity }, { loaders }) =>
+      updateInventory(loaders.db, petId, input, expectedQuantity),
   }),
   adjustInventory: t.field({
     type: InventoryItem,
@@ -159,8 +157,8 @@ builder.mutationFields((t) => ({
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { petId, by, idempotencyKey: key }, { store, caller }) =>
-      adjustInventory(store.db, petId, by, { key, caller: caller.subject }),
+    resolve: (_root, { petId, by, idempotencyKey: key }, { loaders, caller }) =>
+      adjustInventory(loaders.db, petId, by, { key, caller: caller.subject }),
   }),
 }));
 

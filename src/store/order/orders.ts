@@ -1,24 +1,32 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 
-import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
-import { isAmong, isEqual, type RowFilter } from '../../gateway/changes/row-filter.ts';
-import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../../gateway/contract/errors.ts';
 import {
+  byId,
+  columnsOf,
   Id,
-  OrderQuantity,
+  isAmong,
+  isEqual,
+  isOutOfRange,
+  isRecordNotFound,
+  type Listing,
+  pagesByParent,
+  pagesOf,
   parse,
   parseId,
+  parseJsonTime,
+  type RecordedRow,
+  type RowFilter,
+  type Table,
   Time,
   type Unchecked,
-} from '../../gateway/contract/values.ts';
-import type { Database } from '../../gateway/database/database.ts';
-import { isOutOfRange, isRecordNotFound } from '../../gateway/database/errors.ts';
-import type { Order, Pet } from '../../gateway/database/generated/prisma/client.ts';
-import { parseJsonTime } from '../../gateway/database/type-parsers.ts';
-import type { Listing } from '../../gateway/tables/listing.ts';
-import { byId, pagesByParent, pagesOf } from '../../gateway/tables/loaders.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
+  upgradeRow,
+  valueOf,
+} from '../../gateway/index.ts';
+import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../errors.ts';
+import type { Order, Pet } from '../generated/prisma/client.ts';
+import type { Database } from '../prisma.ts';
+import { OrderQuantity } from '../values.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const NewOrder = z.object({

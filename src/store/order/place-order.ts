@@ -1,10 +1,16 @@
 import DataLoader from 'dataloader';
 
-import { parse, type Unchecked } from '../../gateway/contract/values.ts';
-import { isRolledBack } from '../../gateway/database/errors.ts';
-import { perObject } from '../../gateway/database/per-object.ts';
-import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
-import { MAX_SHARED, SHARED, type Store } from '../../gateway/tables/loaders.ts';
+import {
+  type CallerKey,
+  isRolledBack,
+  type LoaderContext,
+  MAX_SHARED,
+  parse,
+  perObject,
+  SHARED,
+  type Unchecked,
+  writeOnce,
+} from '../../gateway/index.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
@@ -12,10 +18,10 @@ import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key. The first for each pet in one turn of the event loop share a
+ * Places orders without an idempotency key. The first for each pet in one tick share a
  * statement. An order whose result is undefined has to be placed alone.
  */
-const sharedOrders = perObject(({ db, observeBatch }: Store) => {
+const sharedOrders = perObject(({ db, observeBatch }: LoaderContext) => {
   let restsUntil = 0;
   const placeShared = async (
     lines: readonly NewOrder[],
@@ -35,8 +41,8 @@ const sharedOrders = perObject(({ db, observeBatch }: Store) => {
     async (lines) => {
       // An entry of a Map replaces the one before it.
       const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
-      const outcomes = await placeShared([...firstOf.values()]);
-      return lines.map((line) => outcomes.get(line));
+      const results = await placeShared([...firstOf.values()]);
+      return lines.map((line) => results.get(line));
     },
     { ...SHARED, maxBatchSize: MAX_SHARED },
   );
@@ -48,14 +54,14 @@ const sharedOrders = perObject(({ db, observeBatch }: Store) => {
  * IdempotencyConflict
  */
 export async function placeOrder(
-  store: Store,
+  loaders: LoaderContext,
   newOrder: Unchecked<typeof NewOrder>,
   write: CallerKey,
 ): Promise<OrderAndPet> {
   const line = parse(NewOrder, newOrder, 'input');
   if (write.key == null) {
-    const shared = await sharedOrders(store).load(line);
-    const { order, pet } = shared ?? (await takeUnits(store.db, line));
+    const shared = await sharedOrders(loaders).load(line);
+    const { order, pet } = shared ?? (await takeUnits(loaders.db, line));
     return { ...order, pet };
   }
   const { shipDate, ...undated } = line;
@@ -63,7 +69,7 @@ export async function placeOrder(
   const input = shipDate === null ? undated : line;
   const request = { ...write, operation: 'placeOrder', input, upgrade: upgradeOrder };
   let placed: PlacedOrder | undefined;
-  const order = await writeOnce(store.db, request, async (session) => {
+  const order = await writeOnce(loaders.db, request, async (session) => {
     placed = await takeUnits(session, line);
     return placed.order;
   });

@@ -1,13 +1,17 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 
-import { parse, type Unchecked } from '../../gateway/contract/values.ts';
-import type { Database } from '../../gateway/database/database.ts';
-import type { Order, Pet } from '../../gateway/database/generated/prisma/client.ts';
-import type { Session } from '../../gateway/database/session.ts';
-import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
+import {
+  type CallerKey,
+  parse,
+  type Session,
+  type Unchecked,
+  writeOnce,
+} from '../../gateway/index.ts';
+import type { Order, Pet } from '../generated/prisma/client.ts';
+import type { Database } from '../prisma.ts';
 import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
-import { refusalOf } from './take-units.ts';
+import { rejectionOf } from './take-units.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
 
@@ -25,7 +29,7 @@ interface Line extends Omit<Order, 'id' | 'complete'> {
   /** Null if there is no inventory entry. */
   readonly stock: number | null;
   readonly isServed: boolean;
-  /** Null, as `complete`, if a line is refused. */
+  /** Null, as `complete`, if a line is rejected. */
   readonly id: bigint | null;
   readonly complete: boolean | null;
 }
@@ -122,7 +126,7 @@ async function takeLines(
       select row_number() over (order by id) - 1 as index, id, complete from placed
     ) as placed on placed.index = claims.index
     order by claims.index`);
-  for (const [index, row] of rows.entries()) if (!row.isServed) throw refusalOf(row, index);
+  for (const [index, row] of rows.entries()) if (!row.isServed) throw rejectionOf(row, index);
   const placed = rows.filter(isPlaced);
   return {
     orders: placed.map(({ id, petId, quantity, shipDate, complete }) => ({

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 
-import type { Context } from '../../gateway/context.ts';
-import { InvalidInput } from '../../gateway/contract/errors.ts';
-import { Id, parse } from '../../gateway/contract/values.ts';
-import type { Database } from '../../gateway/database/database.ts';
-import type { RouteResponse, RouteRequest } from '../../gateway/http/route.ts';
-import type { RestOperation } from '../../gateway/rest/operation.ts';
+import {
+  type Context,
+  Id,
+  InvalidInput,
+  parse,
+  type RestOperation,
+  type RouteRequest,
+  type RouteResponse,
+  type Session,
+} from '../../gateway/index.ts';
 import { type OrdersAsJson, ordersAsJson } from './orders-as-json.ts';
 
 const MAX_PAGE = 1000;
@@ -30,7 +34,7 @@ const Query = z.object({
 });
 
 /** Yields all orders as one JSON array, with one page in memory at a time. */
-async function* writeOrders(db: Database, first: OrdersAsJson): AsyncGenerator<string> {
+async function* writeOrders(db: Session, first: OrdersAsJson): AsyncGenerator<string> {
   let page = first;
   yield page.json.slice(0, -1);
   while (page.more && page.last !== null) {
@@ -53,7 +57,7 @@ function checkNames(query: URLSearchParams): void {
 }
 
 async function respondWithOrders(
-  { store: { db } }: Context,
+  { loaders: { db } }: Context,
   { query }: RouteRequest,
 ): Promise<RouteResponse> {
   checkNames(query);
@@ -70,13 +74,15 @@ async function respondWithOrders(
 export const listOrders: RestOperation = {
   name: 'GET /store/orders',
   id: 'listOrders',
+  // Paging is not in the specification, so it is beta.
+  lifecycle: { stability: 'beta', successor: 'Query.orders' },
   tag: 'Store',
   summary: 'List orders',
   description:
     'Returns all orders as a stream or, with `limit` or `after`, one page with a `Link` to the next. ' +
     'Any other query parameter is `INVALID_INPUT`.',
   parameters: { path: z.object({}), query: Query },
-  result: { schema: 'Orders', description: 'The orders, by id.', headers: {} },
+  result: { resource: 'Orders', description: 'The orders, by id.', headers: {} },
   errors: ['INVALID_ID', 'INVALID_INPUT'],
   migration: {
     request: '/store/orders?limit=2',

@@ -1,27 +1,25 @@
 import {
-  InsufficientStock,
+  IDEMPOTENCY_KEY,
   IdempotencyConflict,
   InvalidId,
   InvalidInput,
+  isInfinite,
+  type ListSize,
+  nestedPage,
+  relatedRow,
+  rootPage,
+  rowByArgument,
+  SEARCH_COST,
+} from '../../gateway/index.ts';
+import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
+import {
+  InsufficientStock,
   OrderComplete,
   OrderNotFound,
   PetNotAvailable,
   PetNotFound,
   StockLimitExceeded,
-} from '../../gateway/contract/errors.ts';
-import { isInfinite } from '../../gateway/database/type-parsers.ts';
-import { builder, SEARCH_COST } from '../../gateway/schema/builder.ts';
-import { followRows } from '../../gateway/schema/changes.ts';
-import {
-  connectionOf,
-  nestedPage,
-  rootPage,
-  listArguments,
-} from '../../gateway/schema/connections.ts';
-import type { ListSize } from '../../gateway/schema/cost.ts';
-import { IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
-import { Node, nodeId } from '../../gateway/schema/nodes.ts';
-import { relatedRow, rowByArgument } from '../../gateway/schema/rows.ts';
+} from '../errors.ts';
 import { petOf } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {
@@ -183,8 +181,8 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewOrder, required: true, description: 'The new order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
-      placeOrder(store, input, { key, caller: caller.subject }),
+    resolve: (_root, { input, idempotencyKey: key }, { loaders, caller }) =>
+      placeOrder(loaders, input, { key, caller: caller.subject }),
   }),
   placeOrders: t.field({
     type: PlacedOrdersType,
@@ -203,8 +201,8 @@ builder.mutationFields((t) => ({
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
-      placeOrders(store.db, input, { key, caller: caller.subject }),
+    resolve: (_root, { input, idempotencyKey: key }, { loaders, caller }) =>
+      placeOrders(loaders.db, input, { key, caller: caller.subject }),
   }),
   rescheduleOrder: t.field({
     type: Order,
@@ -219,7 +217,7 @@ builder.mutationFields((t) => ({
           'The new date and time of shipment, or null to remove it. Omitting it is INVALID_INPUT.',
       }),
     },
-    resolve: (_root, { id, shipDate }, { store }) => rescheduleOrder(store.db, id, shipDate),
+    resolve: (_root, { id, shipDate }, { loaders }) => rescheduleOrder(loaders.db, id, shipDate),
   }),
   completeOrder: t.field({
     type: Order,
@@ -227,7 +225,7 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound] },
     args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
-    resolve: (_root, { id }, { store }) => completeOrder(store.db, id),
+    resolve: (_root, { id }, { loaders }) => completeOrder(loaders.db, id),
   }),
   cancelOrder: t.field({
     type: Order,
@@ -235,7 +233,7 @@ builder.mutationFields((t) => ({
     authScopes: { scope: 'orders:write' },
     errors: { types: [InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded] },
     args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
-    resolve: (_root, { id }, { store }) => cancelOrder(store.db, id),
+    resolve: (_root, { id }, { loaders }) => cancelOrder(loaders.db, id),
   }),
 }));
 

@@ -1,8 +1,7 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { Time } from '../../gateway/contract/values.ts';
-import { timeAsText } from '../../gateway/tables/text.ts';
+import { Time, timeAsText } from '../../gateway/index.ts';
 
 const LATEST = 'infinity';
 const EARLIEST = '-infinity';

@@ -1,13 +1,8 @@
 import sql from 'sql-template-tag';
 
-import {
-  InsufficientStock,
-  PetNotAvailable,
-  PetNotFound,
-  type StoreError,
-} from '../../gateway/contract/errors.ts';
-import type { Order, Pet, PetStatus } from '../../gateway/database/generated/prisma/client.ts';
-import type { Session } from '../../gateway/database/session.ts';
+import type { GatewayError, Session } from '../../gateway/index.ts';
+import { InsufficientStock, PetNotAvailable, PetNotFound } from '../errors.ts';
+import type { Order, Pet, PetStatus } from '../generated/prisma/client.ts';
 import type { NewOrder } from './orders.ts';
 
 // The time in which orders that share a statement may wait for a lock.
@@ -20,7 +15,7 @@ export interface PlacedOrder {
 }
 
 /** A row of the statements below: a pet, its stock, and its new order. */
-interface Outcome extends Omit<Pet, 'id'> {
+interface LineResult extends Omit<Pet, 'id'> {
   /** Null if there is no inventory entry, or if another transaction has locked it. */
   readonly stock: number | null;
   /** The new order; null, as `complete`, if there is none. */
@@ -30,8 +25,8 @@ interface Outcome extends Omit<Pet, 'id'> {
 }
 
 /** Returns the new order; undefined if there is none. */
-function placedOrder({ petId, quantity }: NewOrder, outcome: Outcome): PlacedOrder | undefined {
-  const { id, shipDate, complete, name, categoryId, status } = outcome;
+function placedOrder({ petId, quantity }: NewOrder, result: LineResult): PlacedOrder | undefined {
+  const { id, shipDate, complete, name, categoryId, status } = result;
   if (id === null || complete === null) return undefined;
   return {
     order: { id, petId, quantity, shipDate, complete },
@@ -43,10 +38,10 @@ function placedOrder({ petId, quantity }: NewOrder, outcome: Outcome): PlacedOrd
  * Returns the error for an order that can't be served; `line` is its place in a cart. Without a pet, the
  * status is null.
  */
-export function refusalOf(
+export function rejectionOf(
   { petId, status, stock }: { petId: bigint; status: PetStatus | null; stock: number | null },
   line?: number,
-): StoreError {
+): GatewayError {
   if (status === null) return new PetNotFound(petId, line);
   if (status !== 'available') return new PetNotAvailable(petId, line);
   return new InsufficientStock(petId, stock ?? 0, line);
@@ -67,7 +62,7 @@ export function refusalOf(
  */
 export async function takeUnits({ write }: Session, line: NewOrder): Promise<PlacedOrder> {
   const { petId, quantity, shipDate } = line;
-  const [outcome] = await write<Outcome>(sql`
+  const [result] = await write<LineResult>(sql`
     with pet as (
       select id, name, category_id, status from pets where id = ${petId} for share
     ), stock as (
@@ -86,9 +81,9 @@ export async function takeUnits({ write }: Session, line: NewOrder): Promise<Pla
     select pet.name, pet.category_id as "categoryId", pet.status, stock.quantity as stock,
       placed.id, placed.ship_date as "shipDate", placed.complete
     from pet left join stock on true left join placed on true`);
-  if (!outcome) throw new PetNotFound(petId);
-  const placed = placedOrder(line, outcome);
-  if (!placed) throw refusalOf({ petId, ...outcome });
+  if (!result) throw new PetNotFound(petId);
+  const placed = placedOrder(line, result);
+  if (!placed) throw rejectionOf({ petId, ...result });
   return placed;
 }
 
@@ -106,8 +101,8 @@ export async function takeUnits({ write }: Session, line: NewOrder): Promise<Pla
 export async function takeFreeUnits(
   { write }: Session,
   lines: readonly NewOrder[],
-): Promise<ReadonlyMap<NewOrder, PlacedOrder | StoreError>> {
-  const rows = await write<Outcome & { petId: bigint }>(sql`
+): Promise<ReadonlyMap<NewOrder, PlacedOrder | GatewayError>> {
+  const rows = await write<LineResult & { petId: bigint }>(sql`
     with settings as materialized (
       select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
     ), lines as materialized (
@@ -135,11 +130,11 @@ export async function takeFreeUnits(
       stock.quantity as stock, placed.id, placed.ship_date as "shipDate", placed.complete
     from pet left join stock on stock.pet_id = pet.id left join placed on placed.pet_id = pet.id`);
   const lineOf = new Map(lines.map((line) => [line.petId, line]));
-  const results = new Map<NewOrder, PlacedOrder | StoreError>();
+  const results = new Map<NewOrder, PlacedOrder | GatewayError>();
   for (const row of rows) {
     const line = lineOf.get(row.petId);
     // Without stock there may be a lock.
-    if (line && row.stock !== null) results.set(line, placedOrder(line, row) ?? refusalOf(row));
+    if (line && row.stock !== null) results.set(line, placedOrder(line, row) ?? rejectionOf(row));
   }
   return results;
 }

@@ -1,36 +1,43 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { type RecordedRow, valueOf } from '../../gateway/changes/record.ts';
-import { isAmong, isEqual, type RowFilter } from '../../gateway/changes/row-filter.ts';
-import { CategoryNotFound, PetInUse, PetNotFound } from '../../gateway/contract/errors.ts';
 import {
+  byId,
+  type CallerKey,
+  columnsOf,
   Id,
-  Name,
-  NamePart,
-  parse,
-  parseId,
-  StockQuantity,
-  type Unchecked,
-} from '../../gateway/contract/values.ts';
-import type { Database } from '../../gateway/database/database.ts';
-import {
+  type IdBounds,
+  isAmong,
+  isEqual,
   isMissingReference,
+  isOneOf,
+  type IsRare,
   isRecordNotFound,
   isStillReferenced,
-} from '../../gateway/database/errors.ts';
-import {
-  type Category,
-  type Pet,
-  PetStatus,
-} from '../../gateway/database/generated/prisma/client.ts';
-import type { IsRare } from '../../gateway/database/rare-texts.ts';
-import { onlyRow, type Session } from '../../gateway/database/session.ts';
-import { type CallerKey, writeOnce } from '../../gateway/tables/idempotency.ts';
-import type { IdBounds, Listing } from '../../gateway/tables/listing.ts';
-import { byId, pagesByParent, pagesOf, required } from '../../gateway/tables/loaders.ts';
-import { columnsOf, type Table, upgradeRow } from '../../gateway/tables/table.ts';
-import { isOneOf, nameContains, nameKey } from '../../gateway/tables/text.ts';
+  type Listing,
+  Name,
+  nameContains,
+  nameKey,
+  NamePart,
+  onlyRow,
+  pagesByParent,
+  pagesOf,
+  parse,
+  parseId,
+  type RecordedRow,
+  required,
+  type RowFilter,
+  type Session,
+  type Table,
+  type Unchecked,
+  upgradeRow,
+  valueOf,
+  writeOnce,
+} from '../../gateway/index.ts';
+import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
+import { type Category, type Pet, PetStatus } from '../generated/prisma/client.ts';
+import type { Database } from '../prisma.ts';
+import { StockQuantity } from '../values.ts';
 
 export const Status = z.enum(PetStatus);
 const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;
@@ -115,7 +122,7 @@ export type PetAndCategory = Pet & { readonly category?: Category };
  * second statement. With `offset 0` PostgreSQL looks up each category by id; with a plain join, its
  * plan for an unknown number of pets scans all categories.
  */
-async function petsByIds(db: Database, ids: readonly bigint[]): Promise<PetAndCategory[]> {
+async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCategory[]> {
   const rows = await db.query<
     Pet & { categoryName: string | null; categoryDescription: string | null }
   >(sql`

@@ -1,12 +1,16 @@
 import etag from 'etag';
 import { z } from 'zod';
 
-import type { Context } from '../../gateway/context.ts';
-import { Id, parse } from '../../gateway/contract/values.ts';
-import type { Pet } from '../../gateway/database/generated/prisma/client.ts';
-import { isUnchanged } from '../../gateway/http/etag.ts';
-import type { RouteResponse, RouteRequest } from '../../gateway/http/route.ts';
-import type { RestOperation } from '../../gateway/rest/operation.ts';
+import {
+  type Context,
+  Id,
+  isUnchanged,
+  parse,
+  type RestOperation,
+  type RouteRequest,
+  type RouteResponse,
+} from '../../gateway/index.ts';
+import type { Pet } from '../generated/prisma/client.ts';
 import { petOf } from './pets.ts';
 
 const Path = z.object({ petId: Id.meta({ description: 'The id of the pet.', example: 1 }) });
@@ -16,11 +20,11 @@ const toJson = ({ id, name, categoryId, status }: Pet): string =>
   `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 
 async function respondWithPet(
-  { store }: Context,
+  { loaders }: Context,
   { parameters, headers }: RouteRequest,
 ): Promise<RouteResponse> {
   const { petId } = parse(Path, parameters);
-  const body = toJson(await petOf.load(store, petId));
+  const body = toJson(await petOf.load(loaders, petId));
   const validators = { ETag: etag(body), 'Cache-Control': 'no-cache' };
   return isUnchanged(headers, validators.ETag)
     ? { status: 304, headers: validators, body: '' }
@@ -31,12 +35,17 @@ async function respondWithPet(
 export const getPet: RestOperation = {
   name: 'GET /pets/{petId}',
   id: 'getPet',
+  lifecycle: {
+    stability: 'stable',
+    deprecatedSince: new Date('2026-11-01'),
+    successor: 'Query.pet',
+  },
   tag: 'Pets',
   summary: 'Get a pet',
   description: 'Returns one pet.',
   parameters: { path: Path, query: z.object({}) },
   result: {
-    schema: 'Pet',
+    resource: 'Pet',
     description: 'The pet.',
     headers: { ETag: '"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"', 'Cache-Control': 'no-cache' },
   },

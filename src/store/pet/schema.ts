@@ -1,24 +1,19 @@
 import {
-  CategoryNotFound,
+  IDEMPOTENCY_KEY,
   IdempotencyConflict,
   InvalidId,
   InvalidInput,
-  PetInUse,
-  PetNotFound,
-} from '../../gateway/contract/errors.ts';
-import { builder, SEARCH_COST, STOCK_SEARCH_COST } from '../../gateway/schema/builder.ts';
-import { followRows } from '../../gateway/schema/changes.ts';
-import {
-  connectionOf,
   nestedPage,
+  relatedRow,
   rootPage,
-  listArguments,
-} from '../../gateway/schema/connections.ts';
-import { PET_WRITE_COST, IDEMPOTENCY_KEY } from '../../gateway/schema/mutations.ts';
-import { Node, nodeId } from '../../gateway/schema/nodes.ts';
-import { relatedRow, rowByArgument } from '../../gateway/schema/rows.ts';
+  rowByArgument,
+  SEARCH_COST,
+} from '../../gateway/index.ts';
+import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
 import { categoryOf } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
+import { PET_WRITE_COST, STOCK_SEARCH_COST } from '../costs.ts';
+import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
 import {
   createPet,
   deletePet,
@@ -165,8 +160,8 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewPet, required: true, description: 'The new pet.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { store, caller }) =>
-      createPet(store.db, input, { key, caller: caller.subject }),
+    resolve: (_root, { input, idempotencyKey: key }, { loaders, caller }) =>
+      createPet(loaders.db, input, { key, caller: caller.subject }),
   }),
   updatePet: t.field({
     type: Pet,
@@ -178,7 +173,7 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'The id of the pet.' }),
       input: t.arg({ type: PetUpdate, required: true, description: 'The changes.' }),
     },
-    resolve: (_root, { id, input }, { store }) => updatePet(store.db, id, input),
+    resolve: (_root, { id, input }, { loaders }) => updatePet(loaders.db, id, input),
   }),
   deletePet: t.field({
     type: Pet,
@@ -187,7 +182,7 @@ builder.mutationFields((t) => ({
     extensions: PET_WRITE_COST,
     errors: { types: [InvalidId, PetNotFound, PetInUse] },
     args: { id: t.arg.id({ required: true, description: 'The id of the pet.' }) },
-    resolve: (_root, { id }, { store }) => deletePet(store.db, id),
+    resolve: (_root, { id }, { loaders }) => deletePet(loaders.db, id),
   }),
 }));
 

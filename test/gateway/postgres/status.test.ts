@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { readMetrics } from '../../support/metrics.ts';
@@ -16,7 +17,7 @@ beforeAll(async () => {
   dropStore = store.drop;
 });
 beforeEach(async () => {
-  gateway = await startGateway({}, (config, log) => openPostgres(url.href, config, log));
+  gateway = await startGateway({}, (config, log) => openPostgres(petModel, url.href, config, log));
 });
 afterEach(() => gateway.close());
 afterAll(() => dropStore());

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { Prisma } from '../../../src/gateway/database/generated/prisma/client.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { Prisma } from '../../../src/store/generated/prisma/client.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, stockOf } from '../../support/make.ts';
 import {
@@ -27,7 +28,7 @@ afterAll(() => server.remove());
 
 const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
 const start = (environment: Record<string, string>) =>
-  startGateway(environment, (config, log) => openPostgres(url, config, log));
+  startGateway(environment, (config, log) => openPostgres(petModel, url, config, log));
 beforeEach(async () => {
   gateway = await start(LIMITS);
 });

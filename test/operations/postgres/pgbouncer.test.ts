@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { readConfig } from '../../../src/gateway/config/config.ts';
 import { migratePostgres, openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
@@ -77,7 +78,7 @@ describe.skipIf(!hasPgbouncer)(
     /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
       startGateway({ ...ENVIRONMENT, ...variables }, (config, log) =>
-        openPostgres(through(url), config, log),
+        openPostgres(petModel, through(url), config, log),
       );
     let first: Gateway;
     let second: Gateway;
@@ -227,7 +228,7 @@ describe.skipIf(!hasPgbouncer)(
       const warnings: unknown[] = [];
       const log = createLog('silent');
       log.warn = (text: unknown) => void warnings.push(text);
-      const db = await openPostgres(through(database.url), readConfig(ENVIRONMENT), log);
+      const db = await openPostgres(petModel, through(database.url), readConfig(ENVIRONMENT), log);
       await db.close();
       expect(warnings).toEqual([expect.stringContaining('statement_timeout')]);
     });
@@ -238,7 +239,7 @@ describe.skipIf(!hasPgbouncer)(
       const log = createLog('error');
       await Promise.all(
         Array.from({ length: 5 }, () =>
-          migratePostgres(through(url), readConfig(ENVIRONMENT), log),
+          migratePostgres(petModel, through(url), readConfig(ENVIRONMENT), log),
         ),
       );
       const gateway = await open({ url });

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { Prisma } from '../../../src/gateway/database/generated/prisma/client.ts';
+import { Prisma } from '../../../src/store/generated/prisma/client.ts';
 import { connectTo, endOf, placeOrders, REQUEST } from '../../support/callers.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/gateway/config/config.ts';
 import { migratePostgres, openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
@@ -24,7 +25,7 @@ let url: string;
 let drop: () => Promise<void>;
 
 const start = (environment: Record<string, string> = {}): Promise<Gateway> =>
-  startGateway(environment, (config, log) => openPostgres(url, config, log));
+  startGateway(environment, (config, log) => openPostgres(petModel, url, config, log));
 
 beforeAll(async () => {
   ({ url, drop } = await copyOnPostgres());
@@ -141,7 +142,7 @@ it('a store in another schema has its own record', async () => {
   const { url: empty, drop: dropEmpty } = await copyOnPostgres();
   await runSql(empty, 'drop schema public cascade; create schema shop');
   const ofShop = `${empty}?options=${encodeURIComponent('-c search_path=shop')}`;
-  await migratePostgres(ofShop, readConfig({}), createLog('error'));
+  await migratePostgres(petModel, ofShop, readConfig({}), createLog('error'));
   await runSql(
     ofShop,
     `insert into categories (name) values ('in a shop'); truncate categories cascade`,

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, Socket } from 'node:net';
 import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { isConnectionLost, isUnavailable } from '../../../src/gateway/database/errors.ts';
+import { isConnectionLost, isUnavailable } from '../../../src/gateway/database/database-errors.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 
 let url: string;

@@ -1,9 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { Prisma } from '../../../src/gateway/database/generated/prisma/client.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { Prisma } from '../../../src/store/generated/prisma/client.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
@@ -213,7 +214,9 @@ describe('a database whose transactions are serializable', () => {
       url,
       `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
     );
-    const strict = await startGateway({}, (config, log) => openPostgres(url, config, log));
+    const strict = await startGateway({}, (config, log) =>
+      openPostgres(petModel, url, config, log),
+    );
     const petId = await makePet(gateway, { stock: 20 });
     const answers = await Promise.all(
       Array.from({ length: 40 }, async () => {

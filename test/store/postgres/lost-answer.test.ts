@@ -1,13 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { schema } from '../../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { runSql } from '../../support/postgres.ts';
 import { send } from '../../support/replicated-gateway.ts';
 import { type StatementProxy, startStatementProxy } from '../../support/statement-proxy.ts';
+
+const { schema } = petStore;
 
 /** Whether PostgreSQL gets the statement whose connection is lost. */
 const LOSSES = ['its answer', 'the statement'] as const;
@@ -28,7 +31,7 @@ let gateway: Gateway;
 let petId: string;
 
 const startOn = (url: string): Promise<Gateway> =>
-  startGateway({ POOL_SIZE: '1' }, (config, log) => openPostgres(url, config, log));
+  startGateway({ POOL_SIZE: '1' }, (config, log) => openPostgres(petModel, url, config, log));
 
 beforeAll(async () => {
   database = await copyOnPostgres();

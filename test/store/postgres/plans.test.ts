@@ -9,10 +9,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import type { Planning } from '../../../src/gateway/database/session.ts';
-import { schema } from '../../../src/gateway/graphql/schema.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
+
+const { schema } = petStore;
 
 // Pets are in the first 500 of 50,000 categories. One in 25 is sold, one in 500 pending; one order
 // in 50 is open, without a date or with one that comes last, as in a real store. Every name has its
@@ -85,7 +88,7 @@ beforeAll(async () => {
   await client.connect();
   await fill();
   gateway = await startGateway({}, async (config, log) => {
-    const db = await openPostgres(url, config, log);
+    const db = await openPostgres(petModel, url, config, log);
     const close = async (): Promise<void> => {
       await Promise.all([db.close(), client.end()]);
       await drop();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { Prisma } from '../../../src/gateway/database/generated/prisma/client.ts';
+import { Prisma } from '../../../src/store/generated/prisma/client.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { petModel } from '../../../src/store/prisma.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { type StatementProxy, startStatementProxy } from '../../support/statement-proxy.ts';
@@ -16,7 +17,7 @@ beforeAll(async () => {
   const url = new URL(database.url);
   url.port = String(proxy.port);
   gateway = await startGateway({ POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' }, (config, log) =>
-    openPostgres(url.href, config, log),
+    openPostgres(petModel, url.href, config, log),
   );
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import { StoreError } from '../../contract/errors.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
 
 /**
  * The header with the position of the write-ahead log: in a response to a mutation, and in later requests. It is
@@ -12,12 +12,12 @@ export const formatPosition = (position: bigint): string => position.toString(16
 
 /**
  * Returns the position in the header of a request; undefined if it has none.
- * @throws StoreError (BAD_REQUEST) if it has another form
+ * @throws GatewayError (BAD_REQUEST) if it has another form
  */
 export function parsePosition(header: string | string[] | undefined): bigint | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || !FORM.test(header)) {
-    throw new StoreError(
+    throw new GatewayError(
       'BAD_REQUEST',
       `${POSITION_HEADER} must be the header of a response to a mutation.`,
     );

@@ -1,6 +1,6 @@
-import { Unavailable } from '../../contract/errors.ts';
+import { Unavailable } from '../../contract/gateway-error.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../errors.ts';
+import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../database-errors.ts';
 import type { Server } from '../postgres-server.ts';
 import type { WatchedServer } from './watch.ts';
 
@@ -19,7 +19,7 @@ export interface Primary {
   /**
    * Runs `work` on the primary. If certainly nothing was written, as the server was lost or accepts
    * reads only, it runs once more on the server that is the primary now.
-   * @throws StoreError
+   * @throws GatewayError
    */
   readonly use: <Result>(work: (server: Server) => Promise<Result>) => Promise<Result>;
   /** Like `use` for work that only reads: while there is no primary, on the last one if it responds. */

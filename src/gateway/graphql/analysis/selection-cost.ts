@@ -15,8 +15,8 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 
-import { MAX_LIST_SIZE } from '../../contract/values.ts';
-import type { ListSize } from '../../schema/cost.ts';
+import { MAX_LIST_SIZE } from '../../contract/parse.ts';
+import type { ListSize } from '../../schema/cost-directives.ts';
 import {
   addEstimates,
   bytesOf,

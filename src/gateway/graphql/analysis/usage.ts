@@ -22,7 +22,7 @@ import type { Operation } from './operation.ts';
 
 /** The parts of the schema that an operation uses, as schema coordinates. */
 export interface Usage {
-  /** The root fields (`Query.pet`) and the deprecated elements. */
+  /** The root fields (`Query.node`) and the deprecated elements. */
   readonly counted: Set<string>;
   /** The reason of every deprecated field, argument, input field and enum value. */
   readonly deprecated: Map<string, string>;

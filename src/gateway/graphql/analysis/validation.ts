@@ -12,9 +12,9 @@ import {
 } from 'graphql';
 
 import type { Config, Limits } from '../../config/config.ts';
-import { StoreError } from '../../contract/errors.ts';
-import { MAX_LIST_SIZE } from '../../contract/values.ts';
-import { toExecutionError } from '../errors.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
+import { MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { toExecutionError } from '../client-errors.ts';
 import { countComparisons } from './comparisons.ts';
 import { createFold, sum } from './fragments.ts';
 
@@ -26,16 +26,16 @@ const SPREADS_PER_FRAGMENT = 6;
 const COMPARISONS_PER_TOKEN = 2;
 
 /** The error of a document that has too much of something. */
-const documentTooLarge = (max: number, unit: string): StoreError =>
-  new StoreError('DOCUMENT_TOO_LARGE', `The document must have at most ${max} ${unit}.`);
+const documentTooLarge = (max: number, unit: string): GatewayError =>
+  new GatewayError('DOCUMENT_TOO_LARGE', `The document must have at most ${max} ${unit}.`);
 
-/** Runs recursive work on a document; a deep document may exceed the stack. @throws StoreError */
+/** Runs recursive work on a document; a deep document may exceed the stack. @throws GatewayError */
 function withinStack<Result>(recurse: () => Result): Result {
   try {
     return recurse();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new StoreError('DOCUMENT_TOO_LARGE', 'The document is nested too deeply.');
+    throw new GatewayError('DOCUMENT_TOO_LARGE', 'The document is nested too deeply.');
   }
 }
 
@@ -44,7 +44,7 @@ const TOO_MANY_TOKENS = /contains more tha[nt] \d+ tokens/;
 
 /**
  * Parses a document.
- * @throws GraphQLError, StoreError
+ * @throws GraphQLError, GatewayError
  */
 export function parseWithin({ maxTokens }: Limits, source: string | Source): DocumentNode {
   try {
@@ -114,7 +114,7 @@ function* measure(
   ];
 }
 
-function findExcess(document: DocumentNode, limits: Limits): StoreError | undefined {
+function findExcess(document: DocumentNode, limits: Limits): GatewayError | undefined {
   for (const [count, max, unit] of measure(document, limits)) {
     if (count > max) return documentTooLarge(max, unit);
   }

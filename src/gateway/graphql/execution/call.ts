@@ -5,7 +5,7 @@ import type { CallContext, Exchange } from '../../context.ts';
 import { estimate } from '../analysis/cost.ts';
 import type { Estimate } from '../analysis/field-cost.ts';
 import { type Operation, operationOf } from '../analysis/operation.ts';
-import { takeDeclared } from './variables.ts';
+import { takeDeclared } from './read-variables.ts';
 
 /** An operation of a valid document that a caller requests. */
 export interface Call {

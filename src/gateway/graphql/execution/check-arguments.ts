@@ -15,10 +15,10 @@ import {
 } from 'graphql';
 
 import type { Config } from '../../config/config.ts';
-import { StoreError } from '../../contract/errors.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
-import { toExecutionError, toInputError } from '../errors.ts';
+import { toExecutionError, toInputError } from '../client-errors.ts';
 import type { Call } from './call.ts';
 
 /**
@@ -68,7 +68,7 @@ function findArgumentErrors(
       return check();
     } catch (error) {
       if (error instanceof GraphQLError) errors.push(toInputError(error, node));
-      else if (error instanceof StoreError) errors.push(toExecutionError(error, node));
+      else if (error instanceof GatewayError) errors.push(toExecutionError(error, node));
       else throw error;
       return undefined;
     }

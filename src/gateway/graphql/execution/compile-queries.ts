@@ -1,9 +1,9 @@
 import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
 
-import { isServerFault } from '../../database/errors.ts';
+import { isServerFault } from '../../database/database-errors.ts';
 import { perObject } from '../../database/per-object.ts';
 import { RecipientGone } from '../../database/recipient.ts';
-import type { Store } from '../../tables/loaders.ts';
+import type { LoaderContext } from '../../tables/loaders.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type PreparedStatement,
 } from '../statement/compile.ts';
 import { UNSENDABLE } from '../statement/json-sql.ts';
-import { createRunStatement } from '../statement/run.ts';
+import { createRunStatement } from '../statement/run-statement.ts';
 import type { Call, Step } from './call.ts';
 
 // Compiling and planning take as long as some executions, so only repeated queries are compiled.
@@ -45,9 +45,12 @@ function prepare(
 /** Returns a call for which every read fails with an error. */
 function withFailingReads(call: Call, error: unknown): Call {
   const { context } = call;
-  const { store } = context;
-  const failing: Store = { ...store, db: { ...store.db, query: () => Promise.reject(error) } };
-  return { ...call, context: { ...context, store: failing } };
+  const { loaders } = context;
+  const failing: LoaderContext = {
+    ...loaders,
+    db: { ...loaders.db, query: () => Promise.reject(error) },
+  };
+  return { ...call, context: { ...context, loaders: failing } };
 }
 
 /**
@@ -56,7 +59,7 @@ function withFailingReads(call: Call, error: unknown): Call {
  * every query that has an error, so that errors have one implementation.
  */
 export const compileQueries =
-  (store: Store): Step =>
+  (loaders: LoaderContext): Step =>
   (next) => {
     const states = new WeakMap<Operation, QueryState>();
     const runOf = perObject(createRunStatement);
@@ -66,7 +69,7 @@ export const compileQueries =
       states.set(operation, state);
       state.executions += 1;
       if (state.executions === COMPILE_AT_EXECUTION)
-        state.compiled = compileQuery(schema, operation, store);
+        state.compiled = compileQuery(schema, operation, loaders);
       return state;
     };
 
@@ -77,7 +80,7 @@ export const compileQueries =
     ): Promise<ExecutionResult> => {
       let json: string;
       try {
-        json = await runOf(call.context.store)(prepared, call.context.recipient);
+        json = await runOf(call.context.loaders)(prepared, call.context.recipient);
       } catch (error) {
         if (!isServerFault(error) && !(error instanceof RecipientGone)) {
           state.compiled = undefined;
@@ -93,7 +96,7 @@ export const compileQueries =
     return (call) => {
       const { operation, estimate } = call;
       const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
-      if (!isCompilable || estimate.bytes > store.db.maxJsonBytes) return next(call);
+      if (!isCompilable || estimate.bytes > loaders.db.maxJsonBytes) return next(call);
       const state = countExecution(call);
       const prepared = state.compiled && prepare(state.compiled, call);
       if (!prepared) return next(call);

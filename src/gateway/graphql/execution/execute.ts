@@ -27,28 +27,28 @@ const cacheDocument =
   };
 
 /** Tells subscribers at all gateways, after each mutation, that there may be changes. */
-const announceWrites: Step = (next) => (call) => {
+const publishWrites: Step = (next) => (call) => {
   if (call.operation.node.operation !== OperationTypeNode.MUTATION) return next(call);
-  return Promise.resolve(next(call)).finally(call.context.changes.announceWrite);
+  return Promise.resolve(next(call)).finally(call.context.changes.publishWrite);
 };
 
 /** Creates the function that executes queries and mutations. */
 export function createExecute(
-  { store, reads }: Context,
+  { loaders, reads }: Context,
   config: Config,
   documents: Documents,
   log: Log,
 ): Execute {
-  const { limits, answerTimeoutMs } = config;
+  const { limits, responseTimeoutMs } = config;
   const steps = [
     cacheDocument(documents),
     limitResponse(limits),
     reportDeprecations,
     traceOperations,
-    limitTime(answerTimeoutMs),
+    limitTime(responseTimeoutMs),
     reads && readFromReplicas(reads, log),
-    announceWrites,
-    compileQueries(store),
+    publishWrites,
+    compileQueries(loaders),
     checkArguments(config),
   ];
   return inOrder(

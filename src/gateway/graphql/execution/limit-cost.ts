@@ -1,19 +1,22 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import type { Limits } from '../../config/config.ts';
-import { StoreError } from '../../contract/errors.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
 import { isLargerThan } from '../analysis/size.ts';
-import { toExecutionError } from '../errors.ts';
+import { toExecutionError } from '../client-errors.ts';
 import { MAX_RESULT_COST } from '../stream-budget.ts';
 import { type Call, mapResult, type Step } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
 
-const tooCostly = (cost: number, maxCost: number): StoreError =>
-  new StoreError('QUERY_TOO_COSTLY', `The operation costs ${cost}; at most ${maxCost} is allowed.`);
+const tooCostly = (cost: number, maxCost: number): GatewayError =>
+  new GatewayError(
+    'QUERY_TOO_COSTLY',
+    `The operation costs ${cost}; at most ${maxCost} is allowed.`,
+  );
 
-const responseTooLarge = (maxBytes: number): StoreError =>
-  new StoreError('ANSWER_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
+const responseTooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('ANSWER_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
 
 /** Returns the most that an operation, or one result of a subscription, may cost. */
 const allowedFor = ({ operation }: Call, { maxCost }: Limits): number =>
@@ -24,7 +27,7 @@ const withCost = (result: ExecutionResult, call: Call, limits: Limits): Executio
   return { ...result, extensions: { ...result.extensions, cost } };
 };
 
-const rejection = (error: StoreError, call: Call, limits: Limits): ExecutionResult =>
+const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionResult =>
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
 /**
@@ -39,9 +42,9 @@ export function rejectCostly(call: Call, limits: Limits): ExecutionResult | unde
   requestLog.isAnonymous = caller.isAnonymous ?? false;
   const allowed = allowedFor(call, limits);
   if (estimate.cost > allowed) return rejection(tooCostly(estimate.cost, allowed), call, limits);
-  const { maxAnswerBytes } = limits;
-  return estimate.bytes > maxAnswerBytes && operation.node.operation !== QUERY
-    ? rejection(responseTooLarge(maxAnswerBytes), call, limits)
+  const { maxResponseBytes } = limits;
+  return estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY
+    ? rejection(responseTooLarge(maxResponseBytes), call, limits)
     : undefined;
 }
 
@@ -53,14 +56,14 @@ export const limitResponse =
   (limits: Limits): Step =>
   (next) =>
   (call) => {
-    const { maxAnswerBytes } = limits;
-    const mayBeTooLarge = call.estimate.bytes > maxAnswerBytes;
+    const { maxResponseBytes } = limits;
+    const mayBeTooLarge = call.estimate.bytes > maxResponseBytes;
     const isReported = call.context.req.headers['graphql-cost'] === 'report';
     const result = next(call);
     if (!mayBeTooLarge && !isReported) return result;
     return mapResult(result, (value) => {
-      if (mayBeTooLarge && isLargerThan(value.data, maxAnswerBytes)) {
-        return rejection(responseTooLarge(maxAnswerBytes), call, limits);
+      if (mayBeTooLarge && isLargerThan(value.data, maxResponseBytes)) {
+        return rejection(responseTooLarge(maxResponseBytes), call, limits);
       }
       return isReported ? withCost(value, call, limits) : value;
     });

@@ -1,7 +1,7 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
-import { StoreError } from '../../contract/errors.ts';
-import { toExecutionError } from '../errors.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
+import { toExecutionError } from '../client-errors.ts';
 import type { Call, Step } from './call.ts';
 
 /**
@@ -11,10 +11,10 @@ import type { Call, Step } from './call.ts';
  */
 export function limitTime(timeoutMs: number): Step {
   const message = `The operation took longer than ${timeoutMs} ms.`;
-  const errorOf = ({ operation }: Call): StoreError =>
+  const errorOf = ({ operation }: Call): GatewayError =>
     operation.node.operation === OperationTypeNode.MUTATION
-      ? new StoreError('OUTCOME_UNKNOWN', `${message} Its changes may still be made.`)
-      : new StoreError('SERVICE_UNAVAILABLE', message);
+      ? new GatewayError('OUTCOME_UNKNOWN', `${message} Its changes may still be made.`)
+      : new GatewayError('SERVICE_UNAVAILABLE', message);
   const withTimeout = (call: Call, execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
       const { root, context } = call;

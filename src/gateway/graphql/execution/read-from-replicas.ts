@@ -1,7 +1,7 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/cluster/position.ts';
-import { isServerFault, toStoreError } from '../../database/errors.ts';
+import { isServerFault, toGatewayError } from '../../database/database-errors.ts';
 import type { Reads } from '../../tables/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Call, Step } from './call.ts';
@@ -32,7 +32,7 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
     context.res.setHeader(POSITION_HEADER, formatPosition(await reads.readPosition()));
   } catch (error) {
     // The mutation is done: its result must reach the caller.
-    if (!toStoreError(error).isLogged) return;
+    if (!toGatewayError(error).isLogged) return;
     log.warn(
       { err: error, requestId: context.requestLog.id },
       'The position of the log is unknown.',
@@ -57,8 +57,8 @@ export const readFromReplicas =
     }
     const position = parsePosition(context.req.headers['store-position']);
     try {
-      return await reads.read(position, async (store) => {
-        context.store = store;
+      return await reads.read(position, async (loaders) => {
+        context.loaders = loaders;
         return requireServer(await next(call));
       });
     } catch (error) {

@@ -3,9 +3,9 @@ import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
 import type { Config } from '../../config/config.ts';
-import { StoreError, toError } from '../../contract/errors.ts';
+import { GatewayError, toError } from '../../contract/gateway-error.ts';
+import { toExecutionError } from '../client-errors.ts';
 import type { Documents } from '../documents.ts';
-import { toExecutionError } from '../errors.ts';
 import type { Streams } from '../streams.ts';
 import { type Call, inOrder, type Subscribe } from './call.ts';
 import { checkArguments } from './check-arguments.ts';
@@ -32,7 +32,7 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
   } catch (error) {
     // graphql-js takes for granted that there is a root field.
     const selectsNothing = error instanceof TypeError;
-    throw selectsNothing ? new StoreError('BAD_REQUEST', NO_FIELD, error) : error;
+    throw selectsNothing ? new GatewayError('BAD_REQUEST', NO_FIELD, error) : error;
   }
 }
 
@@ -40,7 +40,7 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
 export function createSubscribe(config: Config, streams: Streams, documents: Documents): Subscribe {
   const share = shareResults(
     inOrder(
-      [reportDeprecations, traceOperations, limitTime(config.answerTimeoutMs)],
+      [reportDeprecations, traceOperations, limitTime(config.responseTimeoutMs)],
       executeByGraphqlJs,
     ),
   );

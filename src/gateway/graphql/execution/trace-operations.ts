@@ -6,6 +6,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 
+import { NAME } from '../../config/version.ts';
 import type { Step } from './call.ts';
 
 /**
@@ -14,7 +15,7 @@ import type { Step } from './call.ts';
  * OpenTelemetry was set up before the start.
  */
 export const traceOperations: Step = (next) => {
-  const tracer = trace.getTracer('pet-store-gateway');
+  const tracer = trace.getTracer(NAME);
   // Without an SDK, a span has no valid trace id.
   const probe = tracer.startSpan('start');
   probe.end();

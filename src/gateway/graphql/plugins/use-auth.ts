@@ -6,7 +6,6 @@ import { type Caller, requireScope } from '../../auth/scopes.ts';
 import type { Authenticate } from '../../auth/tokens.ts';
 import { operationOf } from '../analysis/operation.ts';
 import { usageOf } from '../analysis/usage.ts';
-import { schema } from '../schema.ts';
 
 /** The parts of a context that this plugin uses; it sets the caller. */
 interface AuthContext {
@@ -32,7 +31,7 @@ export function useAuth(authenticate: Authenticate): Plugin<AuthContext, AuthCon
       context.caller = caller;
       return undefined;
     },
-    onValidate: ({ params: { documentAST }, context: { caller, params } }) => {
+    onValidate: ({ params: { documentAST, schema }, context: { caller, params } }) => {
       const operation = operationOf(documentAST, params.operationName);
       if (caller && operation && usageOf(schema, operation).reads) requireScope(caller, 'read');
     },

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../auth/scopes.ts';
 import type { Config } from '../../config/config.ts';
 import type { CallContext } from '../../context.ts';
-import { StoreError } from '../../contract/errors.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
 import type { Documents } from '../documents.ts';
 import { hashOf, type Manifest, withoutPrefix } from '../manifest.ts';
 import type { DocumentParams } from '../params.ts';
@@ -44,7 +44,7 @@ export function usePersistedDocuments(
     const cache = cacheOf(context.caller);
     if (cache?.get(hash) === text) return;
     if (hashOf(text) !== hash) {
-      throw new StoreError('BAD_REQUEST', 'The hash is not the SHA-256 of the document.');
+      throw new GatewayError('BAD_REQUEST', 'The hash is not the SHA-256 of the document.');
     }
     if (cache) toCache.set(context, { hash, text });
   };
@@ -58,8 +58,8 @@ export function usePersistedDocuments(
     if (found) return found;
     // Clients recognise exactly these messages, and then send the text.
     throw manifest || caches
-      ? new StoreError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
-      : new StoreError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+      ? new GatewayError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
+      : new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
   };
 
   return {
@@ -70,8 +70,8 @@ export function usePersistedDocuments(
       const found = documentId ? findById(documentId, text, context) : text;
       if (!found) {
         throw mode === 'trusted'
-          ? new StoreError('PERSISTED_QUERY_ID_REQUIRED')
-          : new StoreError('BAD_REQUEST', 'The request has neither query nor documentId.');
+          ? new GatewayError('PERSISTED_QUERY_ID_REQUIRED')
+          : new GatewayError('BAD_REQUEST', 'The request has neither query nor documentId.');
       }
       setParams({ ...others, query: found });
     },

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../../database/session.ts';
-import type { Store } from '../../tables/loaders.ts';
+import type { LoaderContext } from '../../tables/loaders.ts';
 import { createFold, sum } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate } from './json-sql.ts';
@@ -53,7 +53,7 @@ const MAX_PLANNED_LENGTH = 2000;
 // Of any other statement: to plan it, a process of PostgreSQL needs up to a kilobyte for each character.
 const MAX_LENGTH = 10_000;
 // The caches of all operations: a selection is for one combination of @skip and @include, a text for one
-// combination of page sizes, orders and filters.
+// combination of page sizes, sorting and filters.
 const MAX_SELECTIONS = 300;
 const MAX_TEXTS_LENGTH = 5_000_000;
 
@@ -114,13 +114,17 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
 }
 
 /** Creates the function that prepares a statement for a selection. */
-function createPrepare(selection: Selection, id: string, store: Store): CompiledQuery['prepare'] {
+function createPrepare(
+  selection: Selection,
+  id: string,
+  loaders: LoaderContext,
+): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
     const constant = { json: selection.write([]).map(String).join('') };
     return () => constant;
   }
   return (variables) => {
-    const slots = selection.slots.map((slot) => prepareSlot(slot, variables, store));
+    const slots = selection.slots.map((slot) => prepareSlot(slot, variables, loaders));
     const key = `${id}\n${slots.map((slot) => slot.key).join('\n\n')}`;
     const known = texts.get(key);
     const statement = known ?? writeStatement(selection, slots);
@@ -163,7 +167,7 @@ const none: CompiledQuery['prepare'] = () => undefined;
 export function compileQuery(
   schema: GraphQLSchema,
   operation: Operation,
-  store: Store,
+  loaders: LoaderContext,
 ): CompiledQuery | undefined {
   if (!isCompilable(operation)) return undefined;
   const conditions = conditionsOf(operation);
@@ -177,8 +181,8 @@ export function compileQuery(
     const isWorthwhile =
       selection &&
       selection.relations <= MAX_RELATIONS &&
-      (store.db.keepsPlans || !isRowsOnly(selection));
-    const prepare = isWorthwhile ? createPrepare(selection, key, store) : none;
+      (loaders.db.keepsPlans || !isRowsOnly(selection));
+    const prepare = isWorthwhile ? createPrepare(selection, key, loaders) : none;
     prepares.set(key, prepare);
     return prepare;
   };

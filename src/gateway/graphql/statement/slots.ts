@@ -1,10 +1,10 @@
 import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql';
 import sql, { type Sql } from 'sql-template-tag';
 
-import { parseId } from '../../contract/values.ts';
+import { parseId } from '../../contract/parse.ts';
 import { neverRare } from '../../database/rare-texts.ts';
 import type { ListPage, RowByArgument } from '../../schema/rows.ts';
-import type { Store } from '../../tables/loaders.ts';
+import type { LoaderContext } from '../../tables/loaders.ts';
 import type { Window } from '../../tables/window.ts';
 
 /** A field whose arguments decide about the statement. */
@@ -37,7 +37,7 @@ export interface PreparedSlot {
 function argumentsOf(
   { field, node, sql: fieldSql, reads, counts }: Slot,
   variables: Record<string, unknown>,
-  { db }: Store,
+  { db }: LoaderContext,
 ): SlotArguments {
   const args = getArgumentValues(field, node, variables);
   if (fieldSql.kind === 'row') {
@@ -65,17 +65,17 @@ const keyOf = ({ window, filters, conditions }: SlotArguments): string =>
     window?.order.sql,
     window?.planning,
     window?.load,
-    ...filters.map(({ sql }) => sql),
-    ...conditions.map(({ sql }) => sql),
+    ...filters.map((filter) => filter.sql),
+    ...conditions.map((condition) => condition.sql),
   ].join('\n');
 
 /** Prepares a slot for coerced variables. @throws the error of an argument that is rejected */
 export function prepareSlot(
   slot: Slot,
   variables: Record<string, unknown>,
-  store: Store,
+  loaders: LoaderContext,
 ): PreparedSlot {
-  const args = argumentsOf(slot, variables, store);
-  const values = [...args.filters, ...args.conditions].flatMap((sql) => sql.values);
+  const args = argumentsOf(slot, variables, loaders);
+  const values = [...args.filters, ...args.conditions].flatMap(({ values: own }) => own);
   return { args, key: keyOf(args), values };
 }

@@ -77,3 +77,6 @@ declare module 'graphql' {
     readonly directives?: { readonly cost?: Cost };
   }
 }
+
+/** The cost of an input field that may search many rows to find a few. */
+export const SEARCH_COST = { directives: { cost: { weight: '300' } } };

@@ -13,15 +13,24 @@ const RETRY_AFTER_SECONDS = '1';
 export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
+/** An error code of a store. */
+interface ErrorKind {
+  readonly code: string;
+  readonly status: number;
+  readonly description: string;
+}
+
 /** An error for the caller, with a message that is safe to return. Any other error is a bug. */
-export class StoreError extends Error {
-  readonly code: ErrorCode;
+export class GatewayError extends Error {
+  readonly code: string;
   readonly status: number;
 
-  constructor(code: ErrorCode, message: string = ERRORS[code].description, cause?: unknown) {
-    super(message, { cause });
+  constructor(kind: ErrorCode | ErrorKind, message?: string, cause?: unknown) {
+    const { code, status, description } =
+      typeof kind === 'string' ? { code: kind, ...ERRORS[kind] } : kind;
+    super(message ?? description, { cause });
     this.code = code;
-    this.status = ERRORS[code].status;
+    this.status = status;
   }
 
   /** Headers of an HTTP response that consists of this error. */
@@ -35,13 +44,13 @@ export class StoreError extends Error {
   }
 
   /** Returns the error object of the specification. */
-  toJSON(): { code: ErrorCode; message: string; status: number } {
+  toJSON(): { code: string; message: string; status: number } {
     return { code: this.code, message: this.message, status: this.status };
   }
 }
 
 /** The gateway can't serve a request now. That is expected under load or in a failover, so it is not logged. */
-export class Unavailable extends StoreError {
+export class Unavailable extends GatewayError {
   constructor(message: string) {
     super('SERVICE_UNAVAILABLE', message);
   }
@@ -52,7 +61,7 @@ export class Unavailable extends StoreError {
 }
 
 /** An error about values in the request. The message is about the first ten, however many there are. */
-export class InputError extends StoreError {
+export class InputError extends GatewayError {
   readonly issues: readonly Issue[];
 
   constructor(code: ErrorCode, issues: readonly Issue[]) {
@@ -75,7 +84,7 @@ export class InvalidInput extends InputError {
 }
 
 /** The token is missing or, if there is a `problem`, invalid. */
-export class Unauthenticated extends StoreError {
+export class Unauthenticated extends GatewayError {
   readonly #problem: string | undefined;
 
   constructor(problem?: string) {
@@ -90,13 +99,13 @@ export class Unauthenticated extends StoreError {
   override get headers(): Readonly<Record<string, string>> {
     const challenge = this.#problem
       ? `Bearer error="invalid_token", error_description="${this.#problem}"`
-      : 'Bearer realm="pet store"';
+      : 'Bearer realm="gateway"';
     return { 'WWW-Authenticate': challenge };
   }
 }
 
 /** The caller's token lacks a scope. */
-export class Forbidden extends StoreError {
+export class Forbidden extends GatewayError {
   readonly scope: string;
 
   constructor(scope: string) {
@@ -109,83 +118,7 @@ export class Forbidden extends StoreError {
   }
 }
 
-export class CategoryNotFound extends StoreError {
-  constructor(id: bigint) {
-    super('CATEGORY_NOT_FOUND', `There is no category ${id}.`);
-  }
-}
-
-/** An error that may be about one line of several: `line` is its index, from 0; otherwise null. */
-class LineError extends StoreError {
-  readonly line: number | null;
-
-  constructor(code: ErrorCode, message: string, line: number | null) {
-    super(code, message);
-    this.line = line;
-  }
-}
-
-export class PetNotFound extends LineError {
-  constructor(id: bigint, line: number | null = null) {
-    super('PET_NOT_FOUND', `There is no pet ${id}.`, line);
-  }
-}
-
-export class OrderNotFound extends StoreError {
-  constructor(id: bigint) {
-    super('ORDER_NOT_FOUND', `There is no order ${id}.`);
-  }
-}
-
-export class CategoryInUse extends StoreError {
-  constructor(id: bigint) {
-    super('CATEGORY_IN_USE', `Category ${id} has pets: move or delete them first.`);
-  }
-}
-
-export class PetInUse extends StoreError {
-  constructor(id: bigint) {
-    super('PET_IN_USE', `Pet ${id} has orders, so it cannot be deleted.`);
-  }
-}
-
-export class PetNotAvailable extends LineError {
-  constructor(id: bigint, line: number | null = null) {
-    super('PET_NOT_AVAILABLE', `Pet ${id} is not available.`, line);
-  }
-}
-
-export class InsufficientStock extends LineError {
-  readonly available: number;
-
-  constructor(petId: bigint, available: number, line: number | null = null) {
-    super('INSUFFICIENT_STOCK', `Pet ${petId} has ${available} units in stock.`, line);
-    this.available = available;
-  }
-}
-
-export class StockLimitExceeded extends StoreError {
-  constructor(units: string) {
-    super('STOCK_LIMIT_EXCEEDED', `With ${units}, the stock would exceed 2147483647 units.`);
-  }
-}
-
-export class OrderComplete extends StoreError {
-  constructor(id: bigint) {
-    super('ORDER_COMPLETE', `Order ${id} is complete, so it cannot be changed.`);
-  }
-}
-
-export class StaleInventory extends StoreError {
-  readonly available: number;
-
-  constructor(petId: bigint, available: number) {
-    super('STALE_INVENTORY', `Pet ${petId} now has ${available} units in stock.`);
-    this.available = available;
-  }
-}
-
-export class IdempotencyConflict extends StoreError {
+export class IdempotencyConflict extends GatewayError {
   constructor(key: string) {
     super(
       'IDEMPOTENCY_CONFLICT',

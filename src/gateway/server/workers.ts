@@ -2,11 +2,12 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
+import type { Store } from '../store.ts';
 import { serveMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createHandover, isReady } from './handover.ts';
+import { createConnectionPassing, isReady } from './connection-passing.ts';
 import { openStore } from './open-store.ts';
-import { announce, listen } from './serve.ts';
+import { logAddress, listen } from './serve.ts';
 
 // Workers that die again and again must not keep the machine busy.
 const RESTART_MS = 2000;
@@ -82,19 +83,23 @@ async function keepWorkers({ workers: count }: Config, log: Log): Promise<{ stop
  * stops them.
  * @throws ConfigError, MigrationError
  */
-export async function startWorkers(config: Config, log: Log): Promise<() => Promise<void>> {
-  const db = await openStore(config, log);
+export async function startWorkers(
+  store: Store,
+  config: Config,
+  log: Log,
+): Promise<() => Promise<void>> {
+  const db = await openStore(store, config, log);
   log.info(`Database: ${db.description}`);
   await db.close();
 
-  const handover = createHandover();
+  const passing = createConnectionPassing();
   serveMetrics();
   const keeper = await keepWorkers(config, log);
-  announce(await listen(handover.server, config), config, log);
+  logAddress(await listen(passing.server, config), config, log);
 
   return async () => {
     keeper.stop();
-    handover.stop(config.stopDelayMs);
+    passing.stop(config.stopDelayMs);
     // events.once() would reject if a message can't be sent to a worker that has ended.
     const ends = workers().map(
       (worker) => new Promise<void>((resolve) => void worker.once('exit', () => resolve())),

@@ -1,7 +1,7 @@
 import { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
 import { z } from 'zod';
 
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 
 // SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault, and the
 // same request can succeed when the database or its machine is available again.
@@ -100,7 +100,7 @@ export const isConflict = (error: unknown): boolean => /^40(001|P01)$/.test(code
 
 /** Whether the connection was lost before PostgreSQL responded; a pooler reports that with an SQLSTATE of class 08. */
 export function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof StoreError) return false;
+  if (!(error instanceof Error) || error instanceof GatewayError) return false;
   return (
     codeOf(error).startsWith('08') ||
     UNAVAILABLE_SYSTEM.test(codeOf(error)) ||
@@ -109,14 +109,14 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** The connection was lost before anything could be written: the same work can be tried again. */
-export class NothingWritten extends StoreError {
+export class NothingWritten extends GatewayError {
   constructor(cause: unknown) {
     super('SERVICE_UNAVAILABLE', undefined, cause);
   }
 }
 
 /** The connection was lost before PostgreSQL confirmed a write. */
-export class OutcomeUnknown extends StoreError {
+export class OutcomeUnknown extends GatewayError {
   constructor(cause: unknown) {
     super('OUTCOME_UNKNOWN', undefined, cause);
   }
@@ -149,10 +149,10 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** Converts anything thrown to the error that a caller receives; its cause is for the log only. */
-export function toStoreError(error: unknown): StoreError {
-  if (error instanceof StoreError) return error;
+export function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
   // Thrown by createAdapter.
-  if (error instanceof Error && error.cause instanceof StoreError) return error.cause;
+  if (error instanceof Error && error.cause instanceof GatewayError) return error.cause;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
-  return new StoreError(code, undefined, error);
+  return new GatewayError(code, undefined, error);
 }

@@ -1,22 +1,19 @@
-import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
-import { REST_LIFECYCLES, toDay } from '../contract/lifecycle.ts';
+import { toDay } from '../contract/day.ts';
 import type { Database } from '../database/database.ts';
 import { jsonResponse, type Route } from '../http/route.ts';
-import { pathOf } from '../rest/operation.ts';
-import { OPERATIONS } from '../rest/operations.ts';
+import type { Site } from '../pages/page.ts';
+import type { Deprecated } from '../pages/status.ts';
+import { pathOf } from '../rest/rest-operation.ts';
+import type { RestOperation } from '../store.ts';
 import type { ReadMetrics } from '../telemetry/cluster-metrics.ts';
 import { type Count, type Figures, readFigures } from '../telemetry/figures.ts';
-import { DEPRECATED } from './deprecated.ts';
 
 const DAY_MS = 86_400_000;
 
 /** The routes of the store, and unknown paths; not the pages, /health, /ready and /metrics. */
-export const COUNTED_ROUTES: ReadonlySet<string> = new Set([
-  '/graphql',
-  'other',
-  ...OPERATIONS.map(pathOf),
-]);
+export const countedRoutes = (operations: readonly RestOperation[]): ReadonlySet<string> =>
+  new Set(['/graphql', 'other', ...operations.map(pathOf)]);
 
 /** Describes the database without its place, and whether it responds. */
 async function toDatabase({ ping, poolUse }: Database): Promise<object> {
@@ -35,9 +32,9 @@ const rank = (counts: readonly Count[]): Count[] =>
   counts.filter(({ total }) => total > 0).toSorted((one, other) => other.total - one.total);
 
 /** Returns the requests and their errors, without those of the pages. */
-function toRequests({ sumBy }: Figures): object {
+function toRequests({ sumBy }: Figures, counted: ReadonlySet<string>): object {
   const sumCounted = (metric: string, label: string): Count[] =>
-    sumBy(metric, label, ({ route }) => COUNTED_ROUTES.has(String(route)));
+    sumBy(metric, label, ({ route }) => counted.has(String(route)));
   const durations = sumCounted('http_request_duration_seconds', 'le');
   return {
     // Each bound includes those below it; the last one is +Inf.
@@ -54,11 +51,17 @@ const toPool = ({ sum }: Figures): object => ({
 });
 
 /** Returns the calls of each deprecated operation and schema element; only REST operations have a sunset. */
-function toDeprecated({ sumBy }: Figures, { sunset, enforceSunset }: Config): object[] {
-  return DEPRECATED.map(({ operation, reason }) => ({
+function toDeprecated(
+  { sumBy }: Figures,
+  { store, config: { sunset, enforceSunset } }: Site,
+  deprecated: readonly Deprecated[],
+): object[] {
+  const isRest = (operation: string): boolean =>
+    store.rest.operations.some(({ name }) => name === operation);
+  return deprecated.map(({ operation, reason }) => ({
     operation,
     reason,
-    ...(operation in REST_LIFECYCLES && {
+    ...(isRest(operation) && {
       sunset: toDay(sunset),
       daysLeft: Math.ceil((sunset.getTime() - Date.now()) / DAY_MS),
       enforced: enforceSunset,
@@ -71,8 +74,9 @@ function toDeprecated({ sumBy }: Figures, { sunset, enforceSunset }: Config): ob
 
 /** Creates GET /status.json, for the page /status: the present values, and counts since the start. */
 export const createStatusRoute = (
+  site: Site,
   db: Database,
-  config: Config,
+  deprecated: readonly Deprecated[],
   readMetrics: ReadMetrics,
 ): Route => ({
   path: '/status.json',
@@ -82,7 +86,7 @@ export const createStatusRoute = (
       toDatabase(db),
     ]);
     const { sum, sumBy } = figures;
-    const { workers } = config;
+    const { workers } = site.config;
     const response = jsonResponse({
       version: VERSION,
       node: process.version,
@@ -90,11 +94,11 @@ export const createStatusRoute = (
       at: new Date().toISOString(),
       processes: { configured: workers, reporting: workers > 1 ? sum('worker_up') : 1 },
       database,
-      ...toRequests(figures),
+      ...toRequests(figures, countedRoutes(site.store.rest.operations)),
       ...(db.poolUse && { pool: toPool(figures) }),
       eventLoop: sumBy('nodejs_eventloop_time_seconds_total', 'state'),
       memoryBytes: sum('process_resident_memory_bytes'),
-      deprecated: toDeprecated(figures, config),
+      deprecated: toDeprecated(figures, site, deprecated),
     });
     return { ...response, headers: { 'Cache-Control': 'no-store' } };
   },

@@ -1,40 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { StoreError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../telemetry/log.ts';
 import {
   type Change,
   isAfter,
   compare,
-  isKnown,
-  type Place,
+  type Known,
+  type Position,
   readChanges,
-  readLastPlace,
-  requirePlace,
+  readLastPosition,
+  requirePosition,
   START,
-} from './record.ts';
+} from './change-log.ts';
 
 // SQL of others is found after a second at most.
 const POLL_MS = 1000;
-// A change that was announced may not be settled yet, as another transaction is open: it is read soon
-// again, and then ever more rarely.
+// A change that was published may not be settled yet, as another transaction is open: it is read soon
+// again, and then with back-off.
 const FIRST_POLL_MS = 5;
 // With many writes, each read finds several.
 const MIN_INTERVAL_MS = 20;
 
 /** How many changes are read by one statement. */
 const PAGE = 500;
-// How many changes are kept in memory. Subscriptions that are further behind read the record themselves.
+// How many changes are kept in memory. Subscriptions that are further behind read the change log themselves.
 const MAX_RECENT = 1024;
 
 // How long a subscriber may read nothing while more changes than that wait for it.
 const MAX_STALL_MS = 3000;
 
-/** A subscription that follows the record. */
+/** A subscription that follows the change log. */
 export interface Follower {
   /** All changes up to here are given, or do not match. */
-  place: Place;
+  position: Position;
   /** When it was given the last change, in the milliseconds of performance.now(), until it takes it. */
   givenAt: number | undefined;
   hasEnded: boolean;
@@ -45,27 +45,29 @@ export interface Follower {
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**
- * Reads the record while there are followers, each batch once for all of them. After a failure it goes on
+ * Reads the change log while there are followers, each batch once for all of them. After a failure it goes on
  * from where it was.
  */
-export class RecordReader {
+export class ChangeLogReader {
   readonly followers = new Set<Follower>();
   readonly #db: Database;
+  readonly #known: Known;
   readonly #log: Log;
   readonly #observe: Observe;
   #ringing = new AbortController();
   /** What to call after the next reading. */
   readonly #waiting: (() => void)[] = [];
-  /** The last changes that were read, and the place before them. */
+  /** The last changes that were read, and the position before them. */
   #recent: Change[] = [];
   #base = START;
-  /** The place up to which all was read. */
+  /** The position up to which all was read. */
   last = START;
   #start: Promise<void> | undefined;
   #hasFailed = false;
 
-  constructor(db: Database, log: Log, observe: Observe) {
+  constructor(db: Database, known: Known, log: Log, observe: Observe) {
     this.#db = db;
+    this.#known = known;
     this.#log = log;
     this.#observe = observe;
   }
@@ -83,10 +85,12 @@ export class RecordReader {
     await this.#start;
   }
 
-  /** Returns the changes after a place that are in memory; undefined if there may be others before them. */
-  after(place: Place): readonly Change[] | undefined {
-    if (isAfter(this.#base, place)) return undefined;
-    return this.#recent.slice(this.#recent.findLastIndex((change) => !isAfter(change, place)) + 1);
+  /** Returns the changes after a position that are in memory; undefined if there may be others before them. */
+  after(position: Position): readonly Change[] | undefined {
+    if (isAfter(this.#base, position)) return undefined;
+    return this.#recent.slice(
+      this.#recent.findLastIndex((change) => !isAfter(change, position)) + 1,
+    );
   }
 
   /** Resolves after the next reading, also if there was no change. */
@@ -104,7 +108,7 @@ export class RecordReader {
   }
 
   async #beginAtEnd(): Promise<void> {
-    this.last = await readLastPlace(this.#db);
+    this.last = await readLastPosition(this.#db);
     this.#base = this.last;
     this.#recent = [];
   }
@@ -124,9 +128,9 @@ export class RecordReader {
   }
 
   #endStalled(): void {
-    for (const { givenAt = Infinity, place, end } of this.followers) {
-      const isStalled = performance.now() - givenAt > MAX_STALL_MS && !this.after(place);
-      if (isStalled) end(new StoreError('SLOW_SUBSCRIBER'));
+    for (const { givenAt = Infinity, position, end } of this.followers) {
+      const isStalled = performance.now() - givenAt > MAX_STALL_MS && !this.after(position);
+      if (isStalled) end(new GatewayError('SLOW_SUBSCRIBER'));
     }
   }
 
@@ -143,7 +147,7 @@ export class RecordReader {
 
   async #readAll(): Promise<void> {
     try {
-      if (this.#hasFailed) await this.#checkPlace();
+      if (this.#hasFailed) await this.#checkPosition();
       while (await this.#readPage());
       this.#hasFailed = false;
     } catch (error) {
@@ -154,13 +158,13 @@ export class RecordReader {
 
   /**
    * Ends all subscriptions if the last change is missing, as after a failover to a server that did not have
-   * it: new changes may have taken its place in the record.
+   * it: new changes may have taken its position in the change log.
    */
-  async #checkPlace(): Promise<void> {
+  async #checkPosition(): Promise<void> {
     try {
-      await requirePlace(this.#db, this.last);
+      await requirePosition(this.#db, this.last);
     } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'CURSOR_EXPIRED') throw error;
+      if (!(error instanceof GatewayError) || error.code !== 'CURSOR_EXPIRED') throw error;
       await this.#beginAtEnd();
       for (const { end } of this.followers) end(error);
     }
@@ -169,7 +173,7 @@ export class RecordReader {
   /** Reads one page; returns whether there may be more. */
   async #readPage(): Promise<boolean> {
     const changes = await readChanges(this.#db, [compare('>', this.last)], PAGE);
-    const known = changes.filter(isKnown);
+    const known = changes.filter(this.#known.has);
     const recent = [...this.#recent, ...known];
     this.#recent = recent.slice(-MAX_RECENT);
     this.#base = recent.at(-MAX_RECENT - 1) ?? this.#base;

@@ -1,8 +1,8 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
 import { type ErrorCode, ERRORS, isErrorCode } from '../contract/error-codes.ts';
-import { InputError, InvalidId, InvalidInput, StoreError } from '../contract/errors.ts';
-import { toStoreError } from '../database/errors.ts';
+import { InputError, InvalidId, InvalidInput, GatewayError } from '../contract/gateway-error.ts';
+import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
@@ -49,13 +49,13 @@ export function toInputError(
   path?: readonly string[],
 ): GraphQLError {
   const text = shorten(message);
-  if (!path) return toExecutionError(new StoreError('INVALID_INPUT', text), nodes?.[0] ?? node);
+  if (!path) return toExecutionError(new GatewayError('INVALID_INPUT', text), nodes?.[0] ?? node);
   const Invalid = code === 'INVALID_ID' ? InvalidId : InvalidInput;
   return toExecutionError(new Invalid([{ path, message: text }]), node);
 }
 
 /** Creates the client's error for an error of the store. */
-function toGraphqlError(error: StoreError, { nodes, path }: GraphQLError): GraphQLError {
+function toGraphqlError(error: GatewayError, { nodes, path }: GraphQLError): GraphQLError {
   const { code, status, message } = error;
   return new GraphQLError(message, {
     nodes: nodes ?? null,
@@ -74,7 +74,7 @@ const MAX_CAUSES = 10;
 
 /** An error, and how many fields failed because of it. */
 interface Cause {
-  readonly error: StoreError;
+  readonly error: GatewayError;
   /** The path of the first field. */
   readonly path: GraphQLError['path'];
   fields: number;
@@ -90,7 +90,7 @@ function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
     if (isAboutRequest(error)) continue;
     const thrown = thrownErrorOf(error);
     const cause = causes.get(thrown) ?? {
-      error: toStoreError(thrown),
+      error: toGatewayError(thrown),
       path: error.path,
       fields: 0,
     };

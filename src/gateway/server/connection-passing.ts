@@ -7,23 +7,23 @@ import { stopListening } from './shutdown.ts';
 
 /** A message about connections between the primary process and a worker. */
 interface Message {
-  readonly handover: 'ready' | 'connection' | 'leave' | 'left';
+  readonly passing: 'ready' | 'connection' | 'leave' | 'left';
 }
 
 // How often to check whether all waiting connections were handed over.
 const POLL_MS = 1;
 
-const isHandover = (message: unknown, handover: Message['handover']): boolean =>
+const isPassing = (message: unknown, passing: Message['passing']): boolean =>
   typeof message === 'object' &&
   message !== null &&
-  'handover' in message &&
-  message.handover === handover;
+  'passing' in message &&
+  message.passing === passing;
 
 /** Whether a message of a worker means that it can take a connection. */
-export const isReady = (message: unknown): boolean => isHandover(message, 'ready');
+export const isReady = (message: unknown): boolean => isPassing(message, 'ready');
 
 /** Hands the connections of one server over to the workers. */
-export interface Handover {
+export interface ConnectionPassing {
   readonly server: NetServer;
   /** Stops listening after a delay. No worker can leave before that, and before all connections are handed over. */
   stop(delayMs: number): void;
@@ -33,17 +33,17 @@ export interface Handover {
  * Creates the server of the primary process: each connection goes to the next worker that is ready for
  * one. node:cluster does the same, but when its workers stop it resets the connections that wait for one.
  */
-export function createHandover(): Handover {
+export function createConnectionPassing(): ConnectionPassing {
   const waiting: Socket[] = [];
   let free: Worker[] = [];
   // A worker that has left may still send `ready`, for a connection that was on its way to it.
   const left = new WeakSet<Worker>();
   let stopped = Promise.resolve();
-  const handOver = (): void => {
+  const passAll = (): void => {
     while (waiting.length > 0 && free.length > 0) {
       const worker = free.shift();
       if (!worker?.isConnected()) continue;
-      const message: Message = { handover: 'connection' };
+      const message: Message = { passing: 'connection' };
       // A worker that dies at this moment takes the connection with it.
       worker.send(message, waiting.shift(), {}, () => {});
     }
@@ -52,20 +52,20 @@ export function createHandover(): Handover {
     await stopped;
     left.add(worker);
     free = free.filter((other) => other !== worker);
-    const message: Message = { handover: 'left' };
+    const message: Message = { passing: 'left' };
     // Messages keep their order, so the worker has received all of its connections before this.
     if (worker.isConnected()) worker.send(message, undefined, {}, () => {});
   };
   cluster.on('message', (worker, message: unknown) => {
-    if (isHandover(message, 'leave')) void release(worker);
+    if (isPassing(message, 'leave')) void release(worker);
     if (!isReady(message) || left.has(worker)) return;
     free.push(worker);
-    handOver();
+    passAll();
   });
   // noDelay as node:http sets it. Only the worker reads from a connection.
   const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
     waiting.push(socket);
-    handOver();
+    passAll();
   });
   const stop = async (delayMs: number): Promise<void> => {
     await sleep(delayMs);
@@ -80,15 +80,15 @@ export function createHandover(): Handover {
   };
 }
 
-const sendToPrimary = (handover: Message['handover']): void => {
+const sendToPrimary = (passing: Message['passing']): void => {
   // Without the primary process the worker is about to end.
-  process.send?.({ handover } satisfies Message, undefined, undefined, () => {});
+  process.send?.({ passing } satisfies Message, undefined, undefined, () => {});
 };
 
 /** Lets a worker's server take connections from the primary process. */
 export function takeConnections(server: Server): void {
   process.on('message', (message, socket?: Socket) => {
-    if (!isHandover(message, 'connection')) return;
+    if (!isPassing(message, 'connection')) return;
     sendToPrimary('ready');
     // Undefined if the client has disconnected meanwhile.
     if (!socket) return;
@@ -105,7 +105,7 @@ export function takeConnections(server: Server): void {
 export async function leavePrimary(): Promise<void> {
   const left = new Promise<void>((resolve) => {
     process.on('message', (message) => {
-      if (isHandover(message, 'left')) resolve();
+      if (isPassing(message, 'left')) resolve();
     });
   });
   sendToPrimary('leave');

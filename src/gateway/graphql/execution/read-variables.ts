@@ -1,6 +1,6 @@
 import type { Limits } from '../../config/config.ts';
-import { InvalidInput, type Issue } from '../../contract/errors.ts';
-import { MAX_LIST_SIZE } from '../../contract/values.ts';
+import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
+import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 import type { Operation } from '../analysis/operation.ts';
 
 // No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 
-import { InvalidId, InvalidInput, type Issue } from './errors.ts';
+import { InvalidId, InvalidInput, type Issue } from './gateway-error.ts';
 
 /** How many rows a page may have, and how many values a list or an object of the input. */
 export const MAX_LIST_SIZE = 100;
 
-const MAX_QUANTITY = 2_147_483_647;
 const MAX_ID = 9_223_372_036_854_775_807n;
 
 const isInt64 = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;
@@ -53,16 +52,6 @@ export const Description = Text.refine(
   (description) => characters(description) <= 2000,
   'must have at most 2000 characters.',
 ).meta({ maxLength: 2000 });
-
-const Quantity = z
-  .int('must be a whole number.')
-  .max(MAX_QUANTITY, `must be at most ${MAX_QUANTITY}.`);
-
-/** Units in stock: 0 to 2147483647. */
-export const StockQuantity = Quantity.min(0, 'must not be negative.').meta({ format: 'int32' });
-
-/** Units ordered: 1 to 2147483647. */
-export const OrderQuantity = Quantity.min(1, 'must be at least 1.').meta({ format: 'int32' });
 
 /** A point in time that RFC 3339 can write in UTC: years 1 to 9999. */
 export const Time = z

@@ -6,10 +6,10 @@ import { describe, driverOf } from '../postgres-driver.ts';
 import { createServer, type Server } from '../postgres-server.ts';
 import type { Readiness } from '../probe.ts';
 import { createLag } from './lag.ts';
-import { reportServers } from './metrics.ts';
 import { createPrimary, type Primary } from './primary.ts';
 import { createReadPosition } from './read-position.ts';
 import { createReplicas, type Replica } from './replicas.ts';
+import { reportServers } from './server-metrics.ts';
 import { type StateRow, watchServer, type WatchedServer } from './watch.ts';
 
 const NO_POOL: PoolUse = { max: 0, total: 0, idle: 0, waiting: 0 };

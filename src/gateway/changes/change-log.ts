@@ -1,8 +1,8 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { InputError, StoreError } from '../contract/errors.ts';
-import { parse, type Unchecked } from '../contract/values.ts';
+import { InputError, GatewayError } from '../contract/gateway-error.ts';
+import { parse, type Unchecked } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { decodeCursor, RowEdge } from '../tables/cursor.ts';
 import type { Listing } from '../tables/listing.ts';
@@ -12,11 +12,6 @@ import { createReader } from '../tables/pages.ts';
 /** What can happen to a row. */
 const KINDS = ['created', 'updated', 'deleted'] as const;
 
-const ChangedType = z.enum(['Category', 'Pet', 'InventoryItem', 'Order']);
-
-/** A type whose rows have recorded changes. */
-export type ChangedType = z.output<typeof ChangedType>;
-
 /** The values of a row by their columns, as text: JSON numbers could not hold every id. */
 export type RecordedRow = Readonly<Record<string, string | null>>;
 
@@ -24,7 +19,8 @@ export type RecordedRow = Readonly<Record<string, string | null>>;
 export interface Change {
   readonly transaction: bigint;
   readonly id: bigint;
-  readonly type: ChangedType;
+  /** The type of the row. */
+  readonly type: string;
   readonly rowId: bigint;
   readonly kind: (typeof KINDS)[number];
   readonly changedAt: Date;
@@ -34,13 +30,13 @@ export interface Change {
   readonly after: RecordedRow | null;
 }
 
-/** The place of a change in the record. */
-export type Place = Pick<Change, 'transaction' | 'id'>;
+/** The position of a change in the change log. */
+export type Position = Pick<Change, 'transaction' | 'id'>;
 
-/** The place before all changes. */
-export const START: Place = { transaction: 0n, id: 0n };
+/** The position before all changes. */
+export const START: Position = { transaction: 0n, id: 0n };
 
-const ChangeFilter = z.object({ types: z.array(ChangedType).nullish() });
+const ChangeFilter = z.object({ types: z.array(z.string().regex(/^\w+$/)).nullish() });
 
 const ORDER = 'RECORD';
 
@@ -53,24 +49,29 @@ function isIn(column: string, values: readonly string[]): string {
   return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
 }
 
-/**
- * The condition that leaves out what only a later release knows. Inside `coalesce`, PostgreSQL takes it for
- * one that many changes meet, also without statistics: it then reads in the order of the log, in place of
- * sorting all of it.
- */
-export const IS_KNOWN = raw(
-  `coalesce(${isIn('type', ChangedType.options)} and ${isIn('kind', KINDS)}, false)`,
-);
+/** What this release knows of the change log: a later one may have added types and kinds of changes. */
+export interface Known {
+  readonly has: (change: { type: string; kind: string }) => boolean;
+  /**
+   * The same as a condition. Inside `coalesce`, PostgreSQL takes it for one that many changes meet, also
+   * without statistics: it then reads in the order of the log, instead of sorting all of it.
+   */
+  readonly condition: Sql;
+}
 
-/** Whether this release knows the type and the kind of a change. */
-export const isKnown = ({ type, kind }: { type: string; kind: string }): boolean =>
-  ChangedType.options.some((known) => known === type) && KINDS.some((known) => known === kind);
+/** Returns what a release knows whose schema has changes of these types. */
+export const knownOf = (types: readonly string[]): Known => ({
+  has: ({ type, kind }) => types.includes(type) && KINDS.some((known) => known === kind),
+  condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
+});
+
+type ChangeListing = Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER>;
 
 /**
  * The change log, without the changes that an open transaction may still come before. Without a filter it
  * also has those of a later release; each filter leaves them out.
  */
-const listing: Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER> = {
+const listingOf = ({ condition }: Known): ChangeListing => ({
   table: {
     name: 'settled_changes',
     columns: {
@@ -97,19 +98,22 @@ const listing: Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER> = {
   defaultField: ORDER,
   where: (filter) => {
     const { types } = parse(ChangeFilter, filter, 'filter');
-    return types == null ? [IS_KNOWN] : [raw(isIn('type', types)), IS_KNOWN];
+    return types == null ? [condition] : [raw(isIn('type', types)), condition];
   },
   // The changes of one type have an index.
   isSearch: ({ types }) => types != null && types.length > 1,
   isSkewed: ({ types }) => types != null,
-};
+});
+
+// Its columns and cursors are the same for all types.
+const listing = listingOf(knownOf([]));
 
 const reader = createReader(listing);
 
-/** The record as a list. */
-export const changePages = pagesOf(listing);
+/** The change log as a list. */
+export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
 
-/** Returns the place of a change in the record. */
+/** Returns the position of a change in the change log. */
 export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
 
 /** Returns a recorded value that can't be null; `initial` if it was recorded before the column existed. */
@@ -119,14 +123,14 @@ export function valueOf(row: RecordedRow, column: string, initial?: string): str
   return value;
 }
 
-/** Whether a change stands after another one in the record. */
-export const isAfter = (change: Place, other: Place): boolean =>
+/** Whether a change stands after another one in the change log. */
+export const isAfter = (change: Position, other: Position): boolean =>
   change.transaction === other.transaction
     ? change.id > other.id
     : change.transaction > other.transaction;
 
-/** Returns the condition that a row of the record stands after a place, or up to it. */
-export const compare = (operator: '>' | '<=' | '=', { transaction, id }: Place): Sql =>
+/** Returns the condition that a row of the change log stands after a position, or up to it. */
+export const compare = (operator: '>' | '<=' | '=', { transaction, id }: Position): Sql =>
   sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
 
 /** Reads the first `size` changes that meet all conditions. */
@@ -139,48 +143,52 @@ export const readChanges = (
     select ${reader.columns} from ${reader.from} where ${join([...conditions], ' and ')}
     order by transaction, id limit ${raw(`${size}`)}`);
 
-/** Reads the place of the last change of the record. */
-export async function readLastPlace(db: Database): Promise<Place> {
-  const [place = START] = await db.query<Place>(
+/** Reads the position of the last change of the change log. */
+export async function readLastPosition(db: Database): Promise<Position> {
+  const [position = START] = await db.query<Position>(
     sql`select transaction, id from settled_changes order by transaction desc, id desc limit 1`,
   );
-  return place;
+  return position;
 }
 
-async function readPlace(db: Database, condition: Sql): Promise<Place> {
-  const [place] = await db.query<Place>(
+async function readPosition(db: Database, condition: Sql): Promise<Position> {
+  const [position] = await db.query<Position>(
     sql`select transaction, id from changes where ${condition}`,
   );
-  if (!place) throw new StoreError('CURSOR_EXPIRED');
-  return place;
+  if (!position) throw new GatewayError('CURSOR_EXPIRED');
+  return position;
 }
 
 /**
- * Requires that all changes after a place are still kept: changes are deleted in the order of the
- * record, so the change of the place must be there.
- * @throws StoreError with CURSOR_EXPIRED
+ * Requires that all changes after a position are still kept: changes are deleted in the order of the
+ * record, so the change of the position must be there.
+ * @throws GatewayError with CURSOR_EXPIRED
  */
-export async function requirePlace(db: Database, place: Place): Promise<void> {
-  if (place !== START) await readPlace(db, compare('=', place));
+export async function requirePosition(db: Database, position: Position): Promise<void> {
+  if (position !== START) await readPosition(db, compare('=', position));
 }
 
 /**
- * Requires that all changes after a cursor are still kept, and returns its place.
- * @throws InvalidCursor, StoreError with CURSOR_EXPIRED
+ * Requires that all changes after a cursor are still kept, and returns its position.
+ * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
  */
-export async function requireKept(db: Database, cursor: string, argument: string): Promise<Place> {
+export async function requireKept(
+  db: Database,
+  cursor: string,
+  argument: string,
+): Promise<Position> {
   const position = decodeCursor(listing, ORDER, cursor);
   if (!position) {
     const message = 'is not a cursor of a change.';
     throw new InputError('INVALID_CURSOR', [{ path: [argument], message }]);
   }
-  return readPlace(db, sql`(transaction, id) = ${position}`);
+  return readPosition(db, sql`(transaction, id) = ${position}`);
 }
 
 const BATCH = 1000;
 
 /**
- * Deletes the changes that are older than `ageMs`, in batches from the start of the record; the last one
+ * Deletes the changes that are older than `ageMs`, in batches from the start of the change log; the last one
  * stays, so that its cursor remains valid in a store that does not change. Also deletes changes of
  * transactions that this database has not yet had: they come from a backup of another one.
  */

@@ -1,0 +1,41 @@
+import type { Route } from '../http/route.ts';
+import { serveAsset } from '../http/static-asset.ts';
+import { printSchema } from '../schema/print.ts';
+import { OWN_FILES, ownFile, readAsset, swaggerFile } from './files.ts';
+import { createGraphiqlFiles } from './graphiql.ts';
+import { renderHome } from './home.ts';
+import { renderMigrationGuide } from './migration-guide.ts';
+import type { Site } from './page.ts';
+import { renderReference } from './reference.ts';
+import { type Deprecated, renderStatus } from './status.ts';
+
+const createSchemaRoute = ({ store }: Site): Route => ({
+  path: '/schema.graphql',
+  get: serveAsset(() => ({
+    type: 'text/plain; charset=utf-8',
+    content: printSchema(store.schema),
+  })),
+});
+
+/** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
+export const createPages = (site: Site, deprecated: readonly Deprecated[]): Route[] => [
+  { path: '/', get: serveAsset(() => renderHome(site)) },
+  { path: '/docs', get: serveAsset(() => renderReference(site)) },
+  { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(site)) },
+  { path: '/status', get: serveAsset(() => renderStatus(site, deprecated)) },
+  ...(site.config.introspection ? [createSchemaRoute(site)] : []),
+  ...(site.config.graphiql ? createGraphiqlFiles() : []),
+  ...OWN_FILES.map((name): Route => ({
+    path: `/assets/${name}`,
+    get: serveAsset(() => ownFile(name)),
+  })),
+  {
+    path: '/assets/live-words.js',
+    get: serveAsset(() => readAsset(site.store.pages.changeWords)),
+  },
+  { path: '/assets/swagger-ui.css', get: serveAsset(() => swaggerFile('swagger-ui.css')) },
+  {
+    path: '/assets/swagger-ui-bundle.js',
+    get: serveAsset(() => swaggerFile('swagger-ui-bundle.js')),
+  },
+];

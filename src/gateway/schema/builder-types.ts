@@ -1,0 +1,32 @@
+import type { CallContext } from '../context.ts';
+import type { PrismaLike } from '../database/model.ts';
+
+/** The types with which a store makes its builder. */
+export interface StoreTypes {
+  /** Those that Pothos' generator wrote for its models. */
+  readonly PrismaTypes: object;
+  /** Prisma's client for its models. */
+  readonly Client: PrismaLike;
+  /** The scopes of its mutations. */
+  readonly Scope: string;
+}
+
+/** The types of the builder of a store. */
+export interface BuilderTypes<Types extends StoreTypes> {
+  Context: CallContext<Types['Client']>;
+  AuthScopes: { scope: Types['Scope'] };
+  PrismaTypes: Types['PrismaTypes'];
+  Scalars: {
+    ID: { Input: string; Output: bigint | string };
+    DateTime: { Input: Date; Output: Date };
+  };
+  Connection: { totalCount: () => Promise<number> };
+  DefaultFieldNullability: false;
+  DefaultEdgesNullability: false;
+  DefaultNodeNullability: false;
+}
+
+/** The builder of a store. */
+export type Builder<Types extends StoreTypes = StoreTypes> = PothosSchemaTypes.SchemaBuilder<
+  PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types>>
+>;

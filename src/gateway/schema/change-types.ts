@@ -1,0 +1,207 @@
+import type { InputRef, OutputRef } from '@pothos/core';
+
+import {
+  type Change as RecordedChange,
+  changePagesOf,
+  cursorOf,
+  knownOf,
+  type RecordedRow,
+  requireKept,
+} from '../changes/change-log.ts';
+import type { RowFilter } from '../changes/row-filter.ts';
+import type { RowLoader } from '../tables/loaders.ts';
+import type { Builder, StoreTypes } from './builder-types.ts';
+import { rootPage } from './connections.ts';
+import { SEARCH_COST } from './cost-directives.ts';
+import { relatedRow } from './rows.ts';
+
+// As much as a page of old changes.
+const AFTER_COST = { directives: { cost: { weight: '200' } } };
+
+/** The rows of a type, whose changes can be followed. */
+interface FollowedRows {
+  readonly type: string;
+  readonly object: OutputRef<object>;
+  readonly loader: RowLoader<object | null>;
+  readonly toRow: (recorded: RecordedRow) => object;
+  /** The names of the row: of its field, of the field of its id, and in descriptions. */
+  readonly field: string;
+  readonly idOf: string;
+  readonly names: { readonly one: string; readonly short: string; readonly all: string };
+  readonly filter: InputRef<object>;
+  readonly toFilter: (filter: object) => RowFilter;
+  /** The field of Subscription, and its description. */
+  readonly subscription: string;
+  readonly description: string;
+}
+
+/** The types whose rows have changes, by their names in the enum ChangedType. */
+export type ChangedTypes = Readonly<
+  Record<string, { readonly value: string; readonly description: string }>
+>;
+
+/** Defines the interface of the changes of all types. */
+function defineChange<Types extends StoreTypes>(builder: Builder<Types>) {
+  const ChangeKind = builder.enumType('ChangeKind', {
+    description: 'What happened to a row.',
+    values: {
+      CREATED: { value: 'created', description: 'The row was created.' },
+      UPDATED: { value: 'updated', description: 'A value of the row was changed.' },
+      DELETED: { value: 'deleted', description: 'The row was deleted.' },
+    } as const,
+  });
+
+  return builder.interfaceRef<RecordedChange>('Change').implement({
+    description:
+      'A change of a row: by a mutation, or by SQL of an operator. A mutation may make several.',
+    resolveType: ({ type }) => `${type}Change`,
+    fields: (t) => ({
+      cursor: t.string({
+        description: 'The place of the change in the record of all changes, for `after`.',
+        extensions: { directives: { cost: { weight: '0.1' } } },
+        resolve: cursorOf,
+      }),
+      kind: t.expose('kind', { type: ChangeKind, description: 'What happened to the row.' }),
+      changedAt: t.expose('changedAt', {
+        type: 'DateTime',
+        description:
+          'The time of the change. Changes are in the order of their transactions, not of their times.',
+      }),
+    }),
+  });
+}
+
+type ChangeRef<Types extends StoreTypes> = ReturnType<typeof defineChange<Types>>;
+
+/** Defines `Query.changes`. */
+function defineQuery<Types extends StoreTypes>(
+  builder: Builder<Types>,
+  Change: ChangeRef<Types>,
+  types: ChangedTypes,
+): void {
+  const ChangedTypeEnum = builder.enumType('ChangedType', {
+    description: 'A type whose rows have changes.',
+    values: types,
+  });
+
+  const ChangeFilter = builder.inputType('ChangeFilter', {
+    description: 'Conditions for a list of changes.',
+    fields: (t) => ({
+      types: t.field({
+        type: [ChangedTypeEnum],
+        description: 'Only changes of rows of these types. An empty list matches no change.',
+        extensions: SEARCH_COST,
+      }),
+    }),
+  });
+
+  const ChangeConnection = builder.connectionObject(
+    { type: Change, name: 'ChangeConnection' },
+    { name: 'ChangeEdge' },
+  );
+
+  const page = rootPage(changePagesOf(knownOf(Object.values(types).map(({ value }) => value))));
+
+  builder.queryField('changes', (t) =>
+    t.connection(
+      {
+        type: Change,
+        description:
+          'A page of the record of all changes, in the order in which their transactions began to write. It ' +
+          'begins with the oldest change that is kept: those of a day, unless the operator set another time. ' +
+          'A change appears when no transaction is open that could still make one before it. To follow the ' +
+          'record, repeat the query with `after: endCursor`.',
+        args: {
+          filter: t.arg({
+            type: ChangeFilter,
+            description: 'Conditions for the changes; all by default.',
+          }),
+        },
+        extensions: {
+          // An operation with changes is not compiled to one statement, so all of it takes longer.
+          directives: { ...page.extensions.directives, cost: { weight: '150' } },
+          checkArguments: page.extensions.checkArguments,
+        },
+        resolve: async (root, args, context) => {
+          const { db } = context.loaders;
+          if (args.after != null) await requireKept(db, args.after, 'after');
+          if (args.before != null) await requireKept(db, args.before, 'before');
+          // A filter, also an empty one, leaves out the changes that only a later release knows.
+          return page.resolve(root, { ...args, filter: args.filter ?? {} }, context);
+        },
+      },
+      ChangeConnection,
+    ),
+  );
+}
+
+/** Defines the type of the changes of a type, and the subscription to them. */
+function followRows<Types extends StoreTypes>(
+  builder: Builder<Types>,
+  Change: ChangeRef<Types>,
+  rows: FollowedRows,
+): void {
+  const { type, object, toRow, idOf, names, filter, toFilter } = rows;
+  const RowChange = builder.objectRef<RecordedChange>(`${type}Change`).implement({
+    description: `A change of ${names.one}.`,
+    interfaces: [Change],
+    fields: (t) => ({
+      [`${idOf}Id`]: t.exposeID('rowId', { description: `The id of the ${idOf}.` }),
+      [rows.field]: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${names.short} as it is now, or null if it no longer exists.`,
+        ...relatedRow(rows.loader, 'rowId'),
+      }),
+      before: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${names.short} before the change, or null if it was created.`,
+        resolve: ({ before }) => before && toRow(before),
+      }),
+      after: t.field({
+        type: object,
+        nullable: true,
+        description: `The ${names.short} after the change, or null if it was deleted.`,
+        resolve: ({ after }) => after && toRow(after),
+      }),
+    }),
+  });
+  builder.subscriptionField(rows.subscription, (t) =>
+    t.field({
+      type: RowChange,
+      description: rows.description,
+      args: {
+        filter: t.arg({
+          type: filter,
+          description: `Conditions for the ${names.all}; all by default.`,
+        }),
+        after: t.arg.string({
+          description:
+            'Begins after this cursor, with the changes since then; otherwise with the next change.',
+          extensions: AFTER_COST,
+        }),
+      },
+      subscribe: (_root, args, { changes, stream }) => {
+        if (!stream) throw new Error('A subscription needs a stream.');
+        const { callerKey, signal } = stream;
+        const rowFilter = args.filter == null ? undefined : toFilter(args.filter);
+        return changes.subscribe({ type, filter: rowFilter, after: args.after, callerKey, signal });
+      },
+      resolve: (change) => change,
+    }),
+  );
+}
+
+/** Defines the interface `Change`, and `Query.changes`. */
+export function defineChanges<Types extends StoreTypes>(
+  builder: Builder<Types>,
+  types: ChangedTypes,
+) {
+  const Change = defineChange(builder);
+  defineQuery(builder, Change, types);
+  return {
+    changedTypes: Object.values(types).map(({ value }) => value),
+    followRows: (rows: FollowedRows): void => followRows(builder, Change, rows),
+  };
+}

@@ -1,0 +1,150 @@
+import SchemaBuilder from '@pothos/core';
+import ErrorsPlugin from '@pothos/plugin-errors';
+import PrismaPlugin from '@pothos/plugin-prisma';
+import RelayPlugin from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import { type GraphQLSchema, specifiedDirectives } from 'graphql';
+
+import { requireScope } from '../auth/scopes.ts';
+import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
+import type { Builder, BuilderTypes, StoreTypes } from './builder-types.ts';
+import { defineChanges, type ChangedTypes } from './change-types.ts';
+import { defineLists } from './connections.ts';
+import { cost, listSize } from './cost-directives.ts';
+import { defineErrors, type ErrorTypes } from './error-types.ts';
+import { mutationsPlugin } from './mutations.ts';
+import { defineNodes } from './nodes.ts';
+import { DateTime } from './scalars.ts';
+
+/** What Pothos' generator wrote about the models of a store. */
+interface Datamodel {
+  readonly datamodel: unknown;
+}
+
+/** What a store makes its builder from, besides its types. */
+interface BuilderOptions {
+  /** Pothos' datamodel of its models. */
+  readonly datamodel: Datamodel;
+  readonly errors: ErrorTypes;
+  readonly changedTypes: ChangedTypes;
+}
+
+const RELAY = {
+  edgesFieldOptions: {
+    nullable: false,
+    description: 'The rows of this page, each with its cursor.',
+  },
+  nodeFieldOptions: { nullable: false, description: 'The row.' },
+  nodesOnConnection: { description: 'The rows of this page.' },
+  cursorFieldOptions: {
+    description: 'The position of the row in this order, for `after` and `before`.',
+  },
+  pageInfoFieldOptions: {
+    description: 'The position of this page in the list.',
+    extensions: { directives: { cost: { weight: '20' } } },
+  },
+  pageInfoTypeOptions: { description: 'The position of a page in its list.' },
+  hasNextPageFieldOptions: { description: 'Whether the list has rows after this page.' },
+  hasPreviousPageFieldOptions: { description: 'Whether the list has rows before this page.' },
+  startCursorFieldOptions: {
+    description: 'The cursor of the first row of the page, or null if the page is empty.',
+  },
+  endCursorFieldOptions: {
+    description: 'The cursor of the last row of the page, or null if the page is empty.',
+  },
+  firstArgOptions: {
+    description:
+      'The number of rows from the start, 0 to 100 unless the operator set another limit; 20 by ' +
+      'default.',
+  },
+  afterArgOptions: { description: 'Only rows after this cursor.' },
+  lastArgOptions: { description: 'The number of rows from the end, instead of `first`.' },
+  beforeArgOptions: { description: 'Only rows before this cursor.' },
+  defaultConnectionTypeOptions: { description: 'A page of a list.' },
+  defaultEdgeTypeOptions: { description: 'A row of a page, with its cursor.' },
+  nodeQueryOptions: false,
+  nodesQueryOptions: false,
+} as const;
+
+/** Configures Pothos. Of its Prisma plugin only the types are used, as all reads are SQL (database/database.ts). */
+const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
+  new SchemaBuilder<BuilderTypes<Types>>({
+    plugins: [
+      // Outermost first: errors become data, their codes are logged, scopes are checked.
+      ErrorsPlugin,
+      mutationsPlugin,
+      ScopeAuthPlugin,
+      RelayPlugin,
+      PrismaPlugin,
+    ],
+    defaultFieldNullability: false,
+    prisma: { client: ({ loaders }) => loaders.db.prisma, dmmf: datamodel },
+    errors: {
+      directResult: true,
+      defaultTypes: [Unauthenticated, Forbidden],
+      defaultUnionOptions: {
+        name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result`,
+        description:
+          'The object that the mutation created, changed or deleted, or the error that prevented it.',
+      },
+    },
+    scopeAuth: {
+      authScopes: ({ caller }) => ({
+        scope: (scope) => {
+          requireScope(caller, scope);
+          return true;
+        },
+      }),
+    },
+    relay: RELAY,
+  });
+
+/** Defines the types that every schema has. */
+function defineRoots<Types extends StoreTypes>(builder: Builder<Types>): void {
+  builder.addScalarType('DateTime', DateTime, {
+    description:
+      'A point in time (RFC 3339). Input needs an offset from UTC. Output is in UTC with milliseconds.',
+  });
+
+  builder.queryType({
+    description:
+      'Reads the store. Needs the scope `read` if the gateway requires tokens and reading is not open.',
+  });
+  builder.mutationType({
+    description:
+      'Changes the store. Expected errors are members of each result union. Selecting other rows of ' +
+      'the result also needs the scope of Query.',
+  });
+  builder.subscriptionType({
+    description:
+      'Changes of the store as they happen, by Server-Sent Events or WebSocket at the same URL. Needs the ' +
+      'scope of Query. Each change comes once, in the order of `Query.changes`; whoever was disconnected ' +
+      'subscribes again with `after`.',
+  });
+}
+
+/**
+ * Creates the Pothos builder of a store, and what its types are defined with besides it. `createSchema` is
+ * called when all types are defined.
+ */
+export function createBuilder<Types extends StoreTypes>({
+  datamodel,
+  errors,
+  changedTypes,
+}: BuilderOptions) {
+  const builder = configure<Types>(datamodel);
+  defineRoots(builder);
+  defineErrors(builder, errors);
+  return {
+    builder,
+    ...defineNodes(builder),
+    ...defineLists(builder),
+    ...defineChanges(builder, changedTypes),
+    // In the order of definition, so that a type begins with its id.
+    createSchema: (): GraphQLSchema =>
+      builder.toSchema({
+        sortSchema: false,
+        directives: [...specifiedDirectives, cost, listSize],
+      }),
+  };
+}

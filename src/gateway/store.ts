@@ -1,0 +1,100 @@
+import type { GraphQLSchema } from 'graphql';
+import type { z } from 'zod';
+
+import type { Context } from './context.ts';
+import type { ErrorCodes } from './contract/error-codes.ts';
+import type { GatewayError } from './contract/gateway-error.ts';
+import type { Database } from './database/database.ts';
+import type { Model, PrismaLike } from './database/model.ts';
+import type { RouteRequest, RouteResponse } from './http/route.ts';
+
+/** The lifecycle of a REST operation. */
+export interface RestLifecycle {
+  /** A beta operation may still change. */
+  readonly stability: 'beta' | 'stable';
+  /** The date of its deprecation. */
+  readonly deprecatedSince?: Date;
+  /** The schema coordinate of its replacement. */
+  readonly successor: string;
+}
+
+/** An operation of REST: its route, its documentation, and its handler. */
+export interface RestOperation {
+  /** Method and path: `GET /books/{bookId}`. */
+  readonly name: string;
+  readonly id: string;
+  readonly lifecycle: RestLifecycle;
+  /** One of the tags of the OpenAPI document. */
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: {
+    readonly path: z.ZodObject;
+    readonly query: z.ZodObject;
+  };
+  readonly result: {
+    /** The name of a resource. */
+    readonly resource: string;
+    readonly description: string;
+    /** An example of each header. With an ETag, the operation also responds with 304. */
+    readonly headers: Readonly<Record<string, string>>;
+  };
+  /** The codes of its errors, besides those of every operation. */
+  readonly errors: readonly string[];
+  /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
+  readonly migration: {
+    readonly request: string;
+    readonly query: string;
+    readonly differences: readonly string[];
+  };
+  /** @throws GatewayError */
+  readonly get: (context: Context, request: RouteRequest) => Promise<RouteResponse>;
+}
+
+/** A schema of the OpenAPI document. */
+export interface Resource {
+  readonly rule: z.ZodType;
+  readonly description: string;
+  readonly example: unknown;
+}
+
+/** All that a store hands over to the gateway, which knows nothing else of it. */
+export interface Store<Client extends PrismaLike = PrismaLike> {
+  /** Its name, for people: the title of its pages and of its OpenAPI document. */
+  readonly title: string;
+  /** Prisma's client, and the migrations of its database. */
+  readonly model: Model<Client>;
+  /** The GraphQL schema, made with the builder of createBuilder. */
+  readonly schema: GraphQLSchema;
+  /** The types of the schema whose rows have changes. */
+  readonly changedTypes: readonly string[];
+  /** Its error codes, besides those of the gateway. */
+  readonly errorCodes: ErrorCodes;
+  /** Fills a new database with samples, for SAMPLE_STORE; returns false if it was in use. */
+  readonly fillSample: (db: Database) => Promise<boolean>;
+  readonly rest: {
+    /** The routes, with their documentation and their lifecycles. */
+    readonly operations: readonly RestOperation[];
+    /** What they return, and what else the OpenAPI document has as a schema, by their names. */
+    readonly resources: Readonly<Record<string, Resource>>;
+    /** The tags that group the routes, and what the OpenAPI document says of them. */
+    readonly tags: readonly { readonly name: string; readonly description: string }[];
+    /** An error as the documentation shows it. */
+    readonly exampleError: GatewayError;
+  };
+  readonly pages: {
+    /** The drawing beside the title and in the tab of the browser: an SVG of one colour. */
+    readonly icon: string;
+    /** The sentences of the start page: its heading, and what the gateway is for, as HTML. */
+    readonly heading: string;
+    readonly lead: string;
+    /** The query of the start page, and its result on the samples. */
+    readonly example: { readonly query: string; readonly result: string };
+    /** The subscription of the start page. */
+    readonly subscription: string;
+    /** A script that says in words what a change was: it exports FIELDS, toWords and toTime. */
+    readonly changeWords: URL;
+    /** The folder of the example queries of GraphiQL. The first line of each is `# group: title`. */
+    readonly examples: URL;
+  };
+}

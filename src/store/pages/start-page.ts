@@ -1,0 +1,66 @@
+import { ROOT, type Store } from '../../gateway/index.ts';
+
+const icon = `<svg viewBox="0 0 24 24" aria-hidden="true"><ellipse cx="5" cy="11" rx="2.4" ry="3.1"/>
+<ellipse cx="9.4" cy="5.6" rx="2.4" ry="3.4"/><ellipse cx="14.6" cy="5.6" rx="2.4" ry="3.4"/>
+<ellipse cx="19" cy="11" rx="2.4" ry="3.1"/>
+<path d="M12 11c3.2 0 6.2 4.1 6.2 7.1 0 2.1-1.5 3.2-3.2 3.2-1.2 0-1.9-.7-3-.7s-1.8 .7-3 .7c-1.7 0-3.2-1.1-3.2-3.2 0-3 3-7.1 6.2-7.1z"/></svg>`;
+
+const example = {
+  query: `query PetsInStock {
+  pets(first: 2, filter: { inStock: true }) {
+    totalCount
+    nodes {
+      name
+      category {
+        name
+      }
+      inventory {
+        quantity
+      }
+    }
+  }
+}`,
+  result: `{
+  "data": {
+    "pets": {
+      "totalCount": 85,
+      "nodes": [
+        {
+          "name": "Biscuit",
+          "category": { "name": "Dogs" },
+          "inventory": { "quantity": 12 }
+        },
+        {
+          "name": "Whiskers",
+          "category": { "name": "Cats" },
+          "inventory": { "quantity": 19 }
+        }
+      ]
+    }
+  }
+}`,
+};
+
+const subscription = `subscription FollowOrders {
+  orderChanged {
+    kind
+    order {
+      quantity
+      pet {
+        name
+      }
+    }
+  }
+}`;
+
+/** What the pages show of the pet store. */
+export const pages: Store['pages'] = {
+  icon,
+  heading: 'One endpoint for the whole pet store',
+  lead: `A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
+exactly that, in one request.`,
+  example,
+  subscription,
+  changeWords: new URL('src/store/pages/live-words.js', ROOT),
+  examples: new URL('src/store/pages/examples/', ROOT),
+};

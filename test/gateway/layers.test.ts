@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+import { expect, it } from 'vitest';
+
+// A folder or a file of the gateway imports only itself and those before it.
+const ORDER = [
+  'contract',
+  'config',
+  'telemetry',
+  'auth',
+  'http',
+  'database',
+  'tables',
+  'changes',
+  'context.ts',
+  'store.ts',
+  'schema',
+  'graphql',
+  'rest',
+  'pages',
+  'server',
+  'index.ts',
+];
+
+const ROOT = 'src/gateway';
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+
+/** Returns the files that a file imports. */
+const importsOf = (file: string): string[] =>
+  Array.from(
+    readFileSync(file, 'utf8').matchAll(/(?:from|import|import\() ?'(\.[^']+)'/g),
+    ([, path = '']) => join(file, '..', path),
+  );
+
+const layerOf = (file: string): number => ORDER.indexOf(relative(ROOT, file).split('/')[0] ?? '');
+
+it('a folder of the gateway imports only those before it in one list', () => {
+  const files = filesIn(ROOT).filter((file) => file.endsWith('.ts'));
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter((imported) => layerOf(imported) === -1 || layerOf(imported) > layerOf(file))
+      .map((imported) => `${file} imports ${imported}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('the gateway and the titles of its tests use no word of a store', () => {
+  const word = /\b(?:[Pp]ets?|[Cc]ategor(?:y|ies)|[Ii]nventory|[Ss]tock|orders)\b|\bOrder[A-Z]/;
+  const lines = filesIn(ROOT).flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .map((text, index) => ({ place: `${file}:${index + 1}`, text })),
+  );
+  const titles = filesIn('test/gateway').flatMap((file) =>
+    Array.from(
+      readFileSync(file, 'utf8').matchAll(
+        /\b(?:it|test|describe)(?:\.\w+)*(?:\([^)]*\))?\(\s*(['"`])(.*?)\1/g,
+      ),
+      ([, , text = '']) => ({ place: file, text }),
+    ),
+  );
+  expect([...lines, ...titles].filter(({ text }) => word.test(text))).toEqual([]);
+});
