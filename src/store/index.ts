@@ -7,11 +7,11 @@ import { changedTypes, createSchema } from './builder.ts';
 import { ERRORS, PetNotFound } from './errors.ts';
 import type { PrismaClient } from './generated/prisma/client.ts';
 import { listOrders } from './order/rest.ts';
-import { pages } from './pages/start-page.ts';
 import { getPet } from './pet/rest.ts';
 import { petModel } from './prisma.ts';
 import { RESOURCES } from './resources.ts';
 import { fillSampleStore } from './sample.ts';
+import { pages } from './start-page.ts';
 
 /** The pet store: all that the gateway knows of it. */
 export const petStore: Store<PrismaClient> = {
