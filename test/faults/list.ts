@@ -136,7 +136,7 @@ const CHANGES: Fault[] = [
   {
     name: 'a subscription that resumes repeats changes',
     file: 'src/gateway/changes/change-log-reader.ts',
-    text: 'this.#recent.findLastIndex((change) => !isAfter(change, place)) + 1',
+    text: 'this.#recent.findLastIndex((change) => !isAfter(change, position)) + 1',
     replacement: '0',
     test: ['quick', 'test/store/subscriptions.test.ts', 'does not return again'],
   },
@@ -150,7 +150,7 @@ const CHANGES: Fault[] = [
   {
     name: 'a subscription after an expired cursor skips what it has missed',
     file: 'src/gateway/changes/change-log.ts',
-    text: "if (!place) throw new GatewayError('CURSOR_EXPIRED');",
+    text: "if (!position) throw new GatewayError('CURSOR_EXPIRED');",
     replacement: 'if (!place) return { transaction: 0n, id: 0n };',
     test: ['quick', 'test/store/changes.test.ts', 'expires older cursors'],
   },
@@ -171,7 +171,7 @@ const CHANGES: Fault[] = [
   {
     name: 'a subscription goes on although a failover has lost changes',
     file: 'src/gateway/changes/change-log-reader.ts',
-    text: 'if (this.#hasFailed) await this.#checkPlace();',
+    text: 'if (this.#hasFailed) await this.#checkPosition();',
     replacement: '',
     test: ['quick', 'test/store/subscriptions.test.ts', 'ends with CURSOR_EXPIRED'],
   },
@@ -296,8 +296,8 @@ const LISTS: Fault[] = [
   {
     name: 'two lists of an operation have the rows of one filter',
     file: 'src/gateway/tables/loaders.ts',
-    text: 'sharedOf(store)(JSON.stringify([args]), recipient, (recipients)',
-    replacement: 'sharedOf(store)(JSON.stringify([]), recipient, (recipients)',
+    text: 'sharedOf(loaders)(JSON.stringify([args]), recipient, (recipients)',
+    replacement: 'sharedOf(loaders)(JSON.stringify([]), recipient, (recipients)',
     test: ['quick', 'test/store/statements.test.ts', 'for pages with other arguments'],
   },
   {
