@@ -39,7 +39,7 @@ export type { Model } from './database/model.ts';
 export { perObject } from './database/per-object.ts';
 export type { IsRare } from './database/rare-texts.ts';
 export { onlyRow, type Session } from './database/session.ts';
-export { isInfinite, parseJsonTime } from './database/type-parsers.ts';
+export { isInfinite } from './database/type-parsers.ts';
 
 // Tables, lists and loaders.
 export { type CallerKey, writeOnce } from './tables/idempotency.ts';
@@ -53,11 +53,10 @@ export {
   required,
   SHARED,
 } from './tables/loaders.ts';
-export { columnsOf, type Table, upgradeRow } from './tables/table.ts';
+export { createTables } from './tables/stored-table.ts';
 export { isOneOf, nameContains, nameKey, timeAsText } from './tables/text.ts';
 
 // The change log.
-export { type RecordedRow, valueOf } from './changes/change-log.ts';
 export { isAmong, isAtMost, isEqual, type RowFilter } from './changes/row-filter.ts';
 
 // What a store passes to the gateway.

@@ -8,12 +8,10 @@ import { decodeCursor, RowEdge } from '../tables/cursor.ts';
 import type { Listing } from '../tables/listing.ts';
 import { pagesOf } from '../tables/loaders.ts';
 import { createReader } from '../tables/pages.ts';
+import type { RecordedRow } from '../tables/stored-table.ts';
 
 /** What can happen to a row. */
 const KINDS = ['created', 'updated', 'deleted'] as const;
-
-/** The values of a row by their columns, as text: JSON numbers could not hold every id. */
-export type RecordedRow = Readonly<Record<string, string | null>>;
 
 /** A change of a row, as a trigger recorded it. */
 export interface Change {
@@ -115,13 +113,6 @@ export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
 
 /** Returns the position of a change in the change log. */
 export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
-
-/** Returns a recorded value that can't be null; `initial` if it was recorded before the column existed. */
-export function valueOf(row: RecordedRow, column: string, initial?: string): string {
-  const value = row[column] ?? initial;
-  if (value == null) throw new Error(`A recorded row has no ${column}.`);
-  return value;
-}
 
 /** Whether a change stands after another one in the change log. */
 export const isAfter = (change: Position, other: Position): boolean =>

@@ -1,6 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { Change, RecordedRow } from './change-log.ts';
+import type { RecordedRow } from '../tables/stored-table.ts';
+import type { Change } from './change-log.ts';
 
 type Value = bigint | string | boolean;
 

@@ -5,11 +5,11 @@ import {
   changePagesOf,
   cursorOf,
   knownOf,
-  type RecordedRow,
   requireKept,
 } from '../changes/change-log.ts';
 import type { RowFilter } from '../changes/row-filter.ts';
 import type { RowLoader } from '../tables/loaders.ts';
+import type { RecordedRow } from '../tables/stored-table.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import { SEARCH_COST } from './cost-directives.ts';

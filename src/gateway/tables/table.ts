@@ -5,9 +5,7 @@ import type { Database } from '../database/database.ts';
 /** A table: its columns by the fields of its rows. Any table is a `Table<never>`. */
 export interface Table<Row> {
   readonly name: string;
-  readonly columns: Readonly<Record<keyof Row & string, string>>;
-  /** The defaults of fields, but for null. */
-  readonly defaults?: Readonly<Record<string, unknown>>;
+  readonly columns: Readonly<Record<string, string>>;
   /** The primary key. */
   readonly id: { readonly column: string; readonly of: (row: Row) => bigint };
 }
@@ -16,21 +14,9 @@ export interface Table<Row> {
 export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
   raw(
     Object.entries(columns)
-      .map(([field, column]) => (field === column ? field : `${String(column)} as "${field}"`))
+      .map(([field, column]) => (field === column ? field : `${column} as "${field}"`))
       .join(', '),
   );
-
-/**
- * Returns a function that completes a row that another release stored: what it lacks has its default, as the
- * migration gave it to the rows of the table, or else is null.
- */
-export function upgradeRow<Row extends object>({
-  columns,
-  defaults,
-}: Table<Row>): (stored: Row) => Row {
-  const nulls = Object.fromEntries(Object.keys(columns).map((field) => [field, null]));
-  return (stored) => ({ ...nulls, ...defaults, ...stored });
-}
 
 /** Returns a function that reads the rows with these ids. */
 export function rowsByIds<Row>(

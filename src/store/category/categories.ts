@@ -1,10 +1,8 @@
-import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
   byId,
   type CallerKey,
-  columnsOf,
   Description,
   Id,
   isAmong,
@@ -19,18 +17,17 @@ import {
   pagesOf,
   parse,
   parseId,
-  type RecordedRow,
   required,
   type RowFilter,
-  type Table,
   type Unchecked,
-  upgradeRow,
-  valueOf,
   writeOnce,
 } from '../../gateway/index.ts';
 import { CategoryInUse, CategoryNotFound } from '../errors.ts';
 import type { Category } from '../generated/prisma/client.ts';
 import type { Database } from '../prisma.ts';
+import { table, TABLES } from '../tables.ts';
+
+export const categories = table(TABLES.Category);
 
 export const NewCategory = z.object({
   name: Name,
@@ -42,27 +39,19 @@ export const CategoryUpdate = z.object({
 });
 const CategoryFilter = z.object({ name: NamePart.nullish() });
 
-const TABLE: Table<Category> = {
-  name: 'categories',
-  columns: { id: 'id', name: 'name', description: 'description' },
-  id: { column: 'id', of: ({ id }) => id },
-};
-const COLUMNS = columnsOf(TABLE);
-const upgrade = upgradeRow(TABLE);
-
 const categoryListing: Listing<Category, Unchecked<typeof CategoryFilter>, 'ID' | 'NAME'> = {
-  table: TABLE,
+  table: categories,
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
   where: (filter, _idBounds, isRare) => {
     const { name } = parse(CategoryFilter, filter, 'filter');
-    return name == null ? [] : [nameContains(TABLE.name, name, isRare(name))];
+    return name == null ? [] : [nameContains(categories.name, name, isRare(name))];
   },
   isSearch: ({ name }) => name != null,
   isSkewed: ({ name }, isRare) => name != null && !isRare(name),
 };
 
-export const categoryById = byId('category', TABLE);
+export const categoryById = byId('category', categories);
 export const categoryOf = required(categoryById, (id) => new CategoryNotFound(id));
 export const categoryPages = pagesOf(categoryListing);
 
@@ -73,13 +62,14 @@ export async function createCategory(
   write: CallerKey,
 ): Promise<Category> {
   const data = parse(NewCategory, input, 'input');
-  const request = { ...write, operation: 'createCategory', input: data, upgrade };
+  const request = {
+    ...write,
+    operation: 'createCategory',
+    input: data,
+    upgrade: categories.upgrade,
+  };
   return writeOnce(db, request, async (session) =>
-    onlyRow(
-      await session.write<Category>(sql`
-        insert into categories (name, description) values (${data.name}, ${data.description})
-        returning ${COLUMNS}`),
-    ),
+    onlyRow(await session.write<Category>(categories.insert(data))),
   );
 }
 
@@ -110,12 +100,6 @@ export async function deleteCategory(db: Database, categoryId: string): Promise<
 }
 
 const CategoryChangeFilter = z.object({ ids: z.array(Id).nullish() });
-
-export const toCategory = (row: RecordedRow): Category => ({
-  id: BigInt(valueOf(row, 'id')),
-  name: valueOf(row, 'name'),
-  description: row['description'] ?? null,
-});
 
 /** Returns what a filter requires of recorded categories. @throws InvalidId */
 export const toCategoryFilter = (filter: object): RowFilter =>

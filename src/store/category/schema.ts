@@ -16,7 +16,7 @@ import {
   createCategory,
   deleteCategory,
   updateCategory,
-  toCategory,
+  categories,
   toCategoryFilter,
 } from './categories.ts';
 
@@ -146,7 +146,7 @@ followRows({
   type: 'Category',
   object: Category,
   loader: categoryById,
-  toRow: toCategory,
+  toRow: categories.fromRecorded,
   field: 'category',
   idOf: 'category',
   names: { one: 'a category', short: 'category', all: 'categories' },

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import {
   byId,
   type CallerKey,
-  columnsOf,
   Id,
   isAmong,
   isAtMost,
@@ -14,20 +13,19 @@ import {
   pagesOf,
   parse,
   parseId,
-  type RecordedRow,
   type RowFilter,
   type Session,
-  type Table,
   type Unchecked,
-  upgradeRow,
-  valueOf,
   writeOnce,
 } from '../../gateway/index.ts';
 import { InsufficientStock, PetNotFound, StaleInventory, StockLimitExceeded } from '../errors.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
 import { hasStatus, Status } from '../pet/pets.ts';
 import type { Database } from '../prisma.ts';
+import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
+
+export const inventoryItems = table(TABLES.InventoryItem);
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
@@ -40,20 +38,12 @@ const InventoryFilter = z.object({
   maxQuantity: z.int().nullish(),
 });
 
-const TABLE: Table<InventoryItem> = {
-  name: 'inventory_items',
-  columns: { petId: 'pet_id', quantity: 'quantity' },
-  id: { column: 'pet_id', of: ({ petId }) => petId },
-};
-const COLUMNS = columnsOf(TABLE);
-const upgrade = upgradeRow(TABLE);
-
 const inventoryListing: Listing<
   InventoryItem,
   Unchecked<typeof InventoryFilter>,
   'PET_ID' | 'QUANTITY'
 > = {
-  table: TABLE,
+  table: inventoryItems,
   keys: {
     PET_ID: null,
     QUANTITY: {
@@ -91,7 +81,7 @@ const inventoryListing: Listing<
     categoryId != null || (minQuantity ?? maxQuantity) != null,
 };
 
-export const inventoryByPetId = byId('inventoryItem', TABLE);
+export const inventoryByPetId = byId('inventoryItem', inventoryItems);
 export const inventoryPages = pagesOf(inventoryListing);
 
 /**
@@ -112,7 +102,7 @@ async function compareAndSet(
       and (${expected}::integer = 0 or exists (select from inventory_items where pet_id = ${petId}))
     on conflict (pet_id) do update set quantity = excluded.quantity
       where inventory_items.quantity = ${expected}
-    returning ${COLUMNS}`);
+    returning ${inventoryItems.all}`);
   if (item) return item;
   const [pet] = await db.query<{ quantity: number | null }>(sql`
     select quantity from pets left join inventory_items on pet_id = id where id = ${petId}`);
@@ -142,7 +132,9 @@ export async function updateInventory(
       update: { quantity },
     });
   } catch (error) {
-    throw isMissingReference(error, 'inventory_items_pet_id_fkey') ? new PetNotFound(petId) : error;
+    throw isMissingReference(error, inventoryItems.foreignKeys.petId)
+      ? new PetNotFound(petId)
+      : error;
   }
 }
 
@@ -158,7 +150,7 @@ async function addUnits({ write }: Session, petId: bigint, units: number): Promi
       )
       insert into inventory_items (pet_id, quantity) select id, ${units}::integer from pet
       on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity
-      returning ${COLUMNS}`);
+      returning ${inventoryItems.all}`);
     if (item) return item;
   } catch (error) {
     throw isOutOfRange(error) ? new StockLimitExceeded(`${units} more of pet ${petId}`) : error;
@@ -212,16 +204,16 @@ export async function adjustInventory(
 ): Promise<InventoryItem> {
   const petId = parseId(pet, 'petId');
   const by = parse(Adjustment, change, 'by');
-  const request = { ...write, operation: 'adjustInventory', input: { petId, by }, upgrade };
+  const request = {
+    ...write,
+    operation: 'adjustInventory',
+    input: { petId, by },
+    upgrade: inventoryItems.upgrade,
+  };
   return writeOnce(db, request, (session) =>
     by > 0 ? addUnits(session, petId, by) : removeUnits(session, petId, -by),
   );
 }
-
-export const toInventoryItem = (row: RecordedRow): InventoryItem => ({
-  petId: BigInt(valueOf(row, 'pet_id')),
-  quantity: Number(valueOf(row, 'quantity')),
-});
 
 /** Returns what a filter requires of recorded inventory entries. @throws InvalidId, InvalidInput */
 export function toInventoryFilter(filter: object): RowFilter {

@@ -19,7 +19,7 @@ import {
   inventoryPages,
   updateInventory,
   toInventoryFilter,
-  toInventoryItem,
+  inventoryItems,
 } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
@@ -176,7 +176,7 @@ followRows({
   type: 'InventoryItem',
   object: InventoryItem,
   loader: inventoryByPetId,
-  toRow: toInventoryItem,
+  toRow: inventoryItems.fromRecorded,
   field: 'inventoryItem',
   idOf: 'pet',
   names: { one: 'an inventory entry', short: 'entry', all: 'entries' },

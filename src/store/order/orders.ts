@@ -3,7 +3,6 @@ import { z } from 'zod';
 
 import {
   byId,
-  columnsOf,
   Id,
   isAmong,
   isEqual,
@@ -14,20 +13,18 @@ import {
   pagesOf,
   parse,
   parseId,
-  parseJsonTime,
-  type RecordedRow,
   type RowFilter,
-  type Table,
   Time,
   type Unchecked,
-  upgradeRow,
-  valueOf,
 } from '../../gateway/index.ts';
 import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../errors.ts';
 import type { Order, Pet } from '../generated/prisma/client.ts';
 import type { Database } from '../prisma.ts';
+import { table, TABLES } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
+
+export const orders = table(TABLES.Order);
 
 export const NewOrder = z.object({
   petId: Id,
@@ -44,27 +41,8 @@ const OrderFilter = z.object({
   shipDate: TimeRange.nullish(),
 });
 
-const DEFAULTS = { complete: false } as const satisfies Partial<Order>;
-
-const TABLE: Table<Order> = {
-  name: 'orders',
-  columns: {
-    id: 'id',
-    petId: 'pet_id',
-    quantity: 'quantity',
-    shipDate: 'ship_date',
-    complete: 'complete',
-  },
-  defaults: DEFAULTS,
-  id: { column: 'id', of: ({ id }) => id },
-};
-const COLUMNS = columnsOf(TABLE);
-
-/** Completes an order that another release stored. */
-export const upgradeOrder = upgradeRow(TABLE);
-
 const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_DATE'> = {
-  table: TABLE,
+  table: orders,
   keys: {
     ID: null,
     SHIP_DATE: shipDateKey,
@@ -81,7 +59,7 @@ const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_D
   isSkewed: ({ shipDate }) => hasBound(shipDate),
 };
 
-export const orderById = byId('order', TABLE);
+export const orderById = byId('order', orders);
 export const orderPages = pagesOf(orderListing);
 export const orderPagesByPet = pagesByParent('ordersByPet', orderListing, {
   column: 'pet_id',
@@ -123,7 +101,7 @@ export async function completeOrder(db: Database, orderId: string): Promise<Orde
   const id = parseId(orderId, 'id');
   // Not by Prisma, which does not tell an infinite date from an invalid one.
   const [order] = await db.write<Order>(
-    sql`update orders set complete = true where id = ${id} returning ${COLUMNS}`,
+    sql`update orders set complete = true where id = ${id} returning ${orders.all}`,
   );
   if (!order) throw new OrderNotFound(id);
   return order;
@@ -137,7 +115,7 @@ export async function cancelOrder(db: Database, orderId: string): Promise<Order>
   const id = parseId(orderId, 'id');
   const statement = sql`
     with cancelled as (
-      delete from orders where id = ${id} and not complete returning ${COLUMNS}
+      delete from orders where id = ${id} and not complete returning ${orders.all}
     ), restocked as (
       insert into inventory_items (pet_id, quantity)
       select cancelled."petId", cancelled.quantity from cancelled
@@ -153,23 +131,12 @@ export async function cancelOrder(db: Database, orderId: string): Promise<Order>
   throw await notOpenError(db, id);
 }
 
-export function toOrder(row: RecordedRow): Order {
-  const shipDate = row['ship_date'];
-  return {
-    id: BigInt(valueOf(row, 'id')),
-    petId: BigInt(valueOf(row, 'pet_id')),
-    quantity: Number(valueOf(row, 'quantity')),
-    shipDate: shipDate == null ? null : parseJsonTime(shipDate),
-    complete: valueOf(row, 'complete', String(DEFAULTS.complete)) === 'true',
-  };
-}
-
 /** Returns what a filter requires of recorded orders. @throws InvalidId */
 export function toOrderFilter(filter: object): RowFilter {
   const { ids, petId, complete } = parse(OrderFilter, filter, 'filter');
   return [
     ...isAmong('id', ids),
     ...isEqual('pet_id', petId),
-    ...isEqual('complete', complete, DEFAULTS.complete),
+    ...isEqual('complete', complete, orders.defaults.complete),
   ];
 }

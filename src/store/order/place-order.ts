@@ -11,7 +11,7 @@ import {
   type Unchecked,
   writeOnce,
 } from '../../gateway/index.ts';
-import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
+import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
 // What made a shared statement fail, such as a trigger of an operator, can last.
@@ -67,7 +67,7 @@ export async function placeOrder(
   const { shipDate, ...undated } = line;
   // Without a date it has the digest that earlier releases stored, so that a retry is recognized.
   const input = shipDate === null ? undated : line;
-  const request = { ...write, operation: 'placeOrder', input, upgrade: upgradeOrder };
+  const request = { ...write, operation: 'placeOrder', input, upgrade: orders.upgrade };
   let placed: PlacedOrder | undefined;
   const order = await writeOnce(loaders.db, request, async (session) => {
     placed = await takeUnits(session, line);

@@ -10,7 +10,7 @@ import {
 } from '../../gateway/index.ts';
 import type { Order, Pet } from '../generated/prisma/client.ts';
 import type { Database } from '../prisma.ts';
-import { NewOrder, type OrderAndPet, upgradeOrder } from './orders.ts';
+import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
@@ -36,7 +36,7 @@ interface Line extends Omit<Order, 'id' | 'complete'> {
 
 type PlacedLine = Line & Order & Pick<Pet, 'status'>;
 
-const upgrade = (stored: readonly Order[]): Order[] => stored.map(upgradeOrder);
+const upgrade = (stored: readonly Order[]): Order[] => stored.map(orders.upgrade);
 
 const isPlaced = (line: Line): line is PlacedLine => line.id !== null;
 
@@ -53,14 +53,14 @@ export async function placeOrders(
   const lines = parse(Lines, input, 'input');
   const request = { ...write, operation: 'placeOrders', input: lines, upgrade };
   let placed: { orders: Order[]; pets: Pet[] } | undefined;
-  const orders = await writeOnce(db, request, async (session) => {
+  const results = await writeOnce(db, request, async (session) => {
     placed = await takeLines(session, lines);
     return placed.orders;
   });
   // Stored orders are other objects, without their pets.
-  const pets = placed?.orders === orders ? placed.pets : [];
+  const pets = placed?.orders === results ? placed.pets : [];
   return {
-    orders: orders.map((order, line) => ({ ...order, ...(pets[line] && { pet: pets[line] }) })),
+    orders: results.map((order, line) => ({ ...order, ...(pets[line] && { pet: pets[line] }) })),
   };
 }
 

@@ -30,7 +30,7 @@ import {
   orderPages,
   orderPagesByPet,
   rescheduleOrder,
-  toOrder,
+  orders,
   toOrderFilter,
 } from './orders.ts';
 import { placeOrder } from './place-order.ts';
@@ -95,7 +95,7 @@ const PlacedOrdersType = builder.objectRef<PlacedOrders>('PlacedOrders').impleme
       type: [Order],
       description: 'The orders, in the order of the lines.',
       extensions: { ofOtherRow: false },
-      resolve: ({ orders }) => [...orders],
+      resolve: (placed) => [...placed.orders],
     }),
   }),
 });
@@ -252,7 +252,7 @@ followRows({
   type: 'Order',
   object: Order,
   loader: orderById,
-  toRow: toOrder,
+  toRow: orders.fromRecorded,
   field: 'order',
   idOf: 'order',
   names: { one: 'an order', short: 'order', all: 'orders' },

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import {
   byId,
   type CallerKey,
-  columnsOf,
   Id,
   type IdBounds,
   isAmong,
@@ -24,27 +23,25 @@ import {
   pagesOf,
   parse,
   parseId,
-  type RecordedRow,
   required,
   type RowFilter,
   type Session,
-  type Table,
   type Unchecked,
-  upgradeRow,
-  valueOf,
   writeOnce,
 } from '../../gateway/index.ts';
 import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
 import { type Category, type Pet, PetStatus } from '../generated/prisma/client.ts';
 import type { Database } from '../prisma.ts';
+import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
+export const pets = table(TABLES.Pet);
+
 export const Status = z.enum(PetStatus);
-const DEFAULTS = { status: 'available' } as const satisfies Partial<Pet>;
 export const NewPet = z.object({
   name: Name,
   categoryId: Id,
-  status: Status.default(DEFAULTS.status),
+  status: Status.default(pets.defaults.status),
   quantity: StockQuantity.nullable().default(null),
 });
 export const PetUpdate = z.object({
@@ -59,15 +56,6 @@ const PetFilter = z.object({
   inStock: z.boolean().nullish(),
   ids: z.array(Id).nullish(),
 });
-
-const TABLE: Table<Pet> = {
-  name: 'pets',
-  columns: { id: 'id', name: 'name', categoryId: 'category_id', status: 'status' },
-  defaults: DEFAULTS,
-  id: { column: 'id', of: ({ id }) => id },
-};
-const COLUMNS = columnsOf(TABLE);
-const upgrade = upgradeRow(TABLE);
 
 /** The condition for some statuses. A single one is compared with `=`: an index then gives the order. */
 export function hasStatus(status: readonly PetStatus[]): Sql {
@@ -96,7 +84,7 @@ const isRareSearch = (
 ): boolean => name != null && (categoryId ?? inStock ?? ids) == null && isRare(name);
 
 const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
-  table: TABLE,
+  table: pets,
   keys: { ID: null, NAME: nameKey },
   defaultField: 'ID',
   where: (filter, idBounds, isRare) => {
@@ -104,7 +92,7 @@ const petListing: Listing<Pet, Unchecked<typeof PetFilter>, 'ID' | 'NAME'> = {
     const conditions = [];
     if (status != null) conditions.push(hasStatus(status));
     if (categoryId != null) conditions.push(sql`category_id = ${categoryId}`);
-    if (name != null) conditions.push(nameContains(TABLE.name, name, isRareSearch(filter, isRare)));
+    if (name != null) conditions.push(nameContains(pets.name, name, isRareSearch(filter, isRare)));
     if (inStock != null) conditions.push(isInStock(inStock, idBounds));
     if (ids != null) conditions.push(isOneOf(sql`id`, ids));
     return conditions;
@@ -143,7 +131,7 @@ async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCat
   }));
 }
 
-export const petById = byId<PetAndCategory>('pet', TABLE, petsByIds);
+export const petById = byId<PetAndCategory>('pet', pets, petsByIds);
 export const petOf = required(petById, (id) => new PetNotFound(id));
 export const petPages = pagesOf(petListing);
 export const petPagesByCategory = pagesByParent('petsByCategory', petListing, {
@@ -151,17 +139,12 @@ export const petPagesByCategory = pagesByParent('petsByCategory', petListing, {
   of: (pet) => pet.categoryId,
 });
 
-const CATEGORY_KEY = 'pets_category_id_fkey';
-
 /** Inserts a pet and, if there is a quantity, its inventory entry, by one statement. */
 async function insertPet(
   { write }: Session,
   { name, categoryId, status, quantity }: z.output<typeof NewPet>,
 ): Promise<Pet> {
-  const insert = sql`
-    insert into pets (name, category_id, status)
-    values (${name}, ${categoryId}, ${status}::text::pet_status)
-    returning ${COLUMNS}`;
+  const insert = pets.insert({ name, categoryId, status });
   if (quantity === null) return onlyRow(await write<Pet>(insert));
   const insertBoth = sql`
     with pet as (${insert}), item as (
@@ -187,12 +170,14 @@ export async function createPet(
     ...write,
     operation: 'createPet',
     input: quantity === null ? pet : data,
-    upgrade,
+    upgrade: pets.upgrade,
   };
   try {
     return await writeOnce(db, request, (session) => insertPet(session, data));
   } catch (error) {
-    throw isMissingReference(error, CATEGORY_KEY) ? new CategoryNotFound(data.categoryId) : error;
+    throw isMissingReference(error, pets.foreignKeys.categoryId)
+      ? new CategoryNotFound(data.categoryId)
+      : error;
   }
 }
 
@@ -208,7 +193,7 @@ export async function updatePet(
     return await db.prisma.pet.update({ where: { id }, data });
   } catch (error) {
     if (isRecordNotFound(error)) throw new PetNotFound(id);
-    if (data.categoryId !== undefined && isMissingReference(error, CATEGORY_KEY)) {
+    if (data.categoryId !== undefined && isMissingReference(error, pets.foreignKeys.categoryId)) {
       throw new CategoryNotFound(data.categoryId);
     }
     throw error;
@@ -229,19 +214,12 @@ export async function deletePet(db: Database, petId: string): Promise<Pet> {
   }
 }
 
-export const toPet = (row: RecordedRow): Pet => ({
-  id: BigInt(valueOf(row, 'id')),
-  name: valueOf(row, 'name'),
-  categoryId: BigInt(valueOf(row, 'category_id')),
-  status: Status.parse(valueOf(row, 'status', DEFAULTS.status)),
-});
-
 /** Returns what a filter requires of recorded pets. @throws InvalidId, InvalidInput */
 export function toPetFilter(filter: object): RowFilter {
   const { ids, categoryId, status } = parse(PetFilter, filter, 'filter');
   return [
     ...isAmong('id', ids),
     ...isEqual('category_id', categoryId),
-    ...isAmong('status', status, DEFAULTS.status),
+    ...isAmong('status', status, pets.defaults.status),
   ];
 }

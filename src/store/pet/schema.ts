@@ -22,7 +22,7 @@ import {
   petPages,
   petPagesByCategory,
   updatePet,
-  toPet,
+  pets,
   toPetFilter,
 } from './pets.ts';
 
@@ -202,7 +202,7 @@ followRows({
   type: 'Pet',
   object: Pet,
   loader: petById,
-  toRow: toPet,
+  toRow: pets.fromRecorded,
   field: 'pet',
   idOf: 'pet',
   names: { one: 'a pet', short: 'pet', all: 'pets' },
