@@ -3,9 +3,9 @@
  */
 
 // Errors, and rules for input.
-export type { ErrorCodes } from './contract/error-codes.ts';
 export {
-  GatewayError,
+  errorOf,
+  type GatewayError,
   IdempotencyConflict,
   InvalidId,
   InvalidInput,

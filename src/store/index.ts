@@ -3,8 +3,8 @@ import './category/schema.ts';
 import './pet/schema.ts';
 import './inventory/schema.ts';
 import './order/schema.ts';
-import { changedTypes, createSchema } from './builder.ts';
-import { ERRORS, PetNotFound } from './errors.ts';
+import { changedTypes, createSchema, errorCodes } from './builder.ts';
+import { PetNotFound } from './errors.ts';
 import type { PrismaClient } from './generated/prisma/client.ts';
 import { listOrders } from './order/rest.ts';
 import { getPet } from './pet/rest.ts';
@@ -19,7 +19,7 @@ export const petStore: Store<PrismaClient> = {
   model: petModel,
   schema: createSchema(),
   changedTypes,
-  errorCodes: ERRORS,
+  errorCodes,
   fillSample: fillSampleStore,
   rest: {
     operations: [getPet, listOrders],

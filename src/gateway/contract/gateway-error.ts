@@ -14,7 +14,7 @@ export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
 /** An error code of a store. */
-interface ErrorKind {
+export interface ErrorKind {
   readonly code: string;
   readonly status: number;
   readonly description: string;
@@ -48,6 +48,16 @@ export class GatewayError extends Error {
     return { code: this.code, message: this.message, status: this.status };
   }
 }
+
+/** Returns the class of the errors of a store that have a code: its HTTP status, and when it is returned. */
+export const errorOf = (code: string, status: number, description: string) =>
+  class extends GatewayError {
+    static readonly kind: ErrorKind = { code, status, description };
+
+    constructor(message: string) {
+      super({ code, status, description }, message);
+    }
+  };
 
 /** The gateway can't serve a request now. That is expected under load or in a failover, so it is not logged. */
 export class Unavailable extends GatewayError {

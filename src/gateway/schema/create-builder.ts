@@ -11,7 +11,7 @@ import type { Builder, BuilderTypes, StoreTypes } from './builder-types.ts';
 import { defineChanges, type ChangedTypes } from './change-types.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
-import { defineErrors, type ErrorTypes } from './error-types.ts';
+import { codesOf, defineErrors, type ErrorType } from './error-types.ts';
 import { mutationsPlugin } from './mutations.ts';
 import { defineNodes } from './nodes.ts';
 import { DateTime } from './scalars.ts';
@@ -25,7 +25,8 @@ interface Datamodel {
 interface BuilderOptions {
   /** Pothos' datamodel of its models. */
   readonly datamodel: Datamodel;
-  readonly errors: ErrorTypes;
+  /** The errors that its mutations return as data. */
+  readonly errors: readonly ErrorType[];
   readonly changedTypes: ChangedTypes;
 }
 
@@ -137,6 +138,7 @@ export function createBuilder<Types extends StoreTypes>({
   defineErrors(builder, errors);
   return {
     builder,
+    errorCodes: codesOf(errors),
     ...defineNodes(builder),
     ...defineLists(builder),
     ...defineChanges(builder, changedTypes),

@@ -1,40 +1,45 @@
-import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
+import { type ErrorCodes, ERRORS, withGatewayErrors } from '../contract/error-codes.ts';
 import {
   Forbidden,
   IdempotencyConflict,
   InvalidId,
   InvalidInput,
   type Issue,
+  type ErrorKind,
   type GatewayError,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 
-/** A class of errors that mutations return as data, and the code of its errors. */
-// The arguments of the constructors differ.
-// oxlint-disable-next-line typescript/no-explicit-any
-type ErrorType = readonly [type: new (...args: any[]) => GatewayError, code: string];
-
-/** The errors of a store: all codes, and the types of those that mutations return. */
-export interface ErrorTypes {
-  readonly codes: ErrorCodes;
-  readonly types: readonly ErrorType[];
+/** A class of errors of a store that mutations return as data. */
+export interface ErrorType {
+  readonly kind: ErrorKind;
+  readonly name: string;
+  // The arguments of the constructors differ.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  new (...args: any[]): GatewayError;
 }
 
-const GATEWAY_TYPES: readonly ErrorType[] = [
+const GATEWAY_TYPES = [
   [Unauthenticated, 'UNAUTHENTICATED'],
   [Forbidden, 'FORBIDDEN'],
   [InvalidId, 'INVALID_ID'],
   [InvalidInput, 'INVALID_INPUT'],
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
-];
+] as const;
+
+/** Returns the codes of the errors of a store. */
+export const codesOf = (types: readonly ErrorType[]): ErrorCodes =>
+  Object.fromEntries(
+    types.map(({ kind: { code, status, description } }) => [code, { status, description }]),
+  );
 
 /** Defines the interface `Error`, and the types of the errors that mutations return. */
 export function defineErrors<Types extends StoreTypes>(
   builder: Builder<Types>,
-  { codes, types }: ErrorTypes,
+  types: readonly ErrorType[],
 ): void {
-  const all = withGatewayErrors(codes);
+  const all = withGatewayErrors(codesOf(types));
   const ErrorCodeEnum = builder.enumType('ErrorCode', {
     description: 'All error codes, of `Error.code`, of `extensions.code` and of REST.',
     values: all,
@@ -65,12 +70,12 @@ export function defineErrors<Types extends StoreTypes>(
     }),
   });
 
-  for (const [type, code] of [...GATEWAY_TYPES, ...types]) {
-    builder.objectType(type, {
-      name: type.name,
-      description: all[code]?.description ?? '',
-      interfaces: [ErrorInterface],
-    });
+  const described = [
+    ...GATEWAY_TYPES.map(([type, code]) => [type, ERRORS[code].description] as const),
+    ...types.map((type) => [type, type.kind.description] as const),
+  ];
+  for (const [type, description] of described) {
+    builder.objectType(type, { name: type.name, description, interfaces: [ErrorInterface] });
   }
 
   for (const type of [InvalidId, InvalidInput]) {
