@@ -1,19 +1,11 @@
 import { createBuilder } from '../gateway/index.ts';
-import {
-  CategoryInUse,
-  CategoryNotFound,
-  InsufficientStock,
-  OrderComplete,
-  OrderNotFound,
-  PetInUse,
-  PetNotAvailable,
-  PetNotFound,
-  StaleInventory,
-  StockLimitExceeded,
-} from './errors.ts';
+import { CategoryInUse, CategoryNotFound } from './category/categories.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 import type { PrismaClient } from './generated/prisma/client.ts';
+import { InsufficientStock, StaleInventory, StockLimitExceeded } from './inventory/inventory.ts';
+import { OrderComplete, OrderNotFound } from './order/orders.ts';
+import { PetInUse, PetNotAvailable, PetNotFound } from './pet/pets.ts';
 
 interface Types {
   PrismaTypes: PrismaTypes;
@@ -22,37 +14,22 @@ interface Types {
 }
 
 /** Pothos for the types of the pet store, and what they are defined with besides it. */
-export const {
-  builder,
-  Node,
-  nodeId,
-  listArguments,
-  connectionOf,
-  followRows,
-  changedTypes,
-  createSchema,
-  errorCodes,
-} = createBuilder<Types>({
-  datamodel: getDatamodel(),
-  errors: [
-    CategoryNotFound,
-    PetNotFound,
-    OrderNotFound,
-    CategoryInUse,
-    PetInUse,
-    PetNotAvailable,
-    InsufficientStock,
-    StockLimitExceeded,
-    StaleInventory,
-    OrderComplete,
-  ],
-  changedTypes: {
-    CATEGORY: { value: 'Category', description: 'Changes of categories.' },
-    PET: { value: 'Pet', description: 'Changes of pets.' },
-    INVENTORY_ITEM: { value: 'InventoryItem', description: 'Changes of the stock.' },
-    ORDER: { value: 'Order', description: 'Changes of orders.' },
-  },
-});
+export const { builder, Node, nodeId, listArguments, connectionOf, followRows, createSchema } =
+  createBuilder<Types>({
+    datamodel: getDatamodel(),
+    errors: [
+      CategoryNotFound,
+      PetNotFound,
+      OrderNotFound,
+      CategoryInUse,
+      PetInUse,
+      PetNotAvailable,
+      InsufficientStock,
+      StockLimitExceeded,
+      StaleInventory,
+      OrderComplete,
+    ],
+  });
 
 for (const type of [InsufficientStock, StaleInventory]) {
   builder.objectField(type, 'available', (t) =>

@@ -3,10 +3,10 @@ import './category/schema.ts';
 import './pet/schema.ts';
 import './inventory/schema.ts';
 import './order/schema.ts';
-import { changedTypes, createSchema, errorCodes } from './builder.ts';
-import { PetNotFound } from './errors.ts';
+import { createSchema } from './builder.ts';
 import type { PrismaClient } from './generated/prisma/client.ts';
 import { listOrders } from './order/rest.ts';
+import { PetNotFound } from './pet/pets.ts';
 import { getPet } from './pet/rest.ts';
 import { petModel } from './prisma.ts';
 import { RESOURCES } from './resources.ts';
@@ -17,9 +17,7 @@ import { pages } from './start-page.ts';
 export const petStore: Store<PrismaClient> = {
   title: 'Pet store',
   model: petModel,
-  schema: createSchema(),
-  changedTypes,
-  errorCodes,
+  ...createSchema(),
   fillSample: fillSampleStore,
   rest: {
     operations: [getPet, listOrders],

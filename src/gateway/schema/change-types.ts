@@ -30,15 +30,18 @@ interface FollowedRows {
   readonly names: { readonly one: string; readonly short: string; readonly all: string };
   readonly filter: InputRef<object>;
   readonly toFilter: (filter: object) => RowFilter;
-  /** The field of Subscription, and its description. */
+  /** The field of Subscription. */
   readonly subscription: string;
-  readonly description: string;
+  /** What changes, in descriptions: `the books`. */
+  readonly changesOf: string;
 }
 
-/** The types whose rows have changes, by their names in the enum ChangedType. */
-export type ChangedTypes = Readonly<
-  Record<string, { readonly value: string; readonly description: string }>
->;
+/** A type whose rows have changes. */
+type ChangedType = Pick<FollowedRows, 'type' | 'changesOf'>;
+
+/** Returns the name of a type in an enum: BOOK_SHELF for BookShelf. */
+const toEnumName = (type: string): string =>
+  type.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
 /** Defines the interface of the changes of all types. */
 function defineChange<Types extends StoreTypes>(builder: Builder<Types>) {
@@ -73,18 +76,22 @@ function defineChange<Types extends StoreTypes>(builder: Builder<Types>) {
 
 type ChangeRef<Types extends StoreTypes> = ReturnType<typeof defineChange<Types>>;
 
-/** Defines `Query.changes`. */
-function defineQuery<Types extends StoreTypes>(
+/** Defines the filter of `Query.changes`. */
+function defineFilter<Types extends StoreTypes>(
   builder: Builder<Types>,
-  Change: ChangeRef<Types>,
-  types: ChangedTypes,
-): void {
+  types: readonly ChangedType[],
+) {
   const ChangedTypeEnum = builder.enumType('ChangedType', {
     description: 'A type whose rows have changes.',
-    values: types,
+    values: Object.fromEntries(
+      types.map(({ type, changesOf }) => [
+        toEnumName(type),
+        { value: type, description: `Changes of ${changesOf}.` },
+      ]),
+    ),
   });
 
-  const ChangeFilter = builder.inputType('ChangeFilter', {
+  return builder.inputType('ChangeFilter', {
     description: 'Conditions for a list of changes.',
     fields: (t) => ({
       types: t.field({
@@ -94,13 +101,21 @@ function defineQuery<Types extends StoreTypes>(
       }),
     }),
   });
+}
 
+/** Defines `Query.changes`. */
+function defineQuery<Types extends StoreTypes>(
+  builder: Builder<Types>,
+  Change: ChangeRef<Types>,
+  types: readonly ChangedType[],
+): void {
+  const ChangeFilter = defineFilter(builder, types);
   const ChangeConnection = builder.connectionObject(
     { type: Change, name: 'ChangeConnection' },
     { name: 'ChangeEdge' },
   );
 
-  const page = rootPage(changePagesOf(knownOf(Object.values(types).map(({ value }) => value))));
+  const page = rootPage(changePagesOf(knownOf(types.map(({ type }) => type))));
 
   builder.queryField('changes', (t) =>
     t.connection(
@@ -170,7 +185,7 @@ function followRows<Types extends StoreTypes>(
   builder.subscriptionField(rows.subscription, (t) =>
     t.field({
       type: RowChange,
-      description: rows.description,
+      description: `The changes of ${rows.changesOf}.`,
       args: {
         filter: t.arg({
           type: filter,
@@ -193,15 +208,19 @@ function followRows<Types extends StoreTypes>(
   );
 }
 
-/** Defines the interface `Change`, and `Query.changes`. */
-export function defineChanges<Types extends StoreTypes>(
-  builder: Builder<Types>,
-  types: ChangedTypes,
-) {
+/** Defines the interface `Change`. */
+export function defineChanges<Types extends StoreTypes>(builder: Builder<Types>) {
   const Change = defineChange(builder);
-  defineQuery(builder, Change, types);
+  const types: ChangedType[] = [];
   return {
-    changedTypes: Object.values(types).map(({ value }) => value),
-    followRows: (rows: FollowedRows): void => followRows(builder, Change, rows),
+    followRows: (rows: FollowedRows): void => {
+      types.push(rows);
+      followRows(builder, Change, rows);
+    },
+    /** Defines `Query.changes`, when all types are known; returns them. */
+    defineChangesQuery: (): string[] => {
+      defineQuery(builder, Change, types);
+      return types.map(({ type }) => type);
+    },
   };
 }

@@ -3,12 +3,13 @@ import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
-import { type GraphQLSchema, specifiedDirectives } from 'graphql';
+import { specifiedDirectives } from 'graphql';
 
 import { requireScope } from '../auth/scopes.ts';
 import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
+import type { Store } from '../store.ts';
 import type { Builder, BuilderTypes, StoreTypes } from './builder-types.ts';
-import { defineChanges, type ChangedTypes } from './change-types.ts';
+import { defineChanges } from './change-types.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
 import { codesOf, defineErrors, type ErrorType } from './error-types.ts';
@@ -27,7 +28,6 @@ interface BuilderOptions {
   readonly datamodel: Datamodel;
   /** The errors that its mutations return as data. */
   readonly errors: readonly ErrorType[];
-  readonly changedTypes: ChangedTypes;
 }
 
 const RELAY = {
@@ -128,25 +128,27 @@ function defineRoots<Types extends StoreTypes>(builder: Builder<Types>): void {
  * Creates the Pothos builder of a store, and what its types are defined with besides it. `createSchema` is
  * called when all types are defined.
  */
-export function createBuilder<Types extends StoreTypes>({
-  datamodel,
-  errors,
-  changedTypes,
-}: BuilderOptions) {
+export function createBuilder<Types extends StoreTypes>({ datamodel, errors }: BuilderOptions) {
   const builder = configure<Types>(datamodel);
   defineRoots(builder);
   defineErrors(builder, errors);
+  const nodes = defineNodes(builder);
+  const lists = defineLists(builder);
+  const { followRows, defineChangesQuery } = defineChanges(builder);
   return {
     builder,
-    errorCodes: codesOf(errors),
-    ...defineNodes(builder),
-    ...defineLists(builder),
-    ...defineChanges(builder, changedTypes),
-    // In the order of definition, so that a type begins with its id.
-    createSchema: (): GraphQLSchema =>
-      builder.toSchema({
+    ...nodes,
+    ...lists,
+    followRows,
+    /** Returns the schema, and what else the gateway takes from the types. */
+    createSchema: (): Pick<Store, 'schema' | 'changedTypes' | 'errorCodes'> => {
+      const changedTypes = defineChangesQuery();
+      // In the order of definition, so that a type begins with its id.
+      const schema = builder.toSchema({
         sortSchema: false,
         directives: [...specifiedDirectives, cost, listSize],
-      }),
+      });
+      return { schema, changedTypes, errorCodes: codesOf(errors) };
+    },
   };
 }

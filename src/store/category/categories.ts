@@ -21,13 +21,33 @@ import {
   type RowFilter,
   type Unchecked,
   writeOnce,
+  errorOf,
 } from '../../gateway/index.ts';
-import { CategoryInUse, CategoryNotFound } from '../errors.ts';
 import type { Category } from '../generated/prisma/client.ts';
 import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 
 export const categories = table(TABLES.Category);
+
+export class CategoryNotFound extends errorOf(
+  'CATEGORY_NOT_FOUND',
+  404,
+  'The category does not exist.',
+) {
+  constructor(id: bigint) {
+    super(`There is no category ${id}.`);
+  }
+}
+
+export class CategoryInUse extends errorOf(
+  'CATEGORY_IN_USE',
+  409,
+  'The category has pets, so it cannot be deleted.',
+) {
+  constructor(id: bigint) {
+    super(`Category ${id} has pets: move or delete them first.`);
+  }
+}
 
 export const NewCategory = z.object({
   name: Name,

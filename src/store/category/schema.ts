@@ -9,7 +9,6 @@ import {
 } from '../../gateway/index.ts';
 import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
 import { CATEGORY_WRITE_COST } from '../costs.ts';
-import { CategoryInUse, CategoryNotFound } from '../errors.ts';
 import {
   categoryById,
   categoryPages,
@@ -18,6 +17,8 @@ import {
   updateCategory,
   categories,
   toCategoryFilter,
+  CategoryInUse,
+  CategoryNotFound,
 } from './categories.ts';
 
 export const Category = builder.prismaObject('Category', {
@@ -153,5 +154,5 @@ followRows({
   filter: CategoryChangeFilter,
   toFilter: toCategoryFilter,
   subscription: 'categoryChanged',
-  description: 'The changes of categories.',
+  changesOf: 'categories',
 });

@@ -17,15 +17,52 @@ import {
   type Session,
   type Unchecked,
   writeOnce,
+  errorOf,
 } from '../../gateway/index.ts';
-import { InsufficientStock, PetNotFound, StaleInventory, StockLimitExceeded } from '../errors.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
-import { hasStatus, Status } from '../pet/pets.ts';
+import { lineErrorOf } from '../line-error.ts';
+import { hasStatus, Status, PetNotFound } from '../pet/pets.ts';
 import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
 export const inventoryItems = table(TABLES.InventoryItem);
+
+export class InsufficientStock extends lineErrorOf(
+  'INSUFFICIENT_STOCK',
+  409,
+  'The stock has too few units.',
+) {
+  readonly available: number;
+
+  constructor(petId: bigint, available: number, line: number | null = null) {
+    super(`Pet ${petId} has ${available} units in stock.`, line);
+    this.available = available;
+  }
+}
+
+export class StockLimitExceeded extends errorOf(
+  'STOCK_LIMIT_EXCEEDED',
+  409,
+  'The stock would exceed 2147483647 units.',
+) {
+  constructor(units: string) {
+    super(`With ${units}, the stock would exceed 2147483647 units.`);
+  }
+}
+
+export class StaleInventory extends errorOf(
+  'STALE_INVENTORY',
+  409,
+  'The stock does not have the expected quantity.',
+) {
+  readonly available: number;
+
+  constructor(petId: bigint, available: number) {
+    super(`Pet ${petId} now has ${available} units in stock.`);
+    this.available = available;
+  }
+}
 
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');

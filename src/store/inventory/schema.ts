@@ -10,8 +10,7 @@ import {
   SEARCH_COST,
 } from '../../gateway/index.ts';
 import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
-import { InsufficientStock, PetNotFound, StaleInventory, StockLimitExceeded } from '../errors.ts';
-import { petOf } from '../pet/pets.ts';
+import { petOf, PetNotFound } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {
   adjustInventory,
@@ -20,6 +19,9 @@ import {
   updateInventory,
   toInventoryFilter,
   inventoryItems,
+  InsufficientStock,
+  StaleInventory,
+  StockLimitExceeded,
 } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
@@ -183,5 +185,5 @@ followRows({
   filter: InventoryItemChangeFilter,
   toFilter: toInventoryFilter,
   subscription: 'inventoryChanged',
-  description: 'The changes of the stock.',
+  changesOf: 'the stock',
 });

@@ -16,15 +16,32 @@ import {
   type RowFilter,
   Time,
   type Unchecked,
+  errorOf,
 } from '../../gateway/index.ts';
-import { OrderComplete, OrderNotFound, StockLimitExceeded } from '../errors.ts';
 import type { Order, Pet } from '../generated/prisma/client.ts';
+import { StockLimitExceeded } from '../inventory/inventory.ts';
 import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
 
 export const orders = table(TABLES.Order);
+
+export class OrderNotFound extends errorOf('ORDER_NOT_FOUND', 404, 'The order does not exist.') {
+  constructor(id: bigint) {
+    super(`There is no order ${id}.`);
+  }
+}
+
+export class OrderComplete extends errorOf(
+  'ORDER_COMPLETE',
+  409,
+  'The order is complete, so it cannot be cancelled or rescheduled.',
+) {
+  constructor(id: bigint) {
+    super(`Order ${id} is complete, so it cannot be changed.`);
+  }
+}
 
 export const NewOrder = z.object({
   petId: Id,

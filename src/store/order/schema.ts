@@ -12,15 +12,8 @@ import {
   SEARCH_COST,
 } from '../../gateway/index.ts';
 import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
-import {
-  InsufficientStock,
-  OrderComplete,
-  OrderNotFound,
-  PetNotAvailable,
-  PetNotFound,
-  StockLimitExceeded,
-} from '../errors.ts';
-import { petOf } from '../pet/pets.ts';
+import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
+import { petOf, PetNotAvailable, PetNotFound } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {
   cancelOrder,
@@ -32,6 +25,8 @@ import {
   rescheduleOrder,
   orders,
   toOrderFilter,
+  OrderComplete,
+  OrderNotFound,
 } from './orders.ts';
 import { placeOrder } from './place-order.ts';
 import { placeOrders, type PlacedOrders } from './place-orders.ts';
@@ -259,5 +254,5 @@ followRows({
   filter: OrderChangeFilter,
   toFilter: toOrderFilter,
   subscription: 'orderChanged',
-  description: 'The changes of orders.',
+  changesOf: 'orders',
 });

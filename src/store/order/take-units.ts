@@ -1,8 +1,9 @@
 import sql from 'sql-template-tag';
 
 import type { GatewayError, Session } from '../../gateway/index.ts';
-import { InsufficientStock, PetNotAvailable, PetNotFound } from '../errors.ts';
 import type { Order, Pet, PetStatus } from '../generated/prisma/client.ts';
+import { InsufficientStock } from '../inventory/inventory.ts';
+import { PetNotAvailable, PetNotFound } from '../pet/pets.ts';
 import type { NewOrder } from './orders.ts';
 
 // The time in which orders that share a statement may wait for a lock.

@@ -28,14 +28,42 @@ import {
   type Session,
   type Unchecked,
   writeOnce,
+  errorOf,
 } from '../../gateway/index.ts';
-import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
+import { CategoryNotFound } from '../category/categories.ts';
 import { type Category, type Pet, PetStatus } from '../generated/prisma/client.ts';
+import { lineErrorOf } from '../line-error.ts';
 import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
 export const pets = table(TABLES.Pet);
+
+export class PetNotFound extends lineErrorOf('PET_NOT_FOUND', 404, 'The pet does not exist.') {
+  constructor(id: bigint, line: number | null = null) {
+    super(`There is no pet ${id}.`, line);
+  }
+}
+
+export class PetInUse extends errorOf(
+  'PET_IN_USE',
+  409,
+  'The pet has orders, so it cannot be deleted.',
+) {
+  constructor(id: bigint) {
+    super(`Pet ${id} has orders, so it cannot be deleted.`);
+  }
+}
+
+export class PetNotAvailable extends lineErrorOf(
+  'PET_NOT_AVAILABLE',
+  409,
+  'The status of the pet is not AVAILABLE.',
+) {
+  constructor(id: bigint, line: number | null = null) {
+    super(`Pet ${id} is not available.`, line);
+  }
+}
 
 export const Status = z.enum(PetStatus);
 export const NewPet = z.object({

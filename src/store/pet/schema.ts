@@ -10,10 +10,9 @@ import {
   SEARCH_COST,
 } from '../../gateway/index.ts';
 import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
-import { categoryOf } from '../category/categories.ts';
+import { categoryOf, CategoryNotFound } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
 import { PET_WRITE_COST, STOCK_SEARCH_COST } from '../costs.ts';
-import { CategoryNotFound, PetInUse, PetNotFound } from '../errors.ts';
 import {
   createPet,
   deletePet,
@@ -24,6 +23,8 @@ import {
   updatePet,
   pets,
   toPetFilter,
+  PetInUse,
+  PetNotFound,
 } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
@@ -209,5 +210,5 @@ followRows({
   filter: PetChangeFilter,
   toFilter: toPetFilter,
   subscription: 'petChanged',
-  description: 'The changes of pets.',
+  changesOf: 'pets',
 });
