@@ -13,7 +13,7 @@ import { defineChanges } from './change-types.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
 import { codesOf, defineErrors, type ErrorType } from './error-types.ts';
-import { mutationsPlugin } from './mutations.ts';
+import { useMutationsPlugin } from './mutations.ts';
 import { defineNodes } from './nodes.ts';
 import { DateTime } from './scalars.ts';
 
@@ -73,7 +73,7 @@ const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
     plugins: [
       // Outermost first: errors become data, their codes are logged, scopes are checked.
       ErrorsPlugin,
-      mutationsPlugin,
+      useMutationsPlugin(),
       ScopeAuthPlugin,
       RelayPlugin,
       PrismaPlugin,

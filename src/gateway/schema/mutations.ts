@@ -72,5 +72,9 @@ declare global {
   }
 }
 
-export const mutationsPlugin = 'mutations';
-SchemaBuilder.registerPlugin(mutationsPlugin, MutationsPlugin);
+/** Registers the plugin, for each store again; returns its name. */
+export function useMutationsPlugin(): 'mutations' {
+  SchemaBuilder.allowPluginReRegistration = true;
+  SchemaBuilder.registerPlugin('mutations', MutationsPlugin);
+  return 'mutations';
+}
