@@ -152,7 +152,7 @@ async function readPosition(db: Database, condition: Sql): Promise<Position> {
 
 /**
  * Requires that all changes after a position are still kept: changes are deleted in the order of the
- * record, so the change of the position must be there.
+ * log, so the change at the position must be there.
  * @throws GatewayError with CURSOR_EXPIRED
  */
 export async function requirePosition(db: Database, position: Position): Promise<void> {

@@ -13,7 +13,7 @@ const RETRY_AFTER_SECONDS = '1';
 export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
-/** An error code of a store. */
+/** An error code of a store: its HTTP status, and when it is returned. */
 export interface ErrorKind {
   readonly code: string;
   readonly status: number;
@@ -49,15 +49,17 @@ export class GatewayError extends Error {
   }
 }
 
-/** Returns the class of the errors of a store that have a code: its HTTP status, and when it is returned. */
-export const errorOf = (code: string, status: number, description: string) =>
-  class extends GatewayError {
-    static readonly kind: ErrorKind = { code, status, description };
+/** Returns the base class of the errors of a store that have this code. */
+export function errorOf(code: string, status: number, description: string) {
+  const kind: ErrorKind = { code, status, description };
+  return class extends GatewayError {
+    static readonly kind = kind;
 
     constructor(message: string) {
-      super({ code, status, description }, message);
+      super(kind, message);
     }
   };
+}
 
 /** The gateway can't serve a request now. That is expected under load or in a failover, so it is not logged. */
 export class Unavailable extends GatewayError {

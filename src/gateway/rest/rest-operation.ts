@@ -16,9 +16,9 @@ export const deprecatedOf = (operations: readonly RestOperation[]) =>
 
 /** @throws ConfigError if the sunset is before a deprecation */
 export function checkSunset(operations: readonly RestOperation[], { sunset }: Config): void {
-  const last = deprecatedOf(operations).find(({ since }) => since > sunset);
-  if (last)
-    throw new ConfigError(`SUNSET_DATE can't be before the deprecation, ${toDay(last.since)}.`);
+  const later = deprecatedOf(operations).find(({ since }) => since > sunset);
+  if (!later) return;
+  throw new ConfigError(`SUNSET_DATE can't be before the deprecation, ${toDay(later.since)}.`);
 }
 
 /** Describes the stability, the deprecation and the sunset of an operation. */

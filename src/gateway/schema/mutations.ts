@@ -17,8 +17,7 @@ export const IDEMPOTENCY_KEY =
   'with the same input, the mutation changes nothing and returns the first result as it was then. ' +
   'A key is kept for a day unless the operator set another time. Errors are not kept.';
 
-// Each mutation has a transaction of its own. The change log has the texts of a row before and after: PostgreSQL
-// takes as long to record one of 255 characters, a kilobyte, as to read ten fields of rows.
+// Each mutation has a transaction of its own. One that writes long texts costs more.
 const WRITE_COST = { weight: '100' };
 
 const Options = z.object({ authScopes: z.object({ scope: z.string() }) });
