@@ -4,31 +4,37 @@ import { writeFileSync } from 'node:fs';
 import generatorHelper from '@prisma/generator-helper';
 
 /** Describes a column. Its default is null unless it is a constant. */
-const toColumn = ({ name, dbName, type, kind, isRequired, default: initial }) => [
-  name,
-  {
-    column: dbName ?? name,
-    type,
-    isEnum: kind === 'enum',
-    isNullable: !isRequired,
-    default: initial === undefined || typeof initial === 'object' ? null : initial,
-  },
-];
+function toColumn({ name, dbName, type, nativeType, kind, isRequired, default: initial }) {
+  const [native, [length] = []] = nativeType ?? [];
+  return [
+    name,
+    {
+      column: dbName ?? name,
+      type: native === 'Date' ? 'Date' : type,
+      isEnum: kind === 'enum',
+      isNullable: !isRequired,
+      maxLength: native === 'VarChar' ? Number(length) : null,
+      default: initial === undefined || typeof initial === 'object' ? null : initial,
+    },
+  ];
+}
 
 function toTable({ dbName, name, fields }) {
   const columns = fields.filter(({ kind }) => kind !== 'object');
   const columnOf = (field) => columns.find((column) => column.name === field)?.dbName ?? field;
   const references = fields.filter(({ relationFromFields }) => relationFromFields?.length === 1);
+  // Prisma names the constraints of its migrations like this.
+  const constraint = (field, suffix) => [field, `${dbName ?? name}_${columnOf(field)}_${suffix}`];
   return {
+    type: name,
     name: dbName ?? name,
     id: columns.find(({ isId }) => isId)?.name ?? null,
     columns: Object.fromEntries(columns.map(toColumn)),
-    // Prisma names the constraints of its migrations like this.
     foreignKeys: Object.fromEntries(
-      references.map(({ relationFromFields: [field] }) => [
-        field,
-        `${dbName ?? name}_${columnOf(field)}_fkey`,
-      ]),
+      references.map(({ relationFromFields: [field] }) => constraint(field, 'fkey')),
+    ),
+    uniqueKeys: Object.fromEntries(
+      columns.filter(({ isUnique }) => isUnique).map((column) => constraint(column.name, 'key')),
     ),
   };
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-import { Description, Id, Name, type Resource, Time } from '../gateway/index.ts';
-import { CategoryUpdate, NewCategory } from './category/categories.ts';
+import { Id, type Resource } from '../gateway/index.ts';
+import { categories } from './category/categories.ts';
 import { InventoryUpdate } from './inventory/inventory.ts';
-import { NewOrder } from './order/orders.ts';
-import { NewPet, PetUpdate, Status } from './pet/pets.ts';
+import { orders } from './order/orders.ts';
+import { pets } from './pet/pets.ts';
 import { OrderQuantity, StockQuantity } from './values.ts';
 
 const PET = { id: 1, name: 'Biscuit', categoryId: 1, status: 'available' };
@@ -16,42 +16,54 @@ const ORDER = {
   complete: false,
 };
 
-const Pet = z.strictObject({ id: Id, name: Name, categoryId: Id, status: Status });
+const { name, status } = pets.fields;
+
+const Pet = z.strictObject({ id: Id, name: name.rule, categoryId: Id, status: status.rule });
 const Order = z.strictObject({
   id: Id,
   petId: Id,
   quantity: OrderQuantity,
-  shipDate: Time.optional().describe('In UTC with milliseconds. Omitted if it is not set.'),
+  shipDate: orders.fields.shipDate.rule
+    .optional()
+    .describe('In UTC with milliseconds. Omitted if it is not set.'),
   complete: z.boolean(),
 });
 
 /** What the REST routes return, and the resources of the specification that only GraphQL has. */
 export const RESOURCES: Readonly<Record<string, Resource>> = {
   PetStatus: {
-    rule: Status,
+    rule: status.rule,
     description: 'The status of a pet. Only available pets can be ordered.',
     example: 'available',
   },
   Pet: { rule: Pet, description: 'A pet of the store.', example: PET },
   Pets: { rule: z.array(Pet), description: 'A list of pets.', example: [PET] },
   NewPet: {
-    rule: NewPet,
+    rule: pets.newRule,
     description: 'Input for a new pet. It is available if no status is set.',
     example: { name: 'Biscuit', categoryId: 1 },
   },
-  PetUpdate: { rule: PetUpdate, description: 'Changes to a pet.', example: { status: 'sold' } },
+  PetUpdate: {
+    rule: pets.updateRule,
+    description: 'Changes to a pet.',
+    example: { status: 'sold' },
+  },
   Category: {
-    rule: z.strictObject({ id: Id, name: Name, description: Description.optional() }),
+    rule: z.strictObject({
+      id: Id,
+      name: categories.fields.name.rule,
+      description: categories.fields.description.rule.optional(),
+    }),
     description: 'A kind of pet.',
     example: { id: 1, name: 'Dogs', description: 'Loyal, loud and always ready for a walk.' },
   },
   NewCategory: {
-    rule: NewCategory,
+    rule: categories.newRule,
     description: 'Input for a new category.',
     example: { name: 'Dogs' },
   },
   CategoryUpdate: {
-    rule: CategoryUpdate,
+    rule: categories.updateRule,
     description: 'Changes to a category.',
     example: { description: null },
   },
@@ -62,12 +74,12 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   },
   Orders: { rule: z.array(Order), description: 'A list of orders, by id.', example: [ORDER] },
   NewOrder: {
-    rule: NewOrder,
+    rule: orders.newRule,
     description: 'Input for a new order.',
     example: { petId: 27, quantity: 3 },
   },
   InventoryItem: {
-    rule: z.strictObject({ petId: Id, quantity: StockQuantity, status: Status }),
+    rule: z.strictObject({ petId: Id, quantity: StockQuantity, status: status.rule }),
     description: 'The stock of a pet.',
     example: { petId: 1, quantity: 12, status: 'available' },
   },

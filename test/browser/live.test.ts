@@ -119,7 +119,7 @@ describeInChromium((chromium) => {
         await route.fulfill({ response, body });
       });
       await order(1, '6');
-      await expectFirst('Another change');
+      await expectFirst('Supplier was created');
       await page.unroute('**/graphql');
     });
   });

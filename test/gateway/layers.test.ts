@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 // A folder or a file of the gateway imports only itself and those before it.
 const ORDER = [
   'contract',
+  'kinds',
   'config',
   'telemetry',
   'auth',

@@ -2,20 +2,30 @@ import { graphql, type GraphQLSchema, printSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
 import type { PrismaLike } from '../../src/gateway/database/model.ts';
-import { byId, createBuilder, createTables, errorOf, isAmong } from '../../src/gateway/index.ts';
+import {
+  createBuilder,
+  createRepository,
+  createTables,
+  errorOf,
+  filterBy,
+} from '../../src/gateway/index.ts';
 import { petStore } from '../../src/store/index.ts';
 
-const COLUMN = { isEnum: false, isNullable: false, default: null } as const;
-const books = createTables({})({
-  name: 'books',
-  id: 'id',
-  columns: {
-    id: { ...COLUMN, column: 'id', type: 'BigInt' },
-    title: { ...COLUMN, column: 'title', type: 'String' },
+const COLUMN = { isEnum: false, isNullable: false, maxLength: null, default: null } as const;
+const TABLES = {
+  Book: {
+    type: 'Book',
+    name: 'books',
+    id: 'id',
+    columns: {
+      id: { ...COLUMN, column: 'id', type: 'BigInt' },
+      title: { ...COLUMN, column: 'title', type: 'String', maxLength: 100 },
+      releasedOn: { ...COLUMN, column: 'released_on', type: 'Date', isNullable: true },
+    },
+    foreignKeys: {},
+    uniqueKeys: {},
   },
-  foreignKeys: {},
-} as const);
-const bookById = byId('book', books);
+} as const;
 
 class BookNotFound extends errorOf('BOOK_NOT_FOUND', 404, 'The book does not exist.') {
   constructor(id: bigint) {
@@ -23,23 +33,47 @@ class BookNotFound extends errorOf('BOOK_NOT_FOUND', 404, 'The book does not exi
   }
 }
 
+const table = createTables({})(TABLES.Book);
+const books = createRepository(table, {
+  words: { one: 'a book', short: 'book', all: 'books' },
+  inputs: {
+    title: { create: 'The title.', update: 'The new title.' },
+    releasedOn: { create: 'The day of its release.', update: 'The new day of its release.' },
+  },
+  filters: {
+    releasedOn: filterBy.range(table.fields.releasedOn, { list: 'Only books of this time.' }),
+    ids: filterBy.oneOf(table.fields.id, { changes: 'Only these books.' }),
+  },
+  sorts: {
+    ID: { by: 'id', description: 'Order by id.' },
+    RELEASED_ON: { by: 'releasedOn', description: 'Order by the day of the release.' },
+  },
+  notFound: BookNotFound,
+});
+
 interface Types {
   PrismaTypes: object;
   Client: PrismaLike;
-  Scope: 'books:write';
+}
+
+interface Book {
+  id: bigint;
+  title: string;
+  releasedOn: Date | null;
 }
 
 /** Creates the schema of another store, as src/store/ creates that of the pet store. */
 function createShop() {
   const shop = createBuilder<Types>({
     datamodel: { datamodel: { models: {} } },
-    errors: [BookNotFound],
+    tables: TABLES,
   });
-  const Book = shop.builder.objectRef<{ id: bigint; title: string }>('Book').implement({
+  const Book = shop.builder.objectRef<Book>('Book').implement({
     interfaces: [shop.Node],
     fields: (t) => ({
-      nodeId: t.id(shop.nodeId('Book', bookById, ({ id }) => id)),
+      nodeId: t.id(shop.nodeId(books)),
       title: t.exposeString('title'),
+      releasedOn: t.expose('releasedOn', { type: 'Date', nullable: true }),
     }),
   });
   shop.builder.mutationField('burnBook', (t) =>
@@ -53,19 +87,9 @@ function createShop() {
       },
     }),
   );
-  shop.followRows({
-    type: 'Book',
-    object: Book,
-    loader: bookById,
-    toRow: books.fromRecorded,
-    field: 'book',
-    idOf: 'book',
-    names: { one: 'a book', short: 'book', all: 'books' },
-    filter: shop.builder.inputType('BookFilter', { fields: (t) => ({ ids: t.idList() }) }),
-    toFilter: () => isAmong('id', null),
-    subscription: 'bookChanged',
-    changesOf: 'books',
-  });
+  const lists = shop.listsOf(Book, books);
+  shop.builder.queryField('books', (t) => t.connection(...lists.all));
+  shop.follow(Book, books, 'bookChanged');
   return shop.createSchema();
 }
 

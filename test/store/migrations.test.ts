@@ -5,11 +5,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { MigrationError } from '../../src/gateway/database/migrations.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
+import { petStore } from '../../src/store/index.ts';
+import { TABLES } from '../../src/store/tables.ts';
 import { describeOnBothDatabases, openRaw, type RawDatabase } from '../support/databases.ts';
 import { startGateway } from '../support/gateway.ts';
 
 const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
+
+/** Writes rows without their white space: the functions of the first tables are indented otherwise. */
+const plain = (rows: unknown): string => JSON.stringify(rows).replaceAll(/(\\n| )+/g, ' ');
 
 let logged: unknown[] = [];
 const keep = (entry: unknown): void => void logged.push(entry);
@@ -169,6 +174,29 @@ describeOnBothDatabases(() => {
       insert into orders (pet_id, quantity) values (1, 1)`);
     });
     afterAll(() => database.close());
+
+    const recorded = Object.values(TABLES).filter(({ type }) =>
+      petStore.changedTypes.includes(type),
+    );
+
+    it('of all types with changes have the function and the triggers of record_changes_of', async () => {
+      const read = () =>
+        database.run(`
+          select proname, pg_get_functiondef(pg_proc.oid), proacl::text,
+            array(select pg_get_triggerdef(oid) from pg_trigger where tgfoid = pg_proc.oid order by 1)
+          from pg_proc where proname in (${recorded.map(({ name }) => `'record_${name}'`).join(', ')})
+          order by 1`);
+      const before = await read();
+      expect(before.map((row) => row['proname'])).toEqual(
+        recorded.map(({ name }) => `record_${name}`).toSorted(),
+      );
+      for (const { type, name, id, columns } of recorded) {
+        const column = Object.entries(columns).find(([field]) => field === id)?.[1].column;
+        await database.run(`select record_changes_of('${name}', '${type}', '${column}')`);
+      }
+      const after = await read();
+      expect(plain(after)).toBe(plain(before));
+    });
 
     it.each([
       ['a negative stock', 'update inventory_items set quantity = -1'],

@@ -2,7 +2,7 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { InputError, GatewayError } from '../contract/gateway-error.ts';
-import { parse, type Unchecked } from '../contract/parse.ts';
+import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import { decodeCursor, RowEdge } from '../tables/cursor.ts';
 import type { Listing } from '../tables/listing.ts';
@@ -63,13 +63,11 @@ export const knownOf = (types: readonly string[]): Known => ({
   condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
 });
 
-type ChangeListing = Listing<Change, Unchecked<typeof ChangeFilter>, typeof ORDER>;
-
 /**
  * The change log, without the changes that an open transaction may still come before. Without a filter it
  * also has those of a later release; each filter leaves them out.
  */
-const listingOf = ({ condition }: Known): ChangeListing => ({
+const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {
     name: 'settled_changes',
     columns: {
@@ -86,21 +84,23 @@ const listingOf = ({ condition }: Known): ChangeListing => ({
   },
   keys: {
     [ORDER]: {
-      sql: raw('transaction'),
+      sql: 'transaction',
       of: ({ transaction }) => String(transaction),
-      asText: raw('transaction::text'),
+      asText: 'transaction::text',
       text: z.string().regex(/^\d{1,18}$/),
-      cast: raw('::bigint'),
+      cast: '::bigint',
     },
   },
   defaultField: ORDER,
-  where: (filter) => {
+  read: (filter) => {
     const { types } = parse(ChangeFilter, filter, 'filter');
-    return types == null ? [condition] : [raw(isIn('type', types)), condition];
+    return {
+      where: () => (types == null ? [condition] : [raw(isIn('type', types)), condition]),
+      // The changes of one type have an index.
+      isSearch: types != null && types.length > 1,
+      isSkewed: () => types != null,
+    };
   },
-  // The changes of one type have an index.
-  isSearch: ({ types }) => types != null && types.length > 1,
-  isSkewed: ({ types }) => types != null,
 });
 
 // Its columns and cursors are the same for all types.

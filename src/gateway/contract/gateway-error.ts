@@ -49,6 +49,15 @@ export class GatewayError extends Error {
   }
 }
 
+/** A class of errors of a store that mutations return as data. */
+export interface ErrorType {
+  readonly kind: ErrorKind;
+  readonly name: string;
+  // The arguments of the constructors differ.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  new (...args: any[]): GatewayError;
+}
+
 /** Returns the base class of the errors of a store that have this code. */
 export function errorOf(code: string, status: number, description: string) {
   const kind: ErrorKind = { code, status, description };

@@ -10,7 +10,7 @@ const MAX_ID = 9_223_372_036_854_775_807n;
 const isInt64 = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;
 // PostgreSQL cannot store NUL or a lone surrogate.
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
-const characters = (text: string): number => Array.from(text).length;
+export const characters = (text: string): number => Array.from(text).length;
 
 // `meta` adds the keywords of JSON Schema that zod cannot derive.
 
@@ -25,40 +25,15 @@ export const Id = z
   .meta({ type: 'integer', format: 'int64', minimum: 0 });
 
 /** Text of any length that the database can hold. */
-const Text = z
+export const Text = z
   .string('must be text.')
   .refine(isStorable, 'must not contain NUL or a lone surrogate.');
-
-/** A name or a part of one: at most 255 characters (code points). */
-export const NamePart = Text.refine(
-  (part) => part.length <= 510 && characters(part) <= 255,
-  'must have at most 255 characters.',
-);
-
-/** A name: 1 to 255 characters (code points), not only white space. It is stored unchanged. */
-export const Name = NamePart.refine(
-  (name) => name.trim() !== '',
-  'must contain more than white space.',
-).meta({ minLength: 1, maxLength: 255 });
 
 /** The idempotency key of a write, or the `sub` of a token: 1 to 255 characters (code points). */
 export const Label = Text.refine(
   (label) => label !== '' && characters(label) <= 255,
   'must have 1 to 255 characters.',
 );
-
-/** A description: at most 2,000 characters (code points). */
-export const Description = Text.refine(
-  (description) => characters(description) <= 2000,
-  'must have at most 2000 characters.',
-).meta({ maxLength: 2000 });
-
-/** A point in time that RFC 3339 can write in UTC: years 1 to 9999. */
-export const Time = z
-  .date('must be a date, or null for no date.')
-  .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1.')
-  .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999.')
-  .meta({ type: 'string', format: 'date-time' });
 
 /** Input that is not validated yet: each field may also be null or undefined. */
 export type Unchecked<Schema extends z.ZodType> = {

@@ -79,13 +79,12 @@ export const isRolledBack = (error: unknown): boolean =>
 /** Whether a row can't be deleted, as rows of any table refer to it. */
 export const isStillReferenced = (error: unknown): boolean => codeOf(error) === '23503';
 
-const ForeignKey = z.object({ constraint: z.string() });
+const Violation = z.object({ constraint: z.string() });
 
-/** Whether a row that a foreign key of this name refers to does not exist: a table can have several. */
-export function isMissingReference(error: unknown, foreignKey: string): boolean {
-  if (!isStillReferenced(error)) return false;
-  const name = causeOf(error)?.constraint?.index ?? ForeignKey.safeParse(error).data?.constraint;
-  return name === foreignKey;
+/** Returns the name of the foreign key or of the unique constraint that a row violates. */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (!/^2350[35]$/.test(codeOf(error))) return undefined;
+  return causeOf(error)?.constraint?.index ?? Violation.safeParse(error).data?.constraint;
 }
 
 /** Whether the row to change or delete does not exist. */

@@ -2,6 +2,7 @@ import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 
+import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createDatabase, type Database } from './database.ts';
 import { migrate, requireMigrated, type SqlConnection } from './migrations.ts';
@@ -9,7 +10,6 @@ import type { Model, PrismaLike } from './model.ts';
 import { type Readiness, READINESS_SQL } from './probe.ts';
 import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Run } from './session.ts';
-import { TYPE_PARSERS } from './type-parsers.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
 
 // PGlite has one session, so a second heavy statement would only delay the light ones.

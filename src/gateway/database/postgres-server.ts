@@ -12,6 +12,7 @@ import {
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
+import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { cancelWhenGone } from './cancel.ts';
@@ -25,7 +26,6 @@ import { openPool } from './pool.ts';
 import { isFull, statementName } from './prepared-statements.ts';
 import { RecipientGone } from './recipient.ts';
 import type { Run, RunOptions } from './session.ts';
-import { TYPE_PARSERS } from './type-parsers.ts';
 
 /** A server of PostgreSQL, or a balancer in front of some, with a pool of connections. */
 export interface Server {

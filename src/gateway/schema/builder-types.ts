@@ -7,18 +7,17 @@ export interface StoreTypes {
   readonly PrismaTypes: object;
   /** Prisma's client for its models. */
   readonly Client: PrismaLike;
-  /** The scopes of its mutations. */
-  readonly Scope: string;
 }
 
 /** The types of the builder of a store. */
 export interface BuilderTypes<Types extends StoreTypes> {
   Context: CallContext<Types['Client']>;
-  AuthScopes: { scope: Types['Scope'] };
+  AuthScopes: { scope: string };
   PrismaTypes: Types['PrismaTypes'];
   Scalars: {
     ID: { Input: string; Output: bigint | string };
     DateTime: { Input: Date; Output: Date };
+    Date: { Input: Date; Output: Date };
   };
   Connection: { totalCount: () => Promise<number> };
   DefaultFieldNullability: false;

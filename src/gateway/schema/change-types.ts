@@ -7,37 +7,15 @@ import {
   knownOf,
   requireKept,
 } from '../changes/change-log.ts';
-import type { RowFilter } from '../changes/row-filter.ts';
-import type { RowLoader } from '../tables/loaders.ts';
-import type { RecordedRow } from '../tables/stored-table.ts';
+import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import { SEARCH_COST } from './cost-directives.ts';
+import type { defineInputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
 
 // As much as a page of old changes.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
-
-/** The rows of a type, whose changes can be followed. */
-interface FollowedRows {
-  readonly type: string;
-  readonly object: OutputRef<object>;
-  readonly loader: RowLoader<object | null>;
-  readonly toRow: (recorded: RecordedRow) => object;
-  /** The names of the row: of its field, of the field of its id, and in descriptions. */
-  readonly field: string;
-  readonly idOf: string;
-  readonly names: { readonly one: string; readonly short: string; readonly all: string };
-  readonly filter: InputRef<object>;
-  readonly toFilter: (filter: object) => RowFilter;
-  /** The field of Subscription. */
-  readonly subscription: string;
-  /** What changes, in descriptions: `the books`. */
-  readonly changesOf: string;
-}
-
-/** A type whose rows have changes. */
-type ChangedType = Pick<FollowedRows, 'type' | 'changesOf'>;
 
 /** Returns the name of a type in an enum: BOOK_SHELF for BookShelf. */
 const toEnumName = (type: string): string =>
@@ -79,14 +57,14 @@ type ChangeRef<Types extends StoreTypes> = ReturnType<typeof defineChange<Types>
 /** Defines the filter of `Query.changes`. */
 function defineFilter<Types extends StoreTypes>(
   builder: Builder<Types>,
-  types: readonly ChangedType[],
+  types: readonly Repository[],
 ) {
   const ChangedTypeEnum = builder.enumType('ChangedType', {
     description: 'A type whose rows have changes.',
     values: Object.fromEntries(
-      types.map(({ type, changesOf }) => [
+      types.map(({ type, words }) => [
         toEnumName(type),
-        { value: type, description: `Changes of ${changesOf}.` },
+        { value: type, description: `Changes of ${words.changes ?? words.all}.` },
       ]),
     ),
   });
@@ -107,7 +85,7 @@ function defineFilter<Types extends StoreTypes>(
 function defineQuery<Types extends StoreTypes>(
   builder: Builder<Types>,
   Change: ChangeRef<Types>,
-  types: readonly ChangedType[],
+  types: readonly Repository[],
 ): void {
   const ChangeFilter = defineFilter(builder, types);
   const ChangeConnection = builder.connectionObject(
@@ -150,46 +128,57 @@ function defineQuery<Types extends StoreTypes>(
   );
 }
 
+/** A type whose changes can be followed. */
+interface Followed {
+  readonly object: OutputRef<object>;
+  readonly rows: Repository;
+  readonly filter: InputRef<object>;
+  /** The field of Subscription. */
+  readonly subscription: string;
+}
+
 /** Defines the type of the changes of a type, and the subscription to them. */
 function followRows<Types extends StoreTypes>(
   builder: Builder<Types>,
   Change: ChangeRef<Types>,
-  rows: FollowedRows,
+  { object, rows, filter, subscription }: Followed,
 ): void {
-  const { type, object, toRow, idOf, names, filter, toFilter } = rows;
+  const { type, words, fromRecorded, byId } = rows;
+  const idOf = words.idOf ?? words.short;
+  const field = `${type[0]?.toLowerCase()}${type.slice(1)}`;
   const RowChange = builder.objectRef<RecordedChange>(`${type}Change`).implement({
-    description: `A change of ${names.one}.`,
+    description: `A change of ${words.one}.`,
     interfaces: [Change],
     fields: (t) => ({
       [`${idOf}Id`]: t.exposeID('rowId', { description: `The id of the ${idOf}.` }),
-      [rows.field]: t.field({
+      [field]: t.field({
         type: object,
         nullable: true,
-        description: `The ${names.short} as it is now, or null if it no longer exists.`,
-        ...relatedRow(rows.loader, 'rowId'),
+        description: `The ${words.short} as it is now, or null if it no longer exists.`,
+        ...relatedRow(byId, 'rowId'),
       }),
       before: t.field({
         type: object,
         nullable: true,
-        description: `The ${names.short} before the change, or null if it was created.`,
-        resolve: ({ before }) => before && toRow(before),
+        description: `The ${words.short} before the change, or null if it was created.`,
+        resolve: ({ before }) => before && fromRecorded(before),
       }),
       after: t.field({
         type: object,
         nullable: true,
-        description: `The ${names.short} after the change, or null if it was deleted.`,
-        resolve: ({ after }) => after && toRow(after),
+        description: `The ${words.short} after the change, or null if it was deleted.`,
+        resolve: ({ after }) => after && fromRecorded(after),
       }),
     }),
   });
-  builder.subscriptionField(rows.subscription, (t) =>
+  builder.subscriptionField(subscription, (t) =>
     t.field({
       type: RowChange,
-      description: `The changes of ${rows.changesOf}.`,
+      description: `The changes of ${words.changes ?? words.all}.`,
       args: {
         filter: t.arg({
           type: filter,
-          description: `Conditions for the ${names.all}; all by default.`,
+          description: `Conditions for the ${words.all}; all by default.`,
         }),
         after: t.arg.string({
           description:
@@ -200,7 +189,7 @@ function followRows<Types extends StoreTypes>(
       subscribe: (_root, args, { changes, stream }) => {
         if (!stream) throw new Error('A subscription needs a stream.');
         const { callerKey, signal } = stream;
-        const rowFilter = args.filter == null ? undefined : toFilter(args.filter);
+        const rowFilter = args.filter == null ? undefined : rows.toRecorded(args.filter);
         return changes.subscribe({ type, filter: rowFilter, after: args.after, callerKey, signal });
       },
       resolve: (change) => change,
@@ -209,13 +198,23 @@ function followRows<Types extends StoreTypes>(
 }
 
 /** Defines the interface `Change`. */
-export function defineChanges<Types extends StoreTypes>(builder: Builder<Types>) {
+export function defineChanges<Types extends StoreTypes>(
+  builder: Builder<Types>,
+  { filterOf }: ReturnType<typeof defineInputTypes<Types>>,
+) {
   const Change = defineChange(builder);
-  const types: ChangedType[] = [];
+  const types: Repository[] = [];
   return {
-    followRows: (rows: FollowedRows): void => {
+    /** Defines the type of the changes of a type, and the subscription to them. */
+    follow: <Row extends object>(
+      object: OutputRef<Row>,
+      rows: Repository<Row>,
+      subscription: string,
+    ): void => {
       types.push(rows);
-      followRows(builder, Change, rows);
+      const description = `Conditions that ${rows.words.one} meets before or after the change.`;
+      const filter = filterOf(`${rows.type}ChangeFilter`, description, 'changes', rows);
+      followRows(builder, Change, { object, rows, filter, subscription });
     },
     /** Defines `Query.changes`, when all types are known; returns them. */
     defineChangesQuery: (): string[] => {

@@ -1,78 +1,16 @@
-import type { InputRef, OutputRef } from '@pothos/core';
+import type { OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
+import type { ErrorType } from '../contract/gateway-error.ts';
 import type { ListArguments } from '../tables/listing.ts';
 import { ALL_ROWS, type ListRequest, type Pages } from '../tables/loaders.ts';
+import type { Repository } from '../tables/repository.ts';
 import { DEFAULT_PAGE } from '../tables/window.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import type { ListSize } from './cost-directives.ts';
+import type { defineInputTypes } from './input-types.ts';
 import type { FieldSql } from './rows.ts';
-
-/** How callers can filter and order a list. */
-interface ListOptions<Filter, Field extends string> {
-  readonly filter: InputRef<Filter>;
-  /** What its rows are called. */
-  readonly rows: string;
-  readonly fields: Record<Field, { description: string }>;
-  readonly defaultOrder?: string;
-}
-
-/** Defines what all lists have. */
-export function defineLists<Types extends StoreTypes>(builder: Builder<Types>) {
-  builder.globalConnectionField('totalCount', (t) =>
-    t.int({
-      description:
-        'The number of rows in the whole list. They are counted only if this field is selected.',
-      extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
-      resolve: ({ totalCount }) => totalCount(),
-    }),
-  );
-
-  const SortDirection = builder.enumType('SortDirection', {
-    description: 'The direction of the order.',
-    values: {
-      ASC: { description: 'The smallest value comes first.' },
-      DESC: { description: 'The largest value comes first.' },
-    },
-  });
-
-  /** Creates the arguments of a list, with the input type `…Sort`. */
-  function listArguments<Filter, Field extends string>(
-    name: string,
-    { filter, rows, fields, defaultOrder = 'by id' }: ListOptions<Filter, Field>,
-  ) {
-    const FieldEnum = builder.enumType(`${name}SortField`, {
-      description: 'A field to order the list by.',
-      values: fields,
-    });
-    const Sort = builder.inputType(`${name}Sort`, {
-      description: 'The order of the list. Rows with equal values are ordered by id.',
-      fields: (t) => ({
-        field: t.field({ type: FieldEnum, required: true, description: 'The field to order by.' }),
-        direction: t.field({
-          type: SortDirection,
-          required: true,
-          defaultValue: 'ASC',
-          description: 'The direction of the order.',
-        }),
-      }),
-    });
-    return builder.args((t) => ({
-      filter: t.field({ type: filter, description: `Conditions for the ${rows}; all by default.` }),
-      orderBy: t.field({
-        type: Sort,
-        description: `The order of the list; ${defaultOrder} by default.`,
-      }),
-    }));
-  }
-
-  /** Defines the types `…Connection` and `…Edge` of the lists of a type. */
-  const connectionOf = <Row extends object>(type: OutputRef<Row>, name: string) =>
-    builder.connectionObject({ type, name: `${name}Connection` }, { name: `${name}Edge` });
-
-  return { listArguments, connectionOf };
-}
 
 // Statements for lists and counts that one request may run at a time, so that connections are left
 // for other requests.
@@ -98,17 +36,13 @@ const PAGE_SIZE: ListSize = {
 /** Resolves a field to a page of a list. */
 const createPage =
   <Root extends object>(parentOf: (root: Root) => bigint) =>
-  <Row, Filter, Field extends string>({
-    source,
-    loadPage,
-    loadCount,
-  }: Pages<Row, Filter, Field>) => ({
+  <Row>({ source, loadPage, loadCount }: Pages<Row>) => ({
     extensions: {
       directives: { cost: { weight: '20' }, listSize: PAGE_SIZE },
       sql: { kind: 'page', source } satisfies FieldSql,
       checkArguments: (args: object) => void source.toWindow(args),
     },
-    resolve: async (root: Root, args: ListArguments<Filter, Field>, context: CallContext) => {
+    resolve: async (root: Root, args: ListArguments, context: CallContext) => {
       const parent = parentOf(root);
       const request = requestOf(context);
       const page = await loadPage(context.loaders, { parent, args }, request);
@@ -122,4 +56,99 @@ const createPage =
 export const rootPage = createPage(() => ALL_ROWS);
 
 /** Resolves a field to a page of the rows that belong to the parent row. */
-export const nestedPage = createPage(({ id }: { id: bigint }) => id);
+const nestedPage = createPage(({ id }: { id: bigint }) => id);
+
+/** Defines the directions of an order; returns the function that defines the input type of an order. */
+function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
+  const SortDirection = builder.enumType('SortDirection', {
+    description: 'The direction of the order.',
+    values: {
+      ASC: { description: 'The smallest value comes first.' },
+      DESC: { description: 'The largest value comes first.' },
+    },
+  });
+
+  return (name: string, { sorts }: Repository) =>
+    builder.inputType(`${name}Sort`, {
+      description: 'The order of the list. Rows with equal values are ordered by id.',
+      fields: (t) => ({
+        field: t.field({
+          type: builder.enumType(`${name}SortField`, {
+            description: 'A field to order the list by.',
+            values: Object.fromEntries(
+              Object.entries(sorts).map(([field, { description }]) => [field, { description }]),
+            ),
+          }),
+          required: true,
+          description: 'The field to order by.',
+        }),
+        direction: t.field({
+          type: SortDirection,
+          required: true,
+          defaultValue: 'ASC',
+          description: 'The direction of the order.',
+        }),
+      }),
+    });
+}
+
+/** Defines what all lists have; returns the function that defines those of a type. */
+export function defineLists<Types extends StoreTypes>(
+  builder: Builder<Types>,
+  { filterOf }: ReturnType<typeof defineInputTypes<Types>>,
+  addErrors: (errors: readonly ErrorType[]) => void,
+) {
+  builder.globalConnectionField('totalCount', (t) =>
+    t.int({
+      description:
+        'The number of rows in the whole list. They are counted only if this field is selected.',
+      extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
+      resolve: ({ totalCount }) => totalCount(),
+    }),
+  );
+
+  const sortOf = defineSorts(builder);
+
+  /**
+   * Defines the types of the lists and the errors of a type, and returns the options of their fields. `name` is the prefix of
+   * those types.
+   */
+  return <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>, name = rows.type) => {
+    const { words, filters, sorts, pages, pagesBy, errors } = rows;
+    addErrors(errors);
+    const title = words.list ?? words.all;
+    const isLong = Object.values(filters).filter(({ list }) => list !== undefined).length > 1;
+    const all = isLong ? ` Each ${words.short} in the list meets all of them.` : '';
+    const filter = filterOf(
+      `${name}Filter`,
+      `Conditions for a list of ${title}.${all}`,
+      'list',
+      rows,
+    );
+    const sort = sortOf(name, rows);
+    const [first] = Object.values(sorts);
+    const defaultOrder = first?.description.replace(/^Order (.*)\.$/, '$1');
+    const args = builder.args((t) => ({
+      filter: t.field({
+        type: filter,
+        description: `Conditions for the ${words.all}; all by default.`,
+      }),
+      orderBy: t.field({
+        type: sort,
+        description: `The order of the list; ${defaultOrder} by default.`,
+      }),
+    }));
+    const connection = builder.connectionObject(
+      { type, name: `${name}Connection` },
+      { name: `${name}Edge` },
+    );
+    const description = `A page of the list of ${title}.`;
+    return {
+      /** The list of all rows. */
+      all: [{ type, args, description, ...rootPage(pages) }, connection] as const,
+      /** The list of the rows whose field refers to the parent. */
+      by: (field: string, text: string) =>
+        [{ type, args, description: text, ...nestedPage(pagesBy(field)) }, connection] as const,
+    };
+  };
+}

@@ -7,27 +7,36 @@ import { specifiedDirectives } from 'graphql';
 
 import { requireScope } from '../auth/scopes.ts';
 import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { KINDS } from '../kinds/kinds.ts';
 import type { Store } from '../store.ts';
 import type { Builder, BuilderTypes, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
 import { defineLists } from './connections.ts';
 import { cost, listSize } from './cost-directives.ts';
-import { codesOf, defineErrors, type ErrorType } from './error-types.ts';
+import { defineErrors } from './error-types.ts';
+import { defineInputTypes } from './input-types.ts';
 import { useMutationsPlugin } from './mutations.ts';
+import './scalars.ts';
 import { defineNodes } from './nodes.ts';
-import { DateTime } from './scalars.ts';
+import { defineRowFields } from './row-fields.ts';
 
 /** What Pothos' generator wrote about the models of a store. */
 interface Datamodel {
   readonly datamodel: unknown;
 }
 
+/** What prisma/tables.js wrote of the models of a store. */
+type Tables = Readonly<
+  Record<string, { readonly columns: Readonly<Record<string, { readonly type: string }>> }>
+>;
+
 /** What a store makes its builder from, besides its types. */
 interface BuilderOptions {
   /** Pothos' datamodel of its models. */
   readonly datamodel: Datamodel;
-  /** The errors that its mutations return as data. */
-  readonly errors: readonly ErrorType[];
+  /** What prisma/tables.js wrote of its models. */
+  readonly tables: Tables;
 }
 
 const RELAY = {
@@ -101,11 +110,17 @@ const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
   });
 
 /** Defines the types that every schema has. */
-function defineRoots<Types extends StoreTypes>(builder: Builder<Types>): void {
-  builder.addScalarType('DateTime', DateTime, {
-    description:
-      'A point in time (RFC 3339). Input needs an offset from UTC. Output is in UTC with milliseconds.',
-  });
+function defineRoots<Types extends StoreTypes>(builder: Builder<Types>, tables: Tables): void {
+  const types = Object.values(tables).flatMap(({ columns }) =>
+    Object.values(columns).map(({ type }) => type),
+  );
+  // Changes have a time.
+  const used = new Set(['DateTime', ...types]);
+  for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
+    // The name of a scalar is one of those in BuilderTypes.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    if (scalar && used.has(type)) builder.addScalarType(graphql as 'DateTime', scalar, {});
+  }
 
   builder.queryType({
     description:
@@ -128,27 +143,30 @@ function defineRoots<Types extends StoreTypes>(builder: Builder<Types>): void {
  * Creates the Pothos builder of a store, and what its types are defined with besides it. `createSchema` is
  * called when all types are defined.
  */
-export function createBuilder<Types extends StoreTypes>({ datamodel, errors }: BuilderOptions) {
+export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: BuilderOptions) {
   const builder = configure<Types>(datamodel);
-  defineRoots(builder);
-  defineErrors(builder, errors);
+  defineRoots(builder, tables);
+  const { addErrors, defineErrorCodes } = defineErrors(builder);
   const nodes = defineNodes(builder);
-  const lists = defineLists(builder);
-  const { followRows, defineChangesQuery } = defineChanges(builder);
+  const inputs = defineInputTypes(builder);
+  const { follow, defineChangesQuery } = defineChanges(builder, inputs);
   return {
     builder,
     ...nodes,
-    ...lists,
-    followRows,
+    ...defineRowFields(builder, inputs),
+    newInputOf: inputs.newInputOf,
+    listsOf: defineLists(builder, inputs, addErrors),
+    follow,
     /** Returns the schema, and what else the gateway takes from the types. */
     createSchema: (): Pick<Store, 'schema' | 'changedTypes' | 'errorCodes'> => {
       const changedTypes = defineChangesQuery();
+      const errorCodes = defineErrorCodes();
       // In the order of definition, so that a type begins with its id.
       const schema = builder.toSchema({
         sortSchema: false,
         directives: [...specifiedDirectives, cost, listSize],
       });
-      return { schema, changedTypes, errorCodes: codesOf(errors) };
+      return { schema, changedTypes, errorCodes };
     },
   };
 }

@@ -1,3 +1,5 @@
+import type { OutputRef } from '@pothos/core';
+
 import { type ErrorCodes, ERRORS, withGatewayErrors } from '../contract/error-codes.ts';
 import {
   Forbidden,
@@ -5,20 +7,11 @@ import {
   InvalidId,
   InvalidInput,
   type Issue,
-  type ErrorKind,
+  type ErrorType,
   type GatewayError,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
-
-/** A class of errors of a store that mutations return as data. */
-export interface ErrorType {
-  readonly kind: ErrorKind;
-  readonly name: string;
-  // The arguments of the constructors differ.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  new (...args: any[]): GatewayError;
-}
 
 const GATEWAY_TYPES = [
   [Unauthenticated, 'UNAUTHENTICATED'],
@@ -28,22 +21,42 @@ const GATEWAY_TYPES = [
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
 ] as const;
 
-/** Returns the codes of the errors of a store. */
-export const codesOf = (types: readonly ErrorType[]): ErrorCodes =>
-  Object.fromEntries(
-    types.map(({ kind: { code, status, description } }) => [code, { status, description }]),
+// The arguments of the constructors differ.
+// oxlint-disable-next-line typescript/no-explicit-any
+type ErrorClass = new (...args: any[]) => GatewayError;
+
+/** Defines the fields that some errors of the gateway have. */
+function defineFields<Types extends StoreTypes>(builder: Builder<Types>): void {
+  const IssueType = builder.objectRef<Issue>('InputIssue').implement({
+    description: 'An invalid value.',
+    fields: (t) => ({
+      path: t.exposeStringList('path', {
+        description: 'The path of the value in the arguments, such as ["input", "name"].',
+      }),
+      message: t.exposeString('message', { description: 'Why the value is invalid.' }),
+    }),
+  });
+
+  for (const type of [InvalidId, InvalidInput]) {
+    builder.objectField(type, 'issues', (t) =>
+      t.field({
+        type: [IssueType],
+        description: 'The invalid values.',
+        resolve: ({ issues }) => [...issues],
+      }),
+    );
+  }
+
+  builder.objectField(Forbidden, 'scope', (t) =>
+    t.exposeString('scope', { description: 'The scope that the token lacks.' }),
   );
+}
 
 /** Defines the interface `Error`, and the types of the errors that mutations return. */
-export function defineErrors<Types extends StoreTypes>(
-  builder: Builder<Types>,
-  types: readonly ErrorType[],
-): void {
-  const all = withGatewayErrors(codesOf(types));
-  const ErrorCodeEnum = builder.enumType('ErrorCode', {
-    description: 'All error codes, of `Error.code`, of `extensions.code` and of REST.',
-    values: all,
-  });
+export function defineErrors<Types extends StoreTypes>(builder: Builder<Types>) {
+  // Pothos finds it by its name when the schema is built, as it is defined last.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const ErrorCodeEnum = 'ErrorCode' as unknown as OutputRef<string>;
 
   const ErrorInterface = builder.interfaceRef<GatewayError>('Error').implement({
     description: 'The fields that all errors have.',
@@ -60,35 +73,33 @@ export function defineErrors<Types extends StoreTypes>(
     }),
   });
 
-  const IssueType = builder.objectRef<Issue>('InputIssue').implement({
-    description: 'An invalid value.',
-    fields: (t) => ({
-      path: t.exposeStringList('path', {
-        description: 'The path of the value in the arguments, such as ["input", "name"].',
-      }),
-      message: t.exposeString('message', { description: 'Why the value is invalid.' }),
-    }),
-  });
+  const define = (type: ErrorClass, description: string): void =>
+    void builder.objectType(type, { name: type.name, description, interfaces: [ErrorInterface] });
+  for (const [type, code] of GATEWAY_TYPES) define(type, ERRORS[code].description);
 
-  const described = [
-    ...GATEWAY_TYPES.map(([type, code]) => [type, ERRORS[code].description] as const),
-    ...types.map((type) => [type, type.kind.description] as const),
-  ];
-  for (const [type, description] of described) {
-    builder.objectType(type, { name: type.name, description, interfaces: [ErrorInterface] });
-  }
-
-  for (const type of [InvalidId, InvalidInput]) {
-    builder.objectField(type, 'issues', (t) =>
-      t.field({
-        type: [IssueType],
-        description: 'The invalid values.',
-        resolve: ({ issues }) => [...issues],
-      }),
-    );
-  }
-
-  builder.objectField(Forbidden, 'scope', (t) =>
-    t.exposeString('scope', { description: 'The scope that the token lacks.' }),
-  );
+  defineFields(builder);
+  const types = new Set<ErrorType>();
+  let isComplete = false;
+  return {
+    /** Defines the types of the errors that a store declares. */
+    addErrors: (added: readonly ErrorType[]): void => {
+      if (isComplete) throw new Error('Call listsOf before the fields of types are made.');
+      for (const type of added) {
+        if (!types.has(type)) define(type, type.kind.description);
+        types.add(type);
+      }
+    },
+    /** Defines the enum of all codes, when all types are known; returns the codes of the store. */
+    defineErrorCodes: (): ErrorCodes => {
+      isComplete = true;
+      const codes = Object.fromEntries(
+        Array.from(types, ({ kind: { code, ...kind } }) => [code, kind]),
+      );
+      builder.enumType('ErrorCode', {
+        description: 'All error codes, of `Error.code`, of `extensions.code` and of REST.',
+        values: withGatewayErrors(codes),
+      });
+      return codes;
+    },
+  };
 }

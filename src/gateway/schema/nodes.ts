@@ -1,7 +1,8 @@
 import type { CallContext } from '../context.ts';
 import { InvalidId } from '../contract/gateway-error.ts';
 import { Id } from '../contract/parse.ts';
-import type { RowLoader, LoaderContext } from '../tables/loaders.ts';
+import type { LoaderContext } from '../tables/loaders.ts';
+import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import type { FieldSql } from './rows.ts';
 
@@ -93,17 +94,13 @@ export function defineNodes<Types extends StoreTypes>(builder: Builder<Types>) {
   defineQueries(builder, Node, loads);
 
   /** Returns the options of the field `nodeId` of a type, and lets `node` find its rows. */
-  function nodeId<Row extends object>(
-    typeName: string,
-    { load }: RowLoader<Row | null>,
-    idOf: (row: Row) => bigint,
-  ) {
-    loads.set(typeName, load);
-    const sql: FieldSql = { kind: 'nodeId', typeName };
+  function nodeId<Row extends object>({ type, byId, id }: Repository<Row>) {
+    loads.set(type, byId.load);
+    const sql: FieldSql = { kind: 'nodeId', typeName: type };
     return {
       description: NODE_ID,
       extensions: { sql },
-      resolve: (row: Row) => `${typeName}_${idOf(row)}`,
+      resolve: (row: Row) => `${type}_${id.of(row)}`,
     };
   }
 

@@ -69,10 +69,10 @@ export function rowByArgument<Row, const Argument extends string>(
 const RELATED_COST = { weight: '3' };
 
 /**
- * Resolves a field to the row whose id is in the field `by` of the parent row. `readBefore` returns the
- * row if it was read together with its parent.
+ * Resolves a field to the row whose id is in the field `by` of the parent row; null if that is null. `readBefore`
+ * returns the row if it was read together with its parent.
  */
-export function relatedRow<Row, const By extends string, Parent extends Record<By, bigint>>(
+export function relatedRow<Row, const By extends string, Parent extends Record<By, bigint | null>>(
   { table, load }: RowLoader<Row>,
   by: By,
   readBefore?: (parent: Parent) => Row | undefined,
@@ -80,8 +80,16 @@ export function relatedRow<Row, const By extends string, Parent extends Record<B
   const sql: FieldSql = { kind: 'related', table, by };
   return {
     extensions: { sql, directives: { cost: RELATED_COST } },
-    resolve: (parent: Parent, _args: object, { loaders }: CallContext) =>
-      readBefore?.(parent) ?? load(loaders, parent[by]),
+    resolve: (
+      parent: Parent,
+      _args: object,
+      { loaders }: CallContext,
+    ): Promise<Row> | Row | Extract<Parent[By], null> => {
+      const id = parent[by];
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      if (id === null) return null as Extract<Parent[By], null>;
+      return readBefore?.(parent) ?? load(loaders, id);
+    },
   };
 }
 

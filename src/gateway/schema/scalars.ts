@@ -1,5 +1,4 @@
-import { GraphQLError, GraphQLID, GraphQLScalarType, Kind, type ValueNode } from 'graphql';
-import { DateTimeResolver } from 'graphql-scalars';
+import { GraphQLError, GraphQLID, Kind, type ValueNode } from 'graphql';
 
 const invalidId = (nodes: ValueNode | null): GraphQLError =>
   new GraphQLError('An ID must be a string of digits.', {
@@ -20,11 +19,4 @@ Object.assign(GraphQLID, {
     if (node.kind === Kind.STRING || node.kind === Kind.INT) return node.value;
     throw invalidId(node);
   },
-});
-
-export const DateTime = new GraphQLScalarType({
-  ...DateTimeResolver.toConfig(),
-  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
-  // The same text as JSON.stringify returns for a Date, in half the time.
-  serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
 });

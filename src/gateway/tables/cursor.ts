@@ -1,4 +1,4 @@
-import sql, { type Sql } from 'sql-template-tag';
+import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { Id } from '../contract/parse.ts';
@@ -13,11 +13,7 @@ export interface Edge<Row> {
 // A cursor holds the position of a row: the sort field, the id and, unless sorted by id, the sort key.
 const Cursor = z.tuple([z.string(), Id]).rest(z.string());
 
-function encodeCursor<Row, Field extends string>(
-  listing: Listing<Row, never, Field>,
-  field: Field,
-  row: Row,
-): string {
+function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): string {
   const key = listing.keys[field];
   const id = String(listing.table.id.of(row));
   const position = key ? [field, id, key.of(row)] : [field, id];
@@ -25,12 +21,9 @@ function encodeCursor<Row, Field extends string>(
 }
 
 /** Returns the cursor of a row as SQL: the same text as encodeCursor, or null if the key has no text. */
-export function cursorSql<Row, Field extends string>(
-  { table, keys }: Listing<Row, never, Field>,
-  field: Field,
-): string {
+export function cursorSql<Row>({ table, keys }: Listing<Row>, field: string): string {
   const key = keys[field];
-  const text = key ? ` || ',' || to_json(${key.asText.sql})` : '';
+  const text = key ? ` || ',' || to_json(${key.asText})` : '';
   const position = `'["${field}","' || ${table.id.column} || '"'${text} || ']'`;
   // PostgreSQL breaks the lines of base64, and has no base64url before version 19. Together these functions
   // take a third of the time of translate.
@@ -39,12 +32,12 @@ export function cursorSql<Row, Field extends string>(
 }
 
 /** A row with its cursor, which is encoded only when it is read. */
-export class RowEdge<Row, Field extends string> implements Edge<Row> {
-  readonly #listing: Listing<Row, never, Field>;
-  readonly #field: Field;
+export class RowEdge<Row> implements Edge<Row> {
+  readonly #listing: Listing<Row>;
+  readonly #field: string;
   readonly node: Row;
 
-  constructor(listing: Listing<Row, never, Field>, field: Field, node: Row) {
+  constructor(listing: Listing<Row>, field: string, node: Row) {
     this.#listing = listing;
     this.#field = field;
     this.node = node;
@@ -56,9 +49,9 @@ export class RowEdge<Row, Field extends string> implements Edge<Row> {
 }
 
 /** Returns the position of a cursor as SQL to compare rows with; undefined if it is not valid for this order. */
-export function decodeCursor<Row, Field extends string>(
-  listing: Listing<Row, never, Field>,
-  field: Field,
+export function decodeCursor<Row>(
+  listing: Listing<Row>,
+  field: string,
   cursor: string,
 ): Sql | undefined {
   const key = listing.keys[field];
@@ -66,7 +59,7 @@ export function decodeCursor<Row, Field extends string>(
     const [name, id, text] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
     if (name !== field) return undefined;
     if (!key) return sql`(${id}::bigint)`;
-    return sql`(${key.text.parse(text)}${key.cast}, ${id}::bigint)`;
+    return sql`(${key.text.parse(text)}${raw(key.cast)}, ${id}::bigint)`;
   } catch {
     return undefined;
   }

@@ -1,7 +1,9 @@
-import type { Sql } from 'sql-template-tag';
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { z } from 'zod';
 
-import type { IsRare } from '../database/rare-texts.ts';
+import { type IsRare, neverRare } from '../database/rare-texts.ts';
+import { type Conditions, type Given, readConditions } from './conditions.ts';
+import type { StoredTable } from './stored-table.ts';
 import type { Table } from './table.ts';
 
 /** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
@@ -13,27 +15,27 @@ export interface PageArguments {
 }
 
 /** The arguments of a list: page, filter and order. */
-export interface ListArguments<Filter, Field extends string> extends PageArguments {
-  readonly filter?: Filter | null | undefined;
-  readonly orderBy?: SortBy<Field> | null | undefined;
+export interface ListArguments extends PageArguments {
+  readonly filter?: object | null | undefined;
+  readonly orderBy?: SortBy | null | undefined;
 }
 
-interface SortBy<Field extends string> {
-  readonly field: Field;
+interface SortBy {
+  readonly field: string;
   readonly direction: 'ASC' | 'DESC';
 }
 
 /** What rows are sorted by; rows with equal keys are sorted by id. */
 interface SortKey<Row> {
-  readonly sql: Sql;
+  readonly sql: string;
   /** Returns the key of a row as text, as it is in a cursor. */
   readonly of: (row: Row) => string;
   /** The same text as SQL; null if the key has no such text. */
-  readonly asText: Sql;
+  readonly asText: string;
   /** Validates the text of a key in a cursor. */
   readonly text: z.ZodType<string>;
   /** The SQL cast from the text to the type of the key. */
-  readonly cast: Sql;
+  readonly cast: string;
 }
 
 /**
@@ -43,26 +45,91 @@ interface SortKey<Row> {
  */
 export type IdBounds = (column: Sql) => Sql[];
 
+/** A filter that was validated. */
+interface Filter {
+  readonly where: (idBounds: IdBounds, isRare: IsRare) => Sql[];
+  /** Whether a page with this filter may scan many rows to find few. */
+  readonly isSearch: boolean;
+  /** Whether the best plan depends on the values of this filter. */
+  readonly isSkewed: (isRare: IsRare) => boolean;
+}
+
 /**
  * The SQL of a list that callers can filter, sort and page through. What has few values, such as a
  * status, stands in the text of a condition, so that PostgreSQL plans each of them; ids and texts are
- * parameters. Columns are not qualified.
+ * parameters.
  */
-export interface Listing<Row, Filter, Field extends string> {
+export interface Listing<Row> {
   readonly table: Table<Row>;
   /** The fields to sort by; null sorts by id only. */
-  readonly keys: Readonly<Record<Field, SortKey<Row> | null>>;
-  readonly defaultField: Field;
+  readonly keys: Readonly<Record<string, SortKey<Row> | null>>;
+  readonly defaultField: string;
   /** @throws InvalidId, InvalidInput */
-  readonly where: (filter: Filter, idBounds: IdBounds, isRare: IsRare) => Sql[];
-  /** Whether a page with this filter may scan many rows to find few. */
-  readonly isSearch: (filter: Filter) => boolean;
-  /** Whether the best plan depends on the values of this filter. */
-  readonly isSkewed: (filter: Filter, isRare: IsRare) => boolean;
+  readonly read: (filter: object) => Filter;
 }
 
 /** The column that references the parent of a row. */
 export interface Parent<Row> {
   readonly column: string;
-  readonly of: (row: Row) => bigint;
+  readonly of: (row: Row) => bigint | null;
+}
+
+/** The sorts of a list: the field of each, and its description. The first is the default. */
+export type Sorts<Name = string> = Readonly<
+  Record<string, { readonly by: Name; readonly description: string }>
+>;
+
+function keyOf<Row>(table: StoredTable<Row>, name: keyof Row & string): SortKey<Row> | null {
+  const { column, kind, isNullable } = table.fields[name];
+  if (column === `${table.name}.${table.id.column}`) return null;
+  const { sort, sqlType } = kind;
+  const own = table.columns[name] ?? name;
+  return {
+    sql: sort.sql(own, isNullable),
+    of: (row) => sort.textOf(row[name] ?? null),
+    asText: sort.asText(own),
+    text: sort.text,
+    cast: `::${sqlType}`,
+  };
+}
+
+/** Conditions about one related row are in one subquery. */
+function toWhere(given: readonly Given[], idBounds: IdBounds, isRare: IsRare): Sql[] {
+  const write = (one: Given): readonly Sql[] => one.where(idBounds, isRare);
+  return given.flatMap((one) => {
+    const { of } = one;
+    if (!of) return write(one);
+    const together = given.filter((other) => other.of === of);
+    if (together[0] !== one) return [];
+    const column = `${of.table.name}.${of.table.id.column}`;
+    const isMet = join([...together.flatMap(write), ...idBounds(raw(column))], ' and ');
+    return sql`exists (select from ${raw(of.table.name)} where ${raw(column)} = ${raw(of.by)} and ${isMet})`;
+  });
+}
+
+/** Creates the listing of a table from its conditions and sorts. */
+export function createListing<Row>(
+  table: StoredTable<Row>,
+  conditions: Conditions,
+  sorts: Sorts<keyof Row & string>,
+): Listing<Row> {
+  const read = readConditions(conditions, 'list');
+  return {
+    table,
+    keys: Object.fromEntries(
+      Object.entries(sorts).map(([name, { by }]) => [name, keyOf(table, by)]),
+    ),
+    defaultField: Object.keys(sorts)[0] ?? '',
+    read: (filter) => {
+      const given = read(filter);
+      // For another condition with a value there may be a better index than that of rare texts.
+      const isAlone = given.filter(({ isConstant }) => !isConstant).length === 1;
+      const alone = (isRare: IsRare): IsRare => (isAlone ? isRare : neverRare);
+      return {
+        where: (idBounds, isRare) => toWhere(given, idBounds, alone(isRare)),
+        isSearch: given.some((one) => one.isSearch),
+        isSkewed: (isRare) => given.some((one) => one.isSkewed(alone(isRare))),
+      };
+    },
+  };
 }

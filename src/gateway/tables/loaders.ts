@@ -128,16 +128,14 @@ export interface ListSource {
 }
 
 /** Loads pages and counts of a list. */
-export interface Pages<Row, Filter, Field extends string> {
+export interface Pages<Row> {
   readonly source: ListSource;
-  readonly loadPage: ListLoader<ListArguments<Filter, Field>, Page<Row>>;
-  readonly loadCount: ListLoader<Filter | null | undefined, number>;
+  readonly loadPage: ListLoader<ListArguments, Page<Row>>;
+  readonly loadCount: ListLoader<ListArguments['filter'], number>;
 }
 
 /** Defines the loaders of the list of all rows. */
-export function pagesOf<Row, Filter, Field extends string>(
-  listing: Listing<Row, Filter, Field>,
-): Pages<Row, Filter, Field> {
+export function pagesOf<Row>(listing: Listing<Row>): Pages<Row> {
   const reader = createReader(listing);
   const { table } = listing;
   const { name } = table;
@@ -155,11 +153,11 @@ export function pagesOf<Row, Filter, Field extends string>(
 }
 
 /** Defines the loaders of the rows that belong to a parent. */
-export function pagesByParent<Row, Filter, Field extends string>(
+export function pagesByParent<Row>(
   name: string,
-  listing: Listing<Row, Filter, Field>,
+  listing: Listing<Row>,
   parent: Parent<Row>,
-): Pages<Row, Filter, Field> {
+): Pages<Row> {
   const reader = createReader(listing);
   return {
     source: { table: listing.table, parent: parent.column, toWindow: reader.toWindow },

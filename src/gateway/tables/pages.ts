@@ -18,17 +18,15 @@ export interface Page<Row> {
 }
 
 /** How a list is read, by itself or for each parent. */
-export interface Reader<Row, Filter, Field extends string> {
-  readonly listing: Listing<Row, Filter, Field>;
-  readonly toWindow: ReturnType<typeof createToWindow<Row, Filter, Field>>;
+export interface Reader<Row> {
+  readonly listing: Listing<Row>;
+  readonly toWindow: ReturnType<typeof createToWindow<Row>>;
   readonly columns: Sql;
   readonly from: Sql;
 }
 
 /** Creates the reader of a list. */
-export const createReader = <Row, Filter, Field extends string>(
-  listing: Listing<Row, Filter, Field>,
-): Reader<Row, Filter, Field> => ({
+export const createReader = <Row>(listing: Listing<Row>): Reader<Row> => ({
   listing,
   toWindow: createToWindow(listing),
   columns: columnsOf(listing.table),
@@ -39,9 +37,9 @@ const whereAll = (conditions: readonly Sql[]): Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
 /** Creates the page of a window from its rows and, if there is one, the row after them. */
-function toPage<Row, Filter, Field extends string>(
-  { listing }: Reader<Row, Filter, Field>,
-  args: ListArguments<Filter, Field>,
+function toPage<Row>(
+  { listing }: Reader<Row>,
+  args: ListArguments,
   { size, backwards, hasAfter, hasBefore }: Window,
   rows: Row[],
 ): Page<Row> {
@@ -71,10 +69,10 @@ const limitOf = ({ size }: Window): Sql => raw(`limit ${size + 1}`);
  * Reads one page.
  * @throws InvalidInput, InvalidId, InvalidCursor
  */
-export async function loadPage<Row, Filter, Field extends string>(
+export async function loadPage<Row>(
   db: Database,
-  reader: Reader<Row, Filter, Field>,
-  args: ListArguments<Filter, Field>,
+  reader: Reader<Row>,
+  args: ListArguments,
 ): Promise<Page<Row>> {
   const window = reader.toWindow(args);
   const { conditions, readingOrder, planning, load } = window;
@@ -92,11 +90,11 @@ export async function loadPage<Row, Filter, Field extends string>(
  * Reads the same page for each parent, in one statement.
  * @throws InvalidInput, InvalidId, InvalidCursor
  */
-export async function loadPages<Row, Filter, Field extends string>(
+export async function loadPages<Row>(
   db: Database,
-  reader: Reader<Row, Filter, Field>,
+  reader: Reader<Row>,
   parent: Parent<Row>,
-  request: { ids: readonly bigint[]; args: ListArguments<Filter, Field> },
+  request: { ids: readonly bigint[]; args: ListArguments },
 ): Promise<Map<bigint, Page<Row>>> {
   const { ids, args } = request;
   const window = reader.toWindow(args);
@@ -111,15 +109,15 @@ export async function loadPages<Row, Filter, Field extends string>(
     load,
   );
   const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
-  for (const row of rows) rowsOf.get(parent.of(row))?.push(row);
+  for (const row of rows) rowsOf.get(parent.of(row) ?? 0n)?.push(row);
   return new Map([...rowsOf].map(([id, ownRows]) => [id, toPage(reader, args, window, ownRows)]));
 }
 
 /** Counts the rows that match a filter. A count is heavy, as it reads every row that it counts. */
-export async function countRows<Row, Filter, Field extends string>(
+export async function countRows<Row>(
   db: Database,
-  { from, toWindow }: Reader<Row, Filter, Field>,
-  filter: Filter | null | undefined,
+  { from, toWindow }: Reader<Row>,
+  filter: ListArguments['filter'],
 ): Promise<number> {
   const { filters, planning } = toWindow({ filter });
   const [row] = await db.query<{ count: bigint }>(
@@ -131,11 +129,11 @@ export async function countRows<Row, Filter, Field extends string>(
 }
 
 /** Counts the rows of each parent that match a filter, in one statement. */
-export async function countRowsOf<Row, Filter, Field extends string>(
+export async function countRowsOf<Row>(
   db: Database,
-  { from, toWindow }: Reader<Row, Filter, Field>,
+  { from, toWindow }: Reader<Row>,
   parent: Parent<Row>,
-  request: { ids: readonly bigint[]; filter: Filter | null | undefined },
+  request: { ids: readonly bigint[]; filter: ListArguments['filter'] },
 ): Promise<Map<bigint, number>> {
   const { ids, filter } = request;
   const { filters, planning } = toWindow({ filter });

@@ -1,8 +1,10 @@
 // A row is made from the columns from which its type is derived, which the compiler can't see.
 /* oxlint-disable typescript/no-unsafe-type-assertion */
 import sql, { join, raw, type Sql } from 'sql-template-tag';
+import type { z } from 'zod';
 
-import { parseJsonTime } from '../database/type-parsers.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { kindOfEnum, KINDS, type ValueOfKind } from '../kinds/kinds.ts';
 import { columnsOf, type Table } from './table.ts';
 
 /** What prisma/tables.js writes of a column. */
@@ -11,17 +13,20 @@ interface Column {
   readonly type: string;
   readonly isEnum: boolean;
   readonly isNullable: boolean;
+  readonly maxLength: number | null;
   /** Null if it has none, or one that PostgreSQL computes. */
   readonly default: string | number | boolean | null;
 }
 
 /** What prisma/tables.js writes of a model. */
 interface Model {
+  readonly type: string;
   readonly name: string;
   /** The field of its primary key. */
   readonly id: string;
   readonly columns: Readonly<Record<string, Column>>;
   readonly foreignKeys: Readonly<Record<string, string>>;
+  readonly uniqueKeys: Readonly<Record<string, string>>;
 }
 
 /** What prisma/tables.js writes of an enum. */
@@ -30,129 +35,163 @@ interface Enum {
   readonly values: readonly string[];
 }
 
-/** The values of the types of Prisma. */
-interface Values {
-  BigInt: bigint;
-  Int: number;
-  String: string;
-  Boolean: boolean;
-  DateTime: Date;
-  Json: unknown;
-  Bytes: Uint8Array;
-}
-
 type EnumsOf = Readonly<Record<string, Enum>>;
 
-type ValueOf<Of, Enums extends EnumsOf> = Of extends {
-  readonly type: infer Type extends string;
-  readonly isNullable: infer IsNullable;
-}
-  ?
-      | (Type extends keyof Values ? Values[Type] : Enums[Type]['values'][number])
-      | (IsNullable extends true ? null : never)
+type ValueOf<Of, Enums extends EnumsOf> = Of extends { readonly type: infer Type extends string }
+  ? Type extends keyof typeof KINDS
+    ? ValueOfKind<(typeof KINDS)[Type]>
+    : Enums[Type]['values'][number]
   : never;
+
+type NullOf<Of> = Of extends { readonly isNullable: true } ? null : never;
 
 /** A row of a model. */
 type RowOf<Of extends Model, Enums extends EnumsOf> = {
-  -readonly [Field in keyof Of['columns']]: ValueOf<Of['columns'][Field], Enums>;
+  -readonly [Name in keyof Of['columns']]:
+    | ValueOf<Of['columns'][Name], Enums>
+    | NullOf<Of['columns'][Name]>;
 };
 
-type DefaultsOf<Of extends Model, Row> = {
-  readonly [
-    Field in keyof Of['columns'] & keyof Row as Of['columns'][Field]['default'] extends null
-      ? never
-      : Field
-  ]: Row[Field];
-};
+/** What is known of a field of a table. */
+export interface Field<Value = unknown> {
+  readonly name: string;
+  /** Its column, with the name of the table. */
+  readonly column: string;
+  readonly kind: Kind<Value>;
+  readonly isNullable: boolean;
+  readonly maxLength: number | null;
+  readonly default: Value | null;
+  /** Its text: what a row has in the change log that was recorded before the column existed. */
+  readonly initial: string | null;
+  /** Validates a value that is not null. */
+  readonly rule: z.ZodType<Value>;
+  /** The constraint that another row with the same value violates. */
+  readonly uniqueKey: string | undefined;
+  /** The constraint that a value violates to which no row belongs. */
+  readonly foreignKey: string | undefined;
+}
 
 /** The values of a row by their columns, as text: JSON numbers could not hold every id. */
 export type RecordedRow = Readonly<Record<string, string | null>>;
 
 /** A table of the store, and what is read and written with all of its columns. */
-export interface StoredTable<Row, Of extends Model = Model> extends Table<Row> {
-  /** The names of its foreign keys, by the fields that refer to other rows. */
-  readonly foreignKeys: Of['foreignKeys'];
-  /** The defaults of its fields, without those that PostgreSQL computes. */
-  readonly defaults: DefaultsOf<Of, Row>;
+export interface StoredTable<Row> extends Table<Row> {
+  /** The type of its rows in GraphQL. */
+  readonly type: string;
+  /** The field of its primary key. */
+  readonly idField: string;
+  /** How many characters the texts of a row can have. */
+  readonly textLength: number;
+  readonly fields: { readonly [Name in keyof Row]: Field<NonNullable<Row[Name]>> };
   /** All columns, named as the fields, for SELECT and RETURNING. */
   readonly all: Sql;
+  /** All columns of an alias, for a SELECT that also has columns of other tables; `rowOf` reads them. */
+  readonly columnsAs: (alias: string) => Sql;
+  /** Returns the row of an alias; undefined if a join found none. */
+  readonly rowOf: (alias: string, result: object) => Row | undefined;
   /** INSERT of one row, returning it. Fields that are undefined get their defaults. */
   readonly insert: (row: Partial<Row>) => Sql;
+  /** UPDATE of one row, returning it. Fields that are undefined keep their values; there must be another. */
+  readonly update: (id: bigint, row: Partial<Row>) => Sql;
   /** Reads a row of the change log. What it lacks, as it was recorded before the column existed, has its default. */
   readonly fromRecorded: (row: RecordedRow) => Row;
   /** Completes a row that another release stored. What it lacks has its default, or else is null. */
-  readonly upgrade: (stored: Row) => Row;
+  upgrade(stored: Row): Row;
 }
 
-const FROM_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
-  BigInt,
-  Int: Number,
-  Boolean: (text) => text === 'true',
-  DateTime: parseJsonTime,
-};
+/** A value of a field as a parameter. */
+const toValue = ({ kind }: Field, value: unknown): Sql =>
+  sql`${value === null ? null : kind.toParameter(value)}${raw(`::${kind.sqlType}`)}`;
 
-const CASTS: Readonly<Record<string, string>> = {
-  BigInt: '::bigint',
-  Int: '::integer',
-  Boolean: '::boolean',
-  DateTime: '::timestamptz',
-};
+function parseText({ column, kind, isNullable }: Field, text: string | null): unknown {
+  if (text !== null) return kind.fromText(text);
+  if (isNullable) return null;
+  throw new Error(`A recorded row has no valid ${column}.`);
+}
+
+/** Returns all that is known of the columns of a model. */
+function fieldsOf(model: Model, enums: EnumsOf): Field[] {
+  const kinds: Readonly<Record<string, Kind>> = KINDS;
+  return Object.entries(model.columns).map(([name, column]): Field => {
+    const { type, isNullable, maxLength } = column;
+    const values = enums[type];
+    const kind = values ? kindOfEnum(type, values.type, values.values) : kinds[type];
+    return {
+      name,
+      column: `${model.name}.${column.column}`,
+      // Its values are those of the column, from which the type of the row is made.
+      kind: kind as Kind,
+      isNullable,
+      maxLength,
+      default: column.default,
+      initial: column.default === null ? null : String(column.default),
+      // A column of another type, such as JSON, has no kind: callers can't write it.
+      rule: kind?.rule({ maxLength, isNullable }) as z.ZodType,
+      uniqueKey: model.uniqueKeys[name],
+      foreignKey: model.foreignKeys[name],
+    };
+  });
+}
+
+const valueIn = (row: object, key: string): unknown => (row as Record<string, unknown>)[key];
 
 /** Creates the function that makes the table of a model. */
-export function createTables<const Enums extends EnumsOf>(enums: Enums) {
-  const castOf = ({ type, isEnum }: Column): string =>
-    isEnum ? `::text::${enums[type]?.type}` : (CASTS[type] ?? '');
-
-  function parseText({ column, type, isEnum, isNullable }: Column, text: string | null): unknown {
-    if (text === null && isNullable) return null;
-    if (text === null || (isEnum && !enums[type]?.values.includes(text))) {
-      throw new Error(`A recorded row has no valid ${column}.`);
-    }
-    return FROM_TEXT[type]?.(text) ?? text;
-  }
-
-  return <const Of extends Model>(model: Of): StoredTable<RowOf<Of, Enums>, Of> => {
+export const createTables =
+  <const Enums extends EnumsOf>(enums: Enums) =>
+  <const Of extends Model>(model: Of): StoredTable<RowOf<Of, Enums>> => {
     type Row = RowOf<Of, Enums>;
-    const { name, id, columns, foreignKeys }: Model = model;
-    const facts = Object.entries(columns);
+    const { type, name, id, columns }: Model = model;
+    const fields = fieldsOf(model, enums);
+    const columnOf = (field: string): string => columns[field]?.column ?? field;
     // Its fields and their types are those of the columns, from which RowOf is made.
-    const toRow = (valueOf: (field: string, column: Column) => unknown): Row =>
-      Object.fromEntries(facts.map(([field, column]) => [field, valueOf(field, column)])) as Row;
-    const constants = facts.flatMap(([field, column]) =>
-      column.default === null ? [] : [[field, column.default] as const],
-    );
-    const defaults = Object.fromEntries(constants) as DefaultsOf<Of, Row>;
+    const toRow = (valueOf: (field: Field) => unknown): Row =>
+      Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])) as Row;
+    const given = (row: object): Field[] =>
+      fields.filter((field) => valueIn(row, field.name) !== undefined);
     const table: Table<Row> = {
       name,
-      columns: Object.fromEntries(facts.map(([field, { column }]) => [field, column])),
-      id: {
-        column: columns[id]?.column ?? id,
-        of: (row: Row) => (row as Record<string, unknown>)[id] as bigint,
-      },
+      columns: Object.fromEntries(fields.map((field) => [field.name, columnOf(field.name)])),
+      id: { column: columnOf(id), of: (row: Row) => valueIn(row, id) as bigint },
     };
     const all = columnsOf(table);
-    const nulls = toRow(() => null);
+    const empty = toRow((field) => field.default);
     return {
       ...table,
-      foreignKeys,
-      defaults,
+      type,
+      idField: id,
+      textLength: fields.reduce((sum, { maxLength }) => sum + (maxLength ?? 0), 0),
+      fields: Object.fromEntries(
+        fields.map((field) => [field.name, field]),
+      ) as unknown as StoredTable<Row>['fields'],
       all,
+      columnsAs: (alias) =>
+        raw(
+          fields
+            .map((field) => `${alias}.${columnOf(field.name)} as "${alias}.${field.name}"`)
+            .join(', '),
+        ),
+      rowOf: (alias, result) => {
+        if (valueIn(result, `${alias}.${id}`) === null) return undefined;
+        return toRow((field) => valueIn(result, `${alias}.${field.name}`));
+      },
       insert: (row) => {
-        const given = facts.filter(([field]) => row[field as keyof Row] !== undefined);
-        const values = given.map(
-          ([field, column]) => sql`${row[field as keyof Row]}${raw(castOf(column))}`,
+        const names = raw(
+          given(row)
+            .map((field) => columnOf(field.name))
+            .join(', '),
         );
-        const names = raw(given.map(([, { column }]) => column).join(', '));
+        const values = given(row).map((field) => toValue(field, valueIn(row, field.name)));
         return sql`insert into ${raw(name)} (${names}) values (${join(values)}) returning ${all}`;
       },
+      update: (rowId, row) => {
+        const changes = given(row).map(
+          (field) =>
+            sql`${raw(columnOf(field.name))} = ${toValue(field, valueIn(row, field.name))}`,
+        );
+        return sql`update ${raw(name)} set ${join(changes)} where ${raw(columnOf(id))} = ${rowId} returning ${all}`;
+      },
       fromRecorded: (row) =>
-        toRow((_field, column) =>
-          parseText(
-            column,
-            row[column.column] ?? (column.default === null ? null : String(column.default)),
-          ),
-        ),
-      upgrade: (stored) => ({ ...nulls, ...defaults, ...stored }),
+        toRow((field) => parseText(field, row[columnOf(field.name)] ?? field.initial)),
+      upgrade: (stored) => ({ ...empty, ...stored }),
     };
   };
-}

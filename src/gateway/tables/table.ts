@@ -7,7 +7,7 @@ export interface Table<Row> {
   readonly name: string;
   readonly columns: Readonly<Record<string, string>>;
   /** The primary key. */
-  readonly id: { readonly column: string; readonly of: (row: Row) => bigint };
+  readonly id: { readonly column: string; of(row: Row): bigint };
 }
 
 /** Returns all columns of a table, named as the fields, for SELECT and RETURNING. */

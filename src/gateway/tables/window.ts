@@ -49,13 +49,10 @@ function requirePageSize(args: PageArguments): void {
 }
 
 /** Creates the order of a list, as SQL. */
-function createOrder<Row, Filter, Field extends string>(
-  listing: Listing<Row, Filter, Field>,
-  field: Field,
-) {
+function createOrder<Row>(listing: Listing<Row>, field: string) {
   const key = listing.keys[field];
   const { column } = listing.table.id;
-  const parts = key ? [key.sql.sql, column] : [column];
+  const parts = key ? [key.sql, column] : [column];
   return {
     /** What rows are compared by, as one row value. */
     position: raw(`(${parts.join(', ')})`),
@@ -66,12 +63,19 @@ function createOrder<Row, Filter, Field extends string>(
   };
 }
 
+/** Returns the order of a list, and its reverse. */
+const directionsOf = (
+  { ascending, descending }: ReturnType<typeof createOrder>,
+  { orderBy }: ListArguments,
+): [Sql, Sql] =>
+  orderBy?.direction === 'DESC' ? [descending, ascending] : [ascending, descending];
+
 /** @throws InvalidCursor */
-function boundsOf<Row, Filter, Field extends string>(
-  listing: Listing<Row, Filter, Field>,
-  field: Field,
+function boundsOf<Row>(
+  listing: Listing<Row>,
+  field: string,
   position: Sql,
-  args: ListArguments<Filter, Field>,
+  args: ListArguments,
 ): Sql[] {
   const isDescending = args.orderBy?.direction === 'DESC';
   const bounds = [];
@@ -95,11 +99,11 @@ const noBounds: IdBounds = () => [];
  * Creates the function that returns the window of the arguments of a list.
  * It throws InvalidInput, InvalidId or InvalidCursor.
  */
-export function createToWindow<Row, Filter, Field extends string>(
-  listing: Listing<Row, Filter, Field>,
-): (args: ListArguments<Filter, Field>, isRare?: IsRare) => Window {
-  const known = new Map<Field, ReturnType<typeof createOrder>>();
-  const orderBy = (field: Field) => {
+export function createToWindow<Row>(
+  listing: Listing<Row>,
+): (args: ListArguments, isRare?: IsRare) => Window {
+  const known = new Map<string, ReturnType<typeof createOrder>>();
+  const orderBy = (field: string) => {
     const order = known.get(field) ?? createOrder(listing, field);
     known.set(field, order);
     return order;
@@ -109,13 +113,10 @@ export function createToWindow<Row, Filter, Field extends string>(
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
     const order = orderBy(field);
-    const [forwards, reverse] =
-      args.orderBy?.direction === 'DESC'
-        ? [order.descending, order.ascending]
-        : [order.ascending, order.descending];
+    const [forwards, reverse] = directionsOf(order, args);
     const backwards = args.last != null;
-    const where = (idBounds: IdBounds): Sql[] =>
-      filter ? listing.where(filter, idBounds, isRare) : [];
+    const wanted = filter ? listing.read(filter) : undefined;
+    const where = (idBounds: IdBounds): Sql[] => wanted?.where(idBounds, isRare) ?? [];
     const bounds = boundsOf(listing, field, order.position, args);
     const idBounds: IdBounds =
       listing.keys[field] === null
@@ -134,8 +135,8 @@ export function createToWindow<Row, Filter, Field extends string>(
       order: forwards,
       readingOrder: backwards ? reverse : forwards,
       cursor: order.cursor,
-      planning: filter && listing.isSkewed(filter, isRare) ? 'each' : 'once',
-      load: filter && listing.isSearch(filter) ? 'heavy' : 'light',
+      planning: wanted?.isSkewed(isRare) ? 'each' : 'once',
+      load: wanted?.isSearch ? 'heavy' : 'light',
     };
   };
 }

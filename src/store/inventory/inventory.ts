@@ -1,32 +1,25 @@
-import sql, { join } from 'sql-template-tag';
+import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
-  byId,
   type CallerKey,
-  Id,
-  isAmong,
-  isAtMost,
-  isMissingReference,
+  createRepository,
+  errorOf,
+  filterBy,
   isOutOfRange,
-  type Listing,
-  pagesOf,
   parse,
   parseId,
-  type RowFilter,
   type Session,
   type Unchecked,
+  violatedConstraint,
   writeOnce,
-  errorOf,
 } from '../../gateway/index.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
 import { lineErrorOf } from '../line-error.ts';
-import { hasStatus, Status, PetNotFound } from '../pet/pets.ts';
+import { PetNotFound, pets } from '../pet/pets.ts';
 import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
-
-export const inventoryItems = table(TABLES.InventoryItem);
 
 export class InsufficientStock extends lineErrorOf(
   'INSUFFICIENT_STOCK',
@@ -64,62 +57,58 @@ export class StaleInventory extends errorOf(
   }
 }
 
-export const InventoryUpdate = z.object({ quantity: StockQuantity });
-const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
-/** The conditions for lists and for changes. */
-const InventoryFilter = z.object({
-  petIds: z.array(Id).nullish(),
-  status: z.array(Status).nullish(),
-  categoryId: Id.nullish(),
-  minQuantity: z.int().nullish(),
-  maxQuantity: z.int().nullish(),
+const itemTable = table(TABLES.InventoryItem);
+const { petId: petIdField, quantity: quantityField } = itemTable.fields;
+
+const ofPet = { table: pets, by: 'pet_id' };
+
+/** The inventory entries: how they are read, listed and followed. */
+export const inventoryItems = createRepository(itemTable, {
+  words: {
+    one: 'an inventory entry',
+    short: 'entry',
+    all: 'entries',
+    list: 'inventory entries',
+    changes: 'the stock',
+    idOf: 'pet',
+  },
+  inputs: {},
+  filters: {
+    status: filterBy.related(
+      ofPet,
+      filterBy.oneOf(pets.fields.status, {
+        list: 'Only entries of pets with one of these statuses. An empty list matches no entry.',
+      }),
+    ),
+    categoryId: filterBy.related(
+      ofPet,
+      filterBy.value(pets.fields.categoryId, {
+        list: 'Only entries of pets of the category with this id.',
+      }),
+    ),
+    petIds: filterBy.oneOf(petIdField, {
+      changes: 'Only entries of the pets with these ids. An empty list matches none.',
+    }),
+    minQuantity: filterBy.min(quantityField, {
+      list: 'Only entries with at least this number of units.',
+    }),
+    maxQuantity: filterBy.max(quantityField, {
+      list: 'Only entries with at most this number of units.',
+      changes: 'Only entries with at most this number of units.',
+    }),
+  },
+  sorts: {
+    PET_ID: { by: 'petId', description: 'Order by the id of the pet.' },
+    QUANTITY: { by: 'quantity', description: 'Order by the number of units in stock.' },
+  },
+  // An entry that does not exist is created.
+  notFound: PetNotFound,
+  errors: [InsufficientStock, StockLimitExceeded, StaleInventory],
 });
 
-const inventoryListing: Listing<
-  InventoryItem,
-  Unchecked<typeof InventoryFilter>,
-  'PET_ID' | 'QUANTITY'
-> = {
-  table: inventoryItems,
-  keys: {
-    PET_ID: null,
-    QUANTITY: {
-      sql: sql`quantity`,
-      of: (item) => String(item.quantity),
-      asText: sql`quantity::text`,
-      text: z
-        .string()
-        .regex(/^[0-9]+$/)
-        .refine((text) => StockQuantity.safeParse(Number(text)).success),
-      cast: sql`::integer`,
-    },
-  },
-  defaultField: 'PET_ID',
-  where: (filter, idBounds) => {
-    const { status, categoryId, minQuantity, maxQuantity } = parse(
-      InventoryFilter,
-      filter,
-      'filter',
-    );
-    const conditions = [];
-    const ofPet = [];
-    if (status != null) ofPet.push(hasStatus(status));
-    if (categoryId != null) ofPet.push(sql`pets.category_id = ${categoryId}`);
-    if (ofPet.length > 0) {
-      const isMet = join([...ofPet, ...idBounds(sql`pets.id`)], ' and ');
-      conditions.push(sql`exists (select from pets where pets.id = pet_id and ${isMet})`);
-    }
-    if (minQuantity != null) conditions.push(sql`quantity >= ${minQuantity}`);
-    if (maxQuantity != null) conditions.push(sql`quantity <= ${maxQuantity}`);
-    return conditions;
-  },
-  isSearch: ({ status, categoryId }) => (status ?? categoryId) != null,
-  isSkewed: ({ categoryId, minQuantity, maxQuantity }) =>
-    categoryId != null || (minQuantity ?? maxQuantity) != null,
-};
-
-export const inventoryByPetId = byId('inventoryItem', inventoryItems);
-export const inventoryPages = pagesOf(inventoryListing);
+/** The stock of a pet as a caller sets it. */
+export const InventoryUpdate = z.object({ quantity: StockQuantity });
+const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
 
 /**
  * Sets the stock if it is the expected one. A pet without an entry has a stock of 0.
@@ -169,9 +158,7 @@ export async function updateInventory(
       update: { quantity },
     });
   } catch (error) {
-    throw isMissingReference(error, inventoryItems.foreignKeys.petId)
-      ? new PetNotFound(petId)
-      : error;
+    throw violatedConstraint(error) === petIdField.foreignKey ? new PetNotFound(petId) : error;
   }
 }
 
@@ -250,10 +237,4 @@ export async function adjustInventory(
   return writeOnce(db, request, (session) =>
     by > 0 ? addUnits(session, petId, by) : removeUnits(session, petId, -by),
   );
-}
-
-/** Returns what a filter requires of recorded inventory entries. @throws InvalidId, InvalidInput */
-export function toInventoryFilter(filter: object): RowFilter {
-  const { petIds, maxQuantity } = parse(InventoryFilter, filter, 'filter');
-  return [...isAmong('pet_id', petIds), ...isAtMost('quantity', maxQuantity)];
 }

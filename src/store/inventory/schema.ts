@@ -5,23 +5,17 @@ import {
   InvalidInput,
   relatedRow,
   relatedValue,
-  rootPage,
-  rowByArgument,
-  SEARCH_COST,
 } from '../../gateway/index.ts';
-import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
-import { petOf, PetNotFound } from '../pet/pets.ts';
+import { builder, follow, listsOf, Node, nodeId, rowField } from '../builder.ts';
+import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {
   adjustInventory,
-  inventoryByPetId,
-  inventoryPages,
-  updateInventory,
-  toInventoryFilter,
-  inventoryItems,
   InsufficientStock,
+  inventoryItems,
   StaleInventory,
   StockLimitExceeded,
+  updateInventory,
 } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
@@ -29,18 +23,18 @@ const InventoryItem = builder.prismaObject('InventoryItem', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('petId', { description: 'The id of the pet: an entry has no other.' }),
-    nodeId: t.id(nodeId('InventoryItem', inventoryByPetId, ({ petId }) => petId)),
+    nodeId: t.id(nodeId(inventoryItems)),
     petId: t.exposeID('petId', { description: 'The id of the pet.' }),
     pet: t.field({
       type: Pet,
       description: 'The pet.',
-      ...relatedRow(petOf, 'petId'),
+      ...relatedRow(pets.required, 'petId'),
     }),
     quantity: t.exposeInt('quantity', { description: 'The number of units in stock, 0 or more.' }),
     status: t.field({
       type: PetStatus,
       description: 'The sale status of the pet.',
-      ...relatedValue(petOf, 'petId', 'status'),
+      ...relatedValue(pets.required, 'petId', 'status'),
     }),
   }),
 });
@@ -52,60 +46,14 @@ const InventoryUpdate = builder.inputType('InventoryUpdate', {
   }),
 });
 
-const InventoryFilter = builder.inputType('InventoryFilter', {
-  description:
-    'Conditions for a list of inventory entries. Each entry in the list meets all of them.',
-  fields: (t) => ({
-    status: t.field({
-      type: [PetStatus],
-      description:
-        'Only entries of pets with one of these statuses. An empty list matches no entry.',
-      extensions: SEARCH_COST,
-    }),
-    categoryId: t.id({
-      description: 'Only entries of pets of the category with this id.',
-      extensions: SEARCH_COST,
-    }),
-    minQuantity: t.int({
-      description: 'Only entries with at least this number of units.',
-      extensions: SEARCH_COST,
-    }),
-    maxQuantity: t.int({
-      description: 'Only entries with at most this number of units.',
-      extensions: SEARCH_COST,
-    }),
-  }),
-});
-
-const INVENTORY_LIST = listArguments('Inventory', {
-  filter: InventoryFilter,
-  rows: 'entries',
-  fields: {
-    PET_ID: { description: 'Order by the id of the pet.' },
-    QUANTITY: { description: 'Order by the number of units in stock.' },
-  },
-  defaultOrder: 'by the id of the pet',
-});
-
-const InventoryConnection = connectionOf(InventoryItem, 'Inventory');
+const lists = listsOf(InventoryItem, inventoryItems, 'Inventory');
 
 builder.queryFields((t) => ({
   inventoryItem: t.field({
-    type: InventoryItem,
-    nullable: true,
+    ...rowField(InventoryItem, inventoryItems),
     description: 'The inventory entry of this pet, or null if it does not exist.',
-    args: { petId: t.arg.id({ required: true, description: 'The id of the pet.' }) },
-    ...rowByArgument(inventoryByPetId, 'petId'),
   }),
-  inventory: t.connection(
-    {
-      type: InventoryItem,
-      description: 'A page of the list of inventory entries.',
-      args: INVENTORY_LIST,
-      ...rootPage(inventoryPages),
-    },
-    InventoryConnection,
-  ),
+  inventory: t.connection(...lists.all),
 }));
 
 builder.prismaObjectField('Pet', 'inventory', (t) =>
@@ -113,9 +61,15 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
     type: InventoryItem,
     nullable: true,
     description: 'The inventory entry of the pet, or null if its stock was never set.',
-    ...relatedRow(inventoryByPetId, 'id'),
+    ...relatedRow(inventoryItems.byId, 'id'),
   }),
 );
+
+for (const type of [InsufficientStock, StaleInventory]) {
+  builder.objectField(type, 'available', (t) =>
+    t.exposeInt('available', { description: 'The number of units in stock.' }),
+  );
+}
 
 builder.mutationFields((t) => ({
   updateInventory: t.field({
@@ -164,26 +118,4 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-const InventoryItemChangeFilter = builder.inputType('InventoryItemChangeFilter', {
-  description: 'Conditions that an inventory entry meets before or after the change.',
-  fields: (t) => ({
-    petIds: t.idList({
-      description: 'Only entries of the pets with these ids. An empty list matches none.',
-    }),
-    maxQuantity: t.int({ description: 'Only entries with at most this number of units.' }),
-  }),
-});
-
-followRows({
-  type: 'InventoryItem',
-  object: InventoryItem,
-  loader: inventoryByPetId,
-  toRow: inventoryItems.fromRecorded,
-  field: 'inventoryItem',
-  idOf: 'pet',
-  names: { one: 'an inventory entry', short: 'entry', all: 'entries' },
-  filter: InventoryItemChangeFilter,
-  toFilter: toInventoryFilter,
-  subscription: 'inventoryChanged',
-  changesOf: 'the stock',
-});
+follow(InventoryItem, inventoryItems, 'inventoryChanged');

@@ -1,31 +1,20 @@
 import sql from 'sql-template-tag';
-import { z } from 'zod';
+import type { z } from 'zod';
 
 import {
-  byId,
-  Id,
-  isAmong,
-  isEqual,
+  createRepository,
+  errorOf,
+  filterBy,
   isOutOfRange,
   isRecordNotFound,
-  type Listing,
-  pagesByParent,
-  pagesOf,
   parse,
   parseId,
-  type RowFilter,
-  Time,
-  type Unchecked,
-  errorOf,
 } from '../../gateway/index.ts';
 import type { Order, Pet } from '../generated/prisma/client.ts';
 import { StockLimitExceeded } from '../inventory/inventory.ts';
 import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
-import { hasBound, isShippedIn, shipDateKey, TimeRange } from './ship-date.ts';
-
-export const orders = table(TABLES.Order);
 
 export class OrderNotFound extends errorOf('ORDER_NOT_FOUND', 404, 'The order does not exist.') {
   constructor(id: bigint) {
@@ -43,45 +32,48 @@ export class OrderComplete extends errorOf(
   }
 }
 
-export const NewOrder = z.object({
-  petId: Id,
-  quantity: OrderQuantity,
-  shipDate: Time.nullable().default(null),
+const orderTable = table(TABLES.Order);
+const { id: idField, petId: petIdField, complete, shipDate: shipDateField } = orderTable.fields;
+
+/** The orders: how they are read, listed and followed, and what a new one has. */
+export const orders = createRepository(orderTable, {
+  words: { one: 'an order', short: 'order', all: 'orders' },
+  inputs: {
+    petId: { create: 'The id of the pet.' },
+    quantity: { create: 'The number of units ordered, 1 or more.', rule: OrderQuantity },
+    shipDate: { create: 'The date and time of shipment, if it is known.' },
+  },
+  filters: {
+    ids: filterBy.oneOf(idField, {
+      changes: 'Only orders with one of these ids. An empty list matches none.',
+    }),
+    petId: filterBy.value(petIdField, {
+      list: 'Only orders for the pet with this id.',
+      changes: 'Only orders for the pet with this id.',
+    }),
+    complete: filterBy.value(complete, {
+      list: 'Only complete orders if true, only open orders if false.',
+      changes: 'Only complete orders if true, only open ones if false.',
+    }),
+    shipDate: filterBy.range(shipDateField, {
+      list:
+        'Only orders whose date of shipment is in this range. An order without a date is in no ' +
+        'range. A range without bounds matches every order, also those without a date.',
+    }),
+  },
+  sorts: {
+    ID: { by: 'id', description: 'Order by id.' },
+    SHIP_DATE: {
+      by: 'shipDate',
+      description: 'Order by date of shipment. An order without one counts as the latest.',
+    },
+  },
+  notFound: OrderNotFound,
+  errors: [OrderComplete],
 });
+
+export const NewOrder = orders.newRule;
 export type NewOrder = z.output<typeof NewOrder>;
-
-/** The conditions for lists and for changes. */
-const OrderFilter = z.object({
-  ids: z.array(Id).nullish(),
-  petId: Id.nullish(),
-  complete: z.boolean().nullish(),
-  shipDate: TimeRange.nullish(),
-});
-
-const orderListing: Listing<Order, Unchecked<typeof OrderFilter>, 'ID' | 'SHIP_DATE'> = {
-  table: orders,
-  keys: {
-    ID: null,
-    SHIP_DATE: shipDateKey,
-  },
-  defaultField: 'ID',
-  where: (filter) => {
-    const { petId, complete, shipDate } = parse(OrderFilter, filter, 'filter');
-    const conditions = isShippedIn(shipDate);
-    if (petId != null) conditions.push(sql`pet_id = ${petId}`);
-    if (complete != null) conditions.push(complete ? sql`complete` : sql`not complete`);
-    return conditions;
-  },
-  isSearch: ({ shipDate }) => hasBound(shipDate),
-  isSkewed: ({ shipDate }) => hasBound(shipDate),
-};
-
-export const orderById = byId('order', orders);
-export const orderPages = pagesOf(orderListing);
-export const orderPagesByPet = pagesByParent('ordersByPet', orderListing, {
-  column: 'pet_id',
-  of: (order) => order.petId,
-});
 
 /** An order, with its pet if that was read too. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
@@ -102,7 +94,7 @@ export async function rescheduleOrder(
   date: Date | null | undefined,
 ): Promise<Order> {
   const id = parseId(orderId, 'id');
-  const shipDate = parse(Time.nullable(), date, 'shipDate');
+  const shipDate = parse(shipDateField.rule.nullable(), date, 'shipDate');
   try {
     return await db.prisma.order.update({ where: { id, complete: false }, data: { shipDate } });
   } catch (error) {
@@ -146,14 +138,4 @@ export async function cancelOrder(db: Database, orderId: string): Promise<Order>
     throw isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error;
   }
   throw await notOpenError(db, id);
-}
-
-/** Returns what a filter requires of recorded orders. @throws InvalidId */
-export function toOrderFilter(filter: object): RowFilter {
-  const { ids, petId, complete } = parse(OrderFilter, filter, 'filter');
-  return [
-    ...isAmong('id', ids),
-    ...isEqual('pet_id', petId),
-    ...isEqual('complete', complete, orders.defaults.complete),
-  ];
 }

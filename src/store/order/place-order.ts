@@ -8,7 +8,6 @@ import {
   parse,
   perObject,
   SHARED,
-  type Unchecked,
   writeOnce,
 } from '../../gateway/index.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
@@ -55,7 +54,7 @@ const sharedOrders = perObject(({ db, observeBatch }: LoaderContext) => {
  */
 export async function placeOrder(
   loaders: LoaderContext,
-  newOrder: Unchecked<typeof NewOrder>,
+  newOrder: object,
   write: CallerKey,
 ): Promise<OrderAndPet> {
   const line = parse(NewOrder, newOrder, 'input');

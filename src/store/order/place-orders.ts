@@ -1,14 +1,9 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 
-import {
-  type CallerKey,
-  parse,
-  type Session,
-  type Unchecked,
-  writeOnce,
-} from '../../gateway/index.ts';
+import { type CallerKey, parse, type Session, writeOnce } from '../../gateway/index.ts';
 import type { Order, Pet } from '../generated/prisma/client.ts';
+import { pets } from '../pet/pets.ts';
 import type { Database } from '../prisma.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
@@ -20,25 +15,21 @@ export interface PlacedOrders {
   readonly orders: readonly OrderAndPet[];
 }
 
-/** A line in the result of the statement in takeLines. */
-interface Line extends Omit<Order, 'id' | 'complete'> {
-  readonly name: string;
-  readonly categoryId: bigint;
-  /** Null if the pet does not exist. */
-  readonly status: Pet['status'] | null;
+/** A line in the result of the statement in takeLines, with its pet and its new order. */
+interface Line {
+  readonly petId: bigint;
   /** Null if there is no inventory entry. */
   readonly stock: number | null;
   readonly isServed: boolean;
-  /** Null, as `complete`, if a line is rejected. */
-  readonly id: bigint | null;
-  readonly complete: boolean | null;
 }
 
-type PlacedLine = Line & Order & Pick<Pet, 'status'>;
+/** What the lines of a cart became, in their order. */
+interface Placed {
+  readonly orders: readonly Order[];
+  readonly pets: readonly (Pet | undefined)[];
+}
 
-const upgrade = (stored: readonly Order[]): Order[] => stored.map(orders.upgrade);
-
-const isPlaced = (line: Line): line is PlacedLine => line.id !== null;
+const upgrade = (stored: readonly Order[]): readonly Order[] => stored.map(orders.upgrade);
 
 /**
  * Places an order for each line, all or none, once for each idempotency key.
@@ -47,20 +38,20 @@ const isPlaced = (line: Line): line is PlacedLine => line.id !== null;
  */
 export async function placeOrders(
   db: Database,
-  input: readonly Unchecked<typeof NewOrder>[],
+  input: readonly object[],
   write: CallerKey,
 ): Promise<PlacedOrders> {
   const lines = parse(Lines, input, 'input');
   const request = { ...write, operation: 'placeOrders', input: lines, upgrade };
-  let placed: { orders: Order[]; pets: Pet[] } | undefined;
+  let placed: Placed | undefined;
   const results = await writeOnce(db, request, async (session) => {
     placed = await takeLines(session, lines);
     return placed.orders;
   });
   // Stored orders are other objects, without their pets.
-  const pets = placed?.orders === results ? placed.pets : [];
+  const petOf = placed?.orders === results ? placed.pets : [];
   return {
-    orders: results.map((order, line) => ({ ...order, ...(pets[line] && { pet: pets[line] }) })),
+    orders: results.map((order, line) => ({ ...order, ...(petOf[line] && { pet: petOf[line] }) })),
   };
 }
 
@@ -84,23 +75,20 @@ const toJson = (lines: z.output<typeof Lines>): string =>
  *
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
-async function takeLines(
-  { write }: Session,
-  lines: z.output<typeof Lines>,
-): Promise<{ orders: Order[]; pets: Pet[] }> {
+async function takeLines({ write }: Session, lines: z.output<typeof Lines>): Promise<Placed> {
   const rows = await write<Line>(sql`
     with lines as materialized (
       select (cells->>0)::integer as index, (cells->>1)::bigint as pet_id,
         (cells->>2)::integer as quantity, (cells->>3)::timestamptz as ship_date
       from json_array_elements(${toJson(lines)}::text::json) as line (cells)
     ), pet as (
-      select id, name, category_id, status from pets
+      select * from pets
       where id = any((select array_agg(pet_id) from lines)::bigint[]) order by id for share
     ), stock as (
       select pet_id, quantity from inventory_items
       where pet_id = any((select array_agg(id) from pet)::bigint[]) order by pet_id for update
     ), claims as materialized (
-      select lines.*, pet.name, pet.category_id, pet.status, stock.quantity as stock,
+      select lines.*, stock.quantity as stock,
         coalesce(pet.status = 'available' and stock.quantity >= lines.needed, false) as is_served
       from (
         select *, sum(quantity) over (partition by pet_id order by index) as needed from lines
@@ -117,30 +105,18 @@ async function takeLines(
       insert into orders (pet_id, quantity, ship_date)
       select claims.pet_id, claims.quantity, claims.ship_date
       from claims join taken on taken.pet_id = claims.pet_id order by claims.index
-      returning id, complete
+      returning *
     )
-    select claims.pet_id as "petId", claims.quantity, claims.ship_date as "shipDate", claims.name,
-      claims.category_id as "categoryId", claims.status, claims.stock,
-      claims.is_served as "isServed", placed.id, placed.complete
-    from claims left join (
-      select row_number() over (order by id) - 1 as index, id, complete from placed
+    select claims.pet_id as "petId", claims.stock, claims.is_served as "isServed",
+      ${pets.columnsAs('pet')}, ${orders.columnsAs('placed')}
+    from claims left join pet on pet.id = claims.pet_id left join (
+      select row_number() over (order by id) - 1 as index, * from placed
     ) as placed on placed.index = claims.index
     order by claims.index`);
-  for (const [index, row] of rows.entries()) if (!row.isServed) throw rejectionOf(row, index);
-  const placed = rows.filter(isPlaced);
-  return {
-    orders: placed.map(({ id, petId, quantity, shipDate, complete }) => ({
-      id,
-      petId,
-      quantity,
-      shipDate,
-      complete,
-    })),
-    pets: placed.map(({ petId, name, categoryId, status }) => ({
-      id: petId,
-      name,
-      categoryId,
-      status,
-    })),
-  };
+  const found = rows.map((row) => pets.rowOf('pet', row));
+  for (const [index, { petId, stock, isServed }] of rows.entries()) {
+    const status = found[index]?.status ?? null;
+    if (!isServed) throw rejectionOf({ petId, status, stock }, index);
+  }
+  return { orders: rows.flatMap((row) => orders.rowOf('placed', row) ?? []), pets: found };
 }

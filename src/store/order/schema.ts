@@ -5,28 +5,20 @@ import {
   InvalidInput,
   isInfinite,
   type ListSize,
-  nestedPage,
   relatedRow,
-  rootPage,
-  rowByArgument,
-  SEARCH_COST,
 } from '../../gateway/index.ts';
-import { Node, builder, connectionOf, followRows, listArguments, nodeId } from '../builder.ts';
+import { builder, follow, listsOf, newInputOf, Node, nodeId, rowField } from '../builder.ts';
 import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
-import { petOf, PetNotAvailable, PetNotFound } from '../pet/pets.ts';
+import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {
   cancelOrder,
   completeOrder,
   type OrderAndPet,
-  orderById,
-  orderPages,
-  orderPagesByPet,
-  rescheduleOrder,
-  orders,
-  toOrderFilter,
   OrderComplete,
   OrderNotFound,
+  orders,
+  rescheduleOrder,
 } from './orders.ts';
 import { placeOrder } from './place-order.ts';
 import { placeOrders, type PlacedOrders } from './place-orders.ts';
@@ -36,12 +28,12 @@ const Order = builder.prismaObject('Order', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The id of the order, the same as in REST.' }),
-    nodeId: t.id(nodeId('Order', orderById, ({ id }) => id)),
+    nodeId: t.id(nodeId(orders)),
     petId: t.exposeID('petId', { description: 'The id of the pet.' }),
     pet: t.field({
       type: Pet,
       description: 'The pet.',
-      ...relatedRow(petOf, 'petId', ({ pet }: OrderAndPet) => pet),
+      ...relatedRow(pets.required, 'petId', ({ pet }: OrderAndPet) => pet),
     }),
     quantity: t.exposeInt('quantity', { description: 'The number of units ordered, 1 or more.' }),
     shipDate: t.field({
@@ -55,25 +47,7 @@ const Order = builder.prismaObject('Order', {
   }),
 });
 
-const NewOrder = builder.inputType('NewOrder', {
-  description: 'Input for a new order.',
-  fields: (t) => ({
-    petId: t.id({ required: true, description: 'The id of the pet.' }),
-    quantity: t.int({ required: true, description: 'The number of units ordered, 1 or more.' }),
-    shipDate: t.field({
-      type: 'DateTime',
-      description: 'The date and time of shipment, if it is known.',
-    }),
-  }),
-});
-
-const TimeRange = builder.inputType('TimeRange', {
-  description: 'A range of points in time. Without either bound, it is unlimited at that end.',
-  fields: (t) => ({
-    from: t.field({ type: 'DateTime', description: 'The start of the range, part of it.' }),
-    before: t.field({ type: 'DateTime', description: 'The end of the range, not part of it.' }),
-  }),
-});
+const NewOrder = newInputOf(orders);
 
 /** One order for each line. */
 const LINES: ListSize = {
@@ -95,66 +69,26 @@ const PlacedOrdersType = builder.objectRef<PlacedOrders>('PlacedOrders').impleme
   }),
 });
 
-const OrderFilter = builder.inputType('OrderFilter', {
-  description: 'Conditions for a list of orders. Each order in the list meets all of them.',
-  fields: (t) => ({
-    petId: t.id({ description: 'Only orders for the pet with this id.' }),
-    complete: t.boolean({
-      description: 'Only complete orders if true, only open orders if false.',
-    }),
-    shipDate: t.field({
-      type: TimeRange,
-      description:
-        'Only orders whose date of shipment is in this range. An order without a date is in no ' +
-        'range. A range without bounds matches every order, also those without a date.',
-      extensions: SEARCH_COST,
-    }),
-  }),
-});
-
-const ORDER_LIST = listArguments('Order', {
-  filter: OrderFilter,
-  rows: 'orders',
-  fields: {
-    ID: { description: 'Order by id.' },
-    SHIP_DATE: {
-      description: 'Order by date of shipment. An order without one counts as the latest.',
-    },
-  },
-});
-
-const OrderConnection = connectionOf(Order, 'Order');
+const lists = listsOf(Order, orders);
 
 builder.queryFields((t) => ({
-  order: t.field({
-    type: Order,
-    nullable: true,
-    description: 'The order with this id, or null if it does not exist.',
-    args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
-    ...rowByArgument(orderById, 'id'),
-  }),
-  orders: t.connection(
-    {
-      type: Order,
-      description: 'A page of the list of orders.',
-      args: ORDER_LIST,
-      ...rootPage(orderPages),
-    },
-    OrderConnection,
-  ),
+  order: t.field(rowField(Order, orders)),
+  orders: t.connection(...lists.all),
 }));
 
 builder.prismaObjectField('Pet', 'orders', (t) =>
-  t.connection(
-    {
-      type: Order,
-      description: 'A page of the list of orders for this pet.',
-      args: ORDER_LIST,
-      ...nestedPage(orderPagesByPet),
-    },
-    OrderConnection,
-  ),
+  t.connection(...lists.by('petId', 'A page of the list of orders for this pet.')),
 );
+
+for (const type of [PetNotFound, PetNotAvailable, InsufficientStock]) {
+  builder.objectField(type, 'line', (t) =>
+    t.exposeInt('line', {
+      nullable: true,
+      description:
+        'The index of the refused line in the `input` of placeOrders, from 0; null in other mutations.',
+    }),
+  );
+}
 
 const ORDERING_ERRORS = [
   InvalidId,
@@ -232,27 +166,4 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-const OrderChangeFilter = builder.inputType('OrderChangeFilter', {
-  description: 'Conditions that an order meets before or after the change.',
-  fields: (t) => ({
-    ids: t.idList({
-      description: 'Only orders with one of these ids. An empty list matches none.',
-    }),
-    petId: t.id({ description: 'Only orders for the pet with this id.' }),
-    complete: t.boolean({ description: 'Only complete orders if true, only open ones if false.' }),
-  }),
-});
-
-followRows({
-  type: 'Order',
-  object: Order,
-  loader: orderById,
-  toRow: orders.fromRecorded,
-  field: 'order',
-  idOf: 'order',
-  names: { one: 'an order', short: 'order', all: 'orders' },
-  filter: OrderChangeFilter,
-  toFilter: toOrderFilter,
-  subscription: 'orderChanged',
-  changesOf: 'orders',
-});
+follow(Order, orders, 'orderChanged');

@@ -3,8 +3,8 @@ import sql from 'sql-template-tag';
 import type { GatewayError, Session } from '../../gateway/index.ts';
 import type { Order, Pet, PetStatus } from '../generated/prisma/client.ts';
 import { InsufficientStock } from '../inventory/inventory.ts';
-import { PetNotAvailable, PetNotFound } from '../pet/pets.ts';
-import type { NewOrder } from './orders.ts';
+import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
+import { type NewOrder, orders } from './orders.ts';
 
 // The time in which orders that share a statement may wait for a lock.
 const LOCK_TIMEOUT = '100ms';
@@ -15,24 +15,21 @@ export interface PlacedOrder {
   readonly pet: Pet;
 }
 
-/** A row of the statements below: a pet, its stock, and its new order. */
-interface LineResult extends Omit<Pet, 'id'> {
+/** A row of the statements below: a pet, its new order unless it is rejected, and its stock. */
+interface LineResult {
   /** Null if there is no inventory entry, or if another transaction has locked it. */
   readonly stock: number | null;
-  /** The new order; null, as `complete`, if there is none. */
-  readonly id: bigint | null;
-  readonly shipDate: Date | null;
-  readonly complete: boolean | null;
 }
 
-/** Returns the new order; undefined if there is none. */
-function placedOrder({ petId, quantity }: NewOrder, result: LineResult): PlacedOrder | undefined {
-  const { id, shipDate, complete, name, categoryId, status } = result;
-  if (id === null || complete === null) return undefined;
-  return {
-    order: { id, petId, quantity, shipDate, complete },
-    pet: { id: petId, name, categoryId, status },
-  };
+// What the statements below return of a pet and of its new order.
+const RESULT = sql`${pets.columnsAs('pet')}, ${orders.columnsAs('placed')}, stock.quantity as stock`;
+
+/** Returns the new order, or the error for one that can't be served. */
+function toResult(petId: bigint, row: LineResult | undefined): PlacedOrder | GatewayError {
+  const pet = row && pets.rowOf('pet', row);
+  if (!pet) return rejectionOf({ petId, status: null, stock: null });
+  const order = orders.rowOf('placed', row);
+  return order ? { order, pet } : rejectionOf({ petId, status: pet.status, stock: row.stock });
 }
 
 /**
@@ -61,11 +58,13 @@ export function rejectionOf(
  *
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
-export async function takeUnits({ write }: Session, line: NewOrder): Promise<PlacedOrder> {
-  const { petId, quantity, shipDate } = line;
-  const [result] = await write<LineResult>(sql`
+export async function takeUnits(
+  { write }: Session,
+  { petId, quantity, shipDate }: NewOrder,
+): Promise<PlacedOrder> {
+  const [row] = await write<LineResult>(sql`
     with pet as (
-      select id, name, category_id, status from pets where id = ${petId} for share
+      select * from pets where id = ${petId} for share
     ), stock as (
       select item.pet_id, item.quantity from inventory_items as item
       where item.pet_id = (select pet.id from pet) for update
@@ -77,15 +76,12 @@ export async function takeUnits({ write }: Session, line: NewOrder): Promise<Pla
     ), placed as (
       insert into orders (pet_id, quantity, ship_date)
       select taken.pet_id, ${quantity}, ${shipDate}::timestamptz from taken
-      returning id, ship_date, complete
+      returning *
     )
-    select pet.name, pet.category_id as "categoryId", pet.status, stock.quantity as stock,
-      placed.id, placed.ship_date as "shipDate", placed.complete
-    from pet left join stock on true left join placed on true`);
-  if (!result) throw new PetNotFound(petId);
-  const placed = placedOrder(line, result);
-  if (!placed) throw rejectionOf({ petId, ...result });
-  return placed;
+    select ${RESULT} from pet left join stock on true left join placed on true`);
+  const result = toResult(petId, row);
+  if (result instanceof Error) throw result;
+  return result;
 }
 
 /**
@@ -103,7 +99,7 @@ export async function takeFreeUnits(
   { write }: Session,
   lines: readonly NewOrder[],
 ): Promise<ReadonlyMap<NewOrder, PlacedOrder | GatewayError>> {
-  const rows = await write<LineResult & { petId: bigint }>(sql`
+  const rows = await write<LineResult>(sql`
     with settings as materialized (
       select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
     ), lines as materialized (
@@ -113,7 +109,7 @@ export async function takeFreeUnits(
         (select ${lines.map(({ shipDate }) => shipDate)}::timestamptz[])
       ) as line (pet_id, quantity, ship_date)
     ), pet as (
-      select id, name, category_id, status from pets
+      select * from pets
       where id = any((select array_agg(pet_id) from lines)::bigint[]) for share skip locked
     ), stock as (
       select pet_id, quantity from inventory_items
@@ -125,17 +121,16 @@ export async function takeFreeUnits(
       returning item.pet_id, lines.quantity, lines.ship_date
     ), placed as (
       insert into orders (pet_id, quantity, ship_date) select pet_id, quantity, ship_date from taken
-      returning id, pet_id, ship_date, complete
+      returning *
     )
-    select pet.id as "petId", pet.name, pet.category_id as "categoryId", pet.status,
-      stock.quantity as stock, placed.id, placed.ship_date as "shipDate", placed.complete
-    from pet left join stock on stock.pet_id = pet.id left join placed on placed.pet_id = pet.id`);
+    select ${RESULT} from pet left join stock on stock.pet_id = pet.id left join placed on placed.pet_id = pet.id`);
   const lineOf = new Map(lines.map((line) => [line.petId, line]));
   const results = new Map<NewOrder, PlacedOrder | GatewayError>();
   for (const row of rows) {
-    const line = lineOf.get(row.petId);
+    const pet = pets.rowOf('pet', row);
+    const line = pet && lineOf.get(pet.id);
     // Without stock there may be a lock.
-    if (line && row.stock !== null) results.set(line, placedOrder(line, row) ?? rejectionOf(row));
+    if (line && row.stock !== null) results.set(line, toResult(pet.id, row));
   }
   return results;
 }

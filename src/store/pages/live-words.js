@@ -82,10 +82,15 @@ const WORDS = {
   OrderChange: toOrderWords,
 };
 
+const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was deleted' };
+
+/** Says it of any type: also an upgraded gateway can have some that this page does not know. */
+const toOtherWords = ({ type, kind }) =>
+  `${type.replace(/Change$/, '').replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${KINDS[kind] ?? 'has changed'}`;
+
 /** Says what a change was; `others` are changes that may know the name of its pet. */
 export const toWords = (change, others) =>
-  // An upgraded gateway can have types that this page does not know.
-  WORDS[change.type]?.(change, nameOf(change, others)) ?? 'Another change';
+  WORDS[change.type]?.(change, nameOf(change, others)) ?? toOtherWords(change);
 
 /** The time of a change of today, the day of an older one. */
 export function toTime(changedAt) {

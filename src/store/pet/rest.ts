@@ -11,7 +11,7 @@ import {
   type RouteResponse,
 } from '../../gateway/index.ts';
 import type { Pet } from '../generated/prisma/client.ts';
-import { petOf } from './pets.ts';
+import { pets } from './pets.ts';
 
 const Path = z.object({ petId: Id.meta({ description: 'The id of the pet.', example: 1 }) });
 
@@ -24,7 +24,7 @@ async function respondWithPet(
   { parameters, headers }: RouteRequest,
 ): Promise<RouteResponse> {
   const { petId } = parse(Path, parameters);
-  const body = toJson(await petOf.load(loaders, petId));
+  const body = toJson(await pets.required.load(loaders, petId));
   const validators = { ETag: etag(body), 'Cache-Control': 'no-cache' };
   return isUnchanged(headers, validators.ETag)
     ? { status: 304, headers: validators, body: '' }

@@ -1,6 +1,7 @@
 import { type GraphQLNamedType, isEnumType } from 'graphql';
 
-import { timeAsText } from '../../tables/text.ts';
+import type { Part } from '../../kinds/kind.ts';
+import { kindOfScalar } from '../../kinds/kinds.ts';
 
 /**
  * Stands in an answer for a value that can't be sent, such as a date beyond year 9999: graphql-js then
@@ -8,9 +9,6 @@ import { timeAsText } from '../../tables/text.ts';
  */
 export const UNSENDABLE = '\u0001';
 const UNSENDABLE_SQL = `E'\\x01'`;
-
-/** A part of a text: constant, or an expression in SQL, whose type is text unless a constant stands before it. */
-export type Part = string | { readonly sql: string };
 
 const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
@@ -37,17 +35,9 @@ export function concatenate(parts: readonly Part[]): string {
   return joinTerms(terms);
 }
 
-const SCALARS: Readonly<Record<string, (column: string) => Part[]>> = {
-  ID: (column) => ['"', { sql: column }, '"'],
-  Int: (column) => [{ sql: `${column}::text` }],
-  Boolean: (column) => [{ sql: `${column}::text` }],
-  String: (column) => [{ sql: `to_json(${column})::text` }],
-  DateTime: (column) => ['"', { sql: timeAsText(column) }, '"'],
-};
-
 /** Writes a value of a GraphQL type as JSON; `null` if the type has no such form. */
-function writeValue(type: GraphQLNamedType, column: string): Part[] {
-  if (!isEnumType(type)) return SCALARS[type.name]?.(column) ?? ['null'];
+function writeValue(type: GraphQLNamedType, column: string): readonly Part[] {
+  if (!isEnumType(type)) return kindOfScalar(type.name)?.json(column) ?? ['null'];
   const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
   return [{ sql: `case ${column} ${cases.join(' ')} end` }];
 }
@@ -58,17 +48,19 @@ export const orNull = (parts: readonly Part[], isNullable: boolean): string =>
 
 /** Whether PostgreSQL can write values of a type. */
 export const isWritable = (type: GraphQLNamedType): boolean =>
-  isEnumType(type) || type.name in SCALARS;
-
-// These always have a text.
-const ALWAYS = new Set(['ID', 'Int', 'Boolean', 'String']);
+  isEnumType(type) || kindOfScalar(type.name) !== undefined;
 
 /** Writes a column as JSON. */
-export function writeColumn(type: GraphQLNamedType, column: string, isNullable: boolean): Part[] {
+export function writeColumn(
+  type: GraphQLNamedType,
+  column: string,
+  isNullable: boolean,
+): readonly Part[] {
   const json = writeValue(type, column);
-  if (ALWAYS.has(type.name)) return isNullable ? [{ sql: orNull(json, true) }] : json;
+  const isSendable = kindOfScalar(type.name)?.isSendable;
+  if (!isSendable && !isEnumType(type)) return isNullable ? [{ sql: orNull(json, true) }] : json;
   if (!isNullable) return [{ sql: orNull(json, false) }];
   // An infinite time is null, as one that is not set.
-  const isSet = type.name === 'DateTime' ? `isfinite(${column})` : `${column} is not null`;
+  const isSet = isSendable?.(column) ?? `${column} is not null`;
   return [{ sql: `case when ${isSet} then ${orNull(json, false)} else 'null' end` }];
 }

@@ -1,6 +1,7 @@
+import type { Part } from '../../kinds/kind.ts';
 import type { Table } from '../../tables/table.ts';
 import type { Window } from '../../tables/window.ts';
-import { concatenate, orNull, type Part } from './json-sql.ts';
+import { concatenate, orNull } from './json-sql.ts';
 
 export const whereAll = (conditions: readonly string[]): string =>
   conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
@@ -23,13 +24,13 @@ export function writeList(
   json: readonly Part[],
   { size, order }: Window,
   isNumbered: boolean,
-): Part[] {
+): readonly Part[] {
   const shown = isNumbered ? ` filter (where number <= ${size})` : '';
   const items = `string_agg(${concatenate(json)}, ',' order by ${order.sql})${shown}`;
   return ['[', { sql: `coalesce(${items}, '')` }, ']'];
 }
 
-export const writeCursor = ({ cursor }: Window): Part[] => [
+export const writeCursor = ({ cursor }: Window): readonly Part[] => [
   '"',
   { sql: orNull([{ sql: cursor }], false) },
   '"',

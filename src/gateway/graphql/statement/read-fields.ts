@@ -8,11 +8,11 @@ import {
   isObjectType,
 } from 'graphql';
 
-import type { Part } from './json-sql.ts';
+import type { Part } from '../../kinds/kind.ts';
 import type { Slot } from './slots.ts';
 
 /** Writes a value as JSON. What it is was read before; only the arguments are new. */
-export type Write<Scope> = (scope: Scope) => Part[];
+export type Write<Scope> = (scope: Scope) => readonly Part[];
 
 /** A selection that is being read. */
 export interface Reading {

@@ -1,12 +1,13 @@
 import { collectFields } from '@graphql-tools/utils';
 import { getNamedType, type GraphQLSchema, isNonNullType } from 'graphql';
 
+import type { Part } from '../../kinds/kind.ts';
 import type { ListPage, RelatedRow } from '../../schema/rows.ts';
 import type { Table } from '../../tables/table.ts';
 import type { Window } from '../../tables/window.ts';
 import { fragmentsOf } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
-import { concatenate, isWritable, orNull, type Part, writeColumn } from './json-sql.ts';
+import { concatenate, isWritable, orNull, writeColumn } from './json-sql.ts';
 import { whereAll, writeCursor, writeList, writePageInfo, writeRows } from './page-sql.ts';
 import {
   type Field,
@@ -57,7 +58,7 @@ export interface Selection {
   /** How many rows and pages of other tables it reads. */
   readonly relations: number;
   /** Writes the data as JSON; `slots` has the arguments of its fields. */
-  readonly write: (slots: readonly SlotSql[]) => Part[];
+  readonly write: (slots: readonly SlotSql[]) => readonly Part[];
 }
 
 function readColumn({ columns }: Table<never>, { type }: Field, name = ''): Write<RowScope> {

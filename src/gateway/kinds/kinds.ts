@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+import type { Kind } from './kind.ts';
+import { BOOLEAN, ID, INT } from './numbers.ts';
+import { TEXT } from './text.ts';
+import { DATE, DATE_TIME } from './times.ts';
+
+/** The kinds of values, by their types in schema.prisma (prisma/tables.js). */
+export const KINDS = {
+  BigInt: ID,
+  Int: INT,
+  String: TEXT,
+  Boolean: BOOLEAN,
+  DateTime: DATE_TIME,
+  Date: DATE,
+} as const;
+
+/** The value of a kind. */
+export type ValueOfKind<Of> = Of extends Kind<infer Value> ? Value : never;
+
+/** Returns the kind of a scalar of GraphQL. */
+const BY_SCALAR: ReadonlyMap<string, Kind> = new Map(
+  Object.values(KINDS).map((kind) => [kind.graphql, kind]),
+);
+export const kindOfScalar = (name: string): Kind | undefined => BY_SCALAR.get(name);
+
+/** Parsers of PostgreSQL's text by OID, for the drivers. */
+export const TYPE_PARSERS: Readonly<Record<number, (text: string) => unknown>> = Object.fromEntries(
+  Object.values<Kind>(KINDS).flatMap(({ parser }) => (parser ? [[parser.oid, parser.parse]] : [])),
+);
+
+/** Returns the kind of the values of an enum of schema.prisma. */
+export function kindOfEnum(name: string, sqlType: string, values: readonly string[]): Kind<string> {
+  return {
+    graphql: name,
+    rule: () => z.enum(values),
+    sqlType: `text::${sqlType}`,
+    toParameter: (value) => value,
+    fromText: (text) => {
+      if (!values.includes(text)) throw new Error(`${text} is not a value of ${sqlType}.`);
+      return text;
+    },
+    json: () => [],
+    sort: TEXT.sort,
+    samples: values,
+  };
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+import { Id } from '../contract/parse.ts';
+import type { Kind } from './kind.ts';
+
+const isStored = (text: string): boolean => Id.safeParse(text).success;
+
+/** An id: an int64, which a JSON number could not hold. */
+export const ID: Kind<bigint> = {
+  graphql: 'ID',
+  rule: () => Id,
+  sqlType: 'bigint',
+  toParameter: (id) => id,
+  parser: { oid: 20, parse: BigInt },
+  fromText: BigInt,
+  json: (column) => ['"', { sql: column }, '"'],
+  sort: {
+    sql: (column) => column,
+    textOf: String,
+    asText: (column) => `${column}::text`,
+    text: z.string().refine(isStored),
+  },
+  samples: ['1', '2', '3', 4, '5'],
+};
+
+/** An int32. */
+export const INT: Kind<number> = {
+  graphql: 'Int',
+  rule: () => z.int32('must be a whole number.'),
+  sqlType: 'integer',
+  toParameter: (value) => value,
+  fromText: Number,
+  json: (column) => [{ sql: `${column}::text` }],
+  sort: {
+    sql: (column) => column,
+    textOf: String,
+    asText: (column) => `${column}::text`,
+    text: z
+      .string()
+      .regex(/^-?[0-9]+$/)
+      .refine((text) => z.int32().safeParse(Number(text)).success),
+  },
+  samples: [0, 1, 2, 3, 5, 20],
+};
+
+/** True or false. */
+export const BOOLEAN: Kind<boolean> = {
+  graphql: 'Boolean',
+  rule: () => z.boolean(),
+  sqlType: 'boolean',
+  toParameter: (value) => value,
+  fromText: (text) => text === 'true',
+  json: (column) => [{ sql: `${column}::text` }],
+  sort: {
+    sql: (column) => column,
+    textOf: String,
+    asText: (column) => `${column}::text`,
+    text: z.enum(['true', 'false']),
+  },
+  samples: [true, false],
+};

@@ -1,0 +1,44 @@
+import type { z } from 'zod';
+
+import { characters, Text } from '../contract/parse.ts';
+import type { Kind, Limits } from './kind.ts';
+
+/** Text of at most some characters (code points). */
+const upTo = (maxLength: number): z.ZodType<string> =>
+  Text.refine(
+    // A character has one or two code units.
+    (text) => text.length <= 2 * maxLength && characters(text) <= maxLength,
+    `must have at most ${maxLength} characters.`,
+  ).meta({ maxLength });
+
+/** Text that may be empty. */
+const toPart = ({ maxLength }: Limits): z.ZodType<string> =>
+  maxLength === null ? Text : upTo(maxLength);
+
+/** Text that is not empty, and not only white space. It is stored unchanged. */
+const toRequired = (limits: Limits): z.ZodType<string> =>
+  toPart(limits)
+    .refine((text) => text.trim() !== '', 'must contain more than white space.')
+    .meta({ minLength: 1, ...(limits.maxLength !== null && { maxLength: limits.maxLength }) });
+
+/** Text. If its column is not null, it must not be empty. */
+export const TEXT: Kind<string> & {
+  /** Validates a part of a text. */
+  readonly part: Kind<string>['rule'];
+} = {
+  graphql: 'String',
+  rule: (limits) => (limits.isNullable ? toPart(limits) : toRequired(limits)),
+  part: toPart,
+  sqlType: 'text',
+  toParameter: (text) => text,
+  fromText: String,
+  json: (column) => [{ sql: `to_json(${column})::text` }],
+  sort: {
+    // By code point, independent of the collation of the database.
+    sql: (column) => `${column} collate "C"`,
+    textOf: String,
+    asText: (column) => column,
+    text: Text,
+  },
+  samples: ['a', 'Cleo', 'Rex', 'some'],
+};

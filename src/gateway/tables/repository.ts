@@ -1,0 +1,210 @@
+import sql, { raw } from 'sql-template-tag';
+import type { z } from 'zod';
+
+import type { ErrorType } from '../contract/gateway-error.ts';
+import { parse, parseId } from '../contract/parse.ts';
+import { isStillReferenced } from '../database/database-errors.ts';
+import type { Database } from '../database/database.ts';
+import { onlyRow, type Session } from '../database/session.ts';
+import { type Conditions, readConditions, type RecordedCondition } from './conditions.ts';
+import { type CallerKey, writeOnce } from './idempotency.ts';
+import {
+  createRules,
+  type ErrorAbout,
+  type Inputs,
+  type KnownInput,
+  type NewRow,
+  toConstraintError,
+  toKnown,
+} from './inputs.ts';
+import { createListing, type Sorts } from './listing.ts';
+import { byId, type Pages, pagesByParent, pagesOf, required, type RowLoader } from './loaders.ts';
+import type { Field, StoredTable } from './stored-table.ts';
+
+/** What the rows are called in descriptions. */
+export interface Words {
+  /** `a book` */
+  readonly one: string;
+  /** `book` */
+  readonly short: string;
+  /** `books` */
+  readonly all: string;
+  /** The same where it stands alone, if it is longer. */
+  readonly list?: string;
+  /** What changes, if it is called otherwise. */
+  readonly changes?: string;
+  /** Whose id is the primary key, if it is that of another row. */
+  readonly idOf?: string;
+}
+
+interface Options<Row, Of extends Inputs<Row>> {
+  readonly words: Words;
+  readonly inputs: Of;
+  readonly filters: Conditions;
+  /** The first is the default. */
+  readonly sorts: Sorts<keyof Row & string>;
+  readonly notFound: ErrorAbout<bigint>;
+  /** The error if rows refer to a row that is deleted. */
+  readonly inUse?: ErrorAbout<bigint>;
+  /** Other errors that mutations of these rows return. */
+  readonly errors?: readonly ErrorType[];
+  /** Reads rows by their ids, with others that callers often select too. */
+  readonly read?: (db: Session, ids: readonly bigint[]) => Promise<Row[]>;
+  /** Inserts a row together with others. */
+  readonly insert?: (session: Session, data: NewRow<Row, Of>) => Promise<Row>;
+}
+
+/** The rows of a table: how they are read, listed, written and followed. */
+export interface Repository<Row extends object = object, New = unknown> extends Omit<
+  StoredTable<Row>,
+  'insert' | 'update'
+> {
+  readonly words: Words;
+  readonly inputs: readonly KnownInput[];
+  readonly filters: Conditions;
+  readonly sorts: Sorts;
+  readonly notFound: ErrorAbout<bigint>;
+  readonly inUse: ErrorAbout<bigint> | undefined;
+  /** All errors that mutations of these rows return. */
+  readonly errors: readonly ErrorType[];
+  /** Loads a row; null if it does not exist. */
+  readonly byId: RowLoader<Row | null>;
+  /** Loads a row that must exist. */
+  readonly required: RowLoader<Row>;
+  readonly pages: Pages<Row>;
+  /** The lists of the rows whose field refers to a parent. */
+  readonly pagesBy: (field: string) => Pages<Row>;
+  /** Validates the input for a new row, and the one that changes a row. */
+  readonly newRule: z.ZodType<New>;
+  readonly updateRule: z.ZodType;
+  /** @throws InvalidInput, InvalidId, IdempotencyConflict, and the errors of its inputs */
+  readonly create: (db: Database, input: object, key: CallerKey) => Promise<Row>;
+  /** @throws InvalidInput, InvalidId, notFound, and the errors of its inputs */
+  readonly update: (db: Database, id: string, input: object) => Promise<Row>;
+  /** @throws InvalidId, notFound, inUse */
+  readonly delete: (db: Database, id: string) => Promise<Row>;
+  /** Returns what a filter requires of recorded rows. @throws InvalidId, InvalidInput */
+  readonly toRecorded: (filter: object) => RecordedCondition[];
+}
+
+const lowerFirst = (text: string): string => `${text[0]?.toLowerCase()}${text.slice(1)}`;
+const upperFirst = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+
+/** Creates the function that creates a row. */
+function createCreate<Row extends object, const Of extends Inputs<Row>>(
+  table: StoredTable<Row>,
+  options: Options<Row, Of>,
+  inputs: readonly KnownInput[],
+): Repository<Row>['create'] {
+  const { newRule } = createRules<Row, Of>(inputs);
+  const insert =
+    options.insert ??
+    (async ({ write }: Session, data: NewRow<Row, Of>) =>
+      onlyRow(await write<Row>(table.insert(data as object))));
+  const isLater = new Set(inputs.filter((input) => input.isLater).map(({ name }) => name));
+  return async (db, input, key) => {
+    const data = parse(newRule, input, 'input');
+    const known = Object.entries(data).filter(
+      ([name, value]) => value !== null || !isLater.has(name),
+    );
+    const request = {
+      ...key,
+      operation: `create${table.type}`,
+      input: Object.fromEntries(known),
+      upgrade: (stored: Row) => table.upgrade(stored),
+    };
+    try {
+      return await writeOnce(db, request, (session) => insert(session, data));
+    } catch (error) {
+      throw toConstraintError(error, inputs, data);
+    }
+  };
+}
+
+/** Creates the functions that change and delete a row. */
+function createWrites<Row extends object, const Of extends Inputs<Row>>(
+  table: StoredTable<Row>,
+  { notFound: NotFound, inUse: InUse }: Options<Row, Of>,
+  inputs: readonly KnownInput[],
+): Pick<Repository<Row>, 'update' | 'delete'> {
+  const { updateRule } = createRules<Row, Of>(inputs);
+  const from = raw(table.name);
+  const column = raw(table.id.column);
+
+  const update: Repository<Row>['update'] = async (db, text, input) => {
+    const id = parseId(text, 'id');
+    const data = parse(updateRule, input, 'input');
+    const isEmpty = Object.keys(data).length === 0;
+    const statement = isEmpty
+      ? sql`select ${table.all} from ${from} where ${column} = ${id}`
+      : table.update(id, data);
+    try {
+      const [row] = await db.write<Row>(statement);
+      if (row) return row;
+    } catch (error) {
+      throw toConstraintError(error, inputs, data);
+    }
+    throw new NotFound(id);
+  };
+
+  const remove: Repository<Row>['delete'] = async (db, text) => {
+    const id = parseId(text, 'id');
+    try {
+      const [row] = await db.write<Row>(
+        sql`delete from ${from} where ${column} = ${id} returning ${table.all}`,
+      );
+      if (row) return row;
+    } catch (error) {
+      throw InUse && isStillReferenced(error) ? new InUse(id) : error;
+    }
+    throw new NotFound(id);
+  };
+
+  return { update, delete: remove };
+}
+
+/** Creates the repository of a table: what its rows need for GraphQL and REST, from what is said here once. */
+export function createRepository<Row extends object, const Of extends Inputs<Row>>(
+  table: StoredTable<Row>,
+  options: Options<Row, Of>,
+): Repository<Row, NewRow<Row, Of>> {
+  const { words, filters, sorts, notFound: NotFound, inUse, read } = options;
+  const fields: Readonly<Record<string, Field>> = Object.fromEntries(
+    Object.entries(table.fields as Record<string, Field>),
+  );
+  const inputs = Object.entries<Inputs<Row>[string]>(options.inputs).map((entry) =>
+    toKnown(fields, entry),
+  );
+  const listing = createListing(table, filters, sorts);
+  const loader = byId(lowerFirst(table.type), table, read);
+  const toRecorded = readConditions(filters, 'changes');
+  return {
+    ...table,
+    words,
+    inputs,
+    filters,
+    sorts,
+    notFound: NotFound,
+    inUse,
+    errors: [
+      NotFound,
+      inUse,
+      ...inputs.flatMap(({ missing, taken }) => [missing, taken]),
+      ...(options.errors ?? []),
+    ].filter((type) => type !== undefined),
+    byId: loader,
+    required: required(loader, (id) => new NotFound(id)),
+    pages: pagesOf(listing),
+    pagesBy: (field) =>
+      pagesByParent(`${lowerFirst(words.all)}By${upperFirst(field.replace(/Id$/, ''))}`, listing, {
+        column: table.columns[field] ?? field,
+        // A column that refers to rows has their ids.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        of: (row) => row[field as keyof Row] as bigint | null,
+      }),
+    ...createRules<Row, Of>(inputs),
+    create: createCreate(table, options, inputs),
+    ...createWrites(table, options, inputs),
+    toRecorded: (filter) => toRecorded(filter).flatMap(({ recorded }) => recorded ?? []),
+  };
+}

@@ -1,0 +1,95 @@
+import {
+  GraphQLID,
+  GraphQLInt,
+  GraphQLString,
+  GraphQLBoolean,
+  type GraphQLScalarType,
+} from 'graphql';
+import sql, { raw } from 'sql-template-tag';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { concatenate } from '../../src/gateway/graphql/statement/json-sql.ts';
+import type { Kind } from '../../src/gateway/kinds/kind.ts';
+import { KINDS } from '../../src/gateway/kinds/kinds.ts';
+import { describeOnBothDatabases } from '../support/databases.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+
+const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
+  ID: GraphQLID,
+  Int: GraphQLInt,
+  String: GraphQLString,
+  Boolean: GraphQLBoolean,
+};
+
+/** The values that a kind has samples of, as input is parsed. */
+function valuesOf({ graphql, scalar, rule }: Kind): { type: GraphQLScalarType; values: unknown[] } {
+  const type = scalar ?? BUILT_IN[graphql];
+  if (!type) throw new Error(`${graphql} has no scalar.`);
+  const accepts = rule({ maxLength: 255, isNullable: false });
+  const { samples } = Object.values(KINDS).find((kind) => kind.graphql === graphql) ?? {
+    samples: [],
+  };
+  return { type, values: samples.map((sample) => accepts.parse(type.parseValue(sample))) };
+}
+
+describeOnBothDatabases(() => {
+  let gateway: Gateway;
+  beforeAll(async () => {
+    gateway = await startGateway();
+  });
+  afterAll(() => gateway.close());
+
+  describe.each(Object.entries<Kind>(KINDS))('values of the kind %s', (_name, kind) => {
+    const { type, values } = valuesOf(kind);
+    const parameter = (value: unknown) =>
+      sql`${value === null ? null : kind.toParameter(value)}${raw(`::${kind.sqlType}`)}`;
+    const read = async (value: unknown, expression: string): Promise<unknown> => {
+      const [row] = await gateway.db.query<{ result: unknown }>(
+        sql`select ${raw(expression)} as result from (select ${parameter(value)} as value) as each`,
+      );
+      return row?.result;
+    };
+
+    it.each(values)('are read as they were written: %s', async (value) => {
+      expect(await read(value, 'value')).toEqual(value);
+    });
+
+    it.each(values)('are in the change log as they were written: %s', async (value) => {
+      const text = await read(value, `json_build_object('value', value)->>'value'`);
+      expect(kind.fromText(String(text))).toEqual(value);
+    });
+
+    it.each(values)('have the same JSON from PostgreSQL as from graphql-js: %s', async (value) => {
+      const json = await read(value, `(${concatenate(kind.json('value'))})`);
+      expect(JSON.parse(String(json))).toEqual(JSON.parse(JSON.stringify(type.serialize(value))));
+    });
+
+    it.each(values)(
+      'have the same text in a cursor from PostgreSQL as from a row: %s',
+      async (value) => {
+        const text = kind.sort.textOf(value);
+        expect(await read(value, kind.sort.asText('value'))).toBe(text);
+        expect(kind.sort.text.parse(text)).toBe(text);
+        const same = `${kind.sort.sql('value', true)} = '${text}'::${kind.sqlType}`;
+        expect(await read(value, same)).toBe(true);
+      },
+    );
+  });
+
+  it.each(['DateTime', 'Date'] as const)(
+    'a %s that is infinite or missing is the latest',
+    async (name) => {
+      const kind = KINDS[name];
+      const { sort, sqlType, fromText } = kind;
+      for (const text of ['infinity', '-infinity']) {
+        const value = fromText(text);
+        expect(sort.textOf(value)).toBe(text);
+        const [row] = await gateway.db.query<{ value: Date }>(
+          sql`select ${text}${raw(`::text::${sqlType}`)} as value`,
+        );
+        expect(row && kind.toParameter(row.value)).toBe(text);
+      }
+      expect(sort.textOf(null)).toBe('infinity');
+    },
+  );
+});
