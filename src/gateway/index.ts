@@ -15,7 +15,7 @@ export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 
 // REST routes.
-export { isUnchanged } from './http/etag.ts';
+export { rowRoute } from './rest/row-route.ts';
 export type { RouteRequest, RouteResponse } from './http/route.ts';
 
 // The database: statements, and what an error of PostgreSQL means.

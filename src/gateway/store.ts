@@ -24,8 +24,8 @@ export interface RestOperation {
   readonly name: string;
   readonly id: string;
   readonly lifecycle: RestLifecycle;
-  /** One of the tags of the OpenAPI document. */
-  readonly tag: string;
+  /** Groups the routes in the OpenAPI document. */
+  readonly tag: { readonly name: string; readonly description: string };
   readonly summary: string;
   readonly description: string;
   readonly parameters: {
@@ -39,6 +39,8 @@ export interface RestOperation {
     /** An example of each header. With an ETag, the operation also responds with 304. */
     readonly headers: Readonly<Record<string, string>>;
   };
+  /** What it returns, by the names of the resources, unless it is one of the store. */
+  readonly resources?: Readonly<Record<string, Resource>>;
   /** The codes of its errors, besides those of every operation. */
   readonly errors: readonly string[];
   /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
@@ -75,10 +77,8 @@ export interface Store<Client extends PrismaLike = PrismaLike> {
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */
     readonly operations: readonly RestOperation[];
-    /** What they return, and what else the OpenAPI document has as a schema, by their names. */
+    /** What else the OpenAPI document has as a schema, by their names. */
     readonly resources: Readonly<Record<string, Resource>>;
-    /** The tags that group the routes, and what the OpenAPI document says of them. */
-    readonly tags: readonly { readonly name: string; readonly description: string }[];
     /** An error as the documentation shows it. */
     readonly exampleError: GatewayError;
   };

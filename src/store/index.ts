@@ -22,10 +22,6 @@ export const petStore: Store<PrismaClient> = {
   rest: {
     operations: [getPet, listOrders],
     resources: RESOURCES,
-    tags: [
-      { name: 'Pets', description: 'The pets of the store.' },
-      { name: 'Store', description: 'The orders of the store.' },
-    ],
     exampleError: new PetNotFound(7n),
   },
   pages,

@@ -5,9 +5,9 @@ import { categories } from './category/categories.ts';
 import { InventoryUpdate } from './inventory/inventory.ts';
 import { orders } from './order/orders.ts';
 import { pets } from './pet/pets.ts';
+import { PetResource } from './pet/rest.ts';
 import { OrderQuantity, StockQuantity } from './values.ts';
 
-const PET = { id: 1, name: 'Biscuit', categoryId: 1, status: 'available' };
 const ORDER = {
   id: 3,
   petId: 27,
@@ -16,9 +16,8 @@ const ORDER = {
   complete: false,
 };
 
-const { name, status } = pets.fields;
+const { status } = pets.fields;
 
-const Pet = z.strictObject({ id: Id, name: name.rule, categoryId: Id, status: status.rule });
 const Order = z.strictObject({
   id: Id,
   petId: Id,
@@ -36,8 +35,12 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     description: 'The status of a pet. Only available pets can be ordered.',
     example: 'available',
   },
-  Pet: { rule: Pet, description: 'A pet of the store.', example: PET },
-  Pets: { rule: z.array(Pet), description: 'A list of pets.', example: [PET] },
+  Pet: PetResource,
+  Pets: {
+    rule: z.array(PetResource.rule),
+    description: 'A list of pets.',
+    example: [PetResource.example],
+  },
   NewPet: {
     rule: pets.newRule,
     description: 'Input for a new pet. It is available if no status is set.',

@@ -64,7 +64,7 @@ function toOpenApi(operation: RestOperation, store: Store, config: Config): obje
   const { id, tag, summary, parameters } = operation;
   return {
     operationId: id,
-    tags: [tag],
+    tags: [tag.name],
     summary,
     description: describe(operation, config),
     ...markers(operation, config),
@@ -93,7 +93,7 @@ export const createOpenApi = (store: Store, config: Config): object => ({
   },
   externalDocs: { description: 'This document as a reference page.', url: '/docs' },
   servers: [{ url: '/' }],
-  tags: store.rest.tags,
+  tags: [...new Map(store.rest.operations.map(({ tag }) => [tag.name, tag])).values()],
   security: [],
   paths: Object.fromEntries(
     store.rest.operations.map((operation) => [

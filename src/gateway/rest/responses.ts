@@ -3,6 +3,7 @@ import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
 import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { lifecycleHead } from './rest-operation.ts';
+import { resourcesOf } from './schemas.ts';
 
 /** Headers by name, each with an example. */
 type Headers = Readonly<Record<string, string>>;
@@ -101,7 +102,7 @@ export function toResponses(operation: RestOperation, store: Store, config: Conf
       content: {
         'application/json': {
           schema: { $ref: `#/components/schemas/${result.resource}` },
-          example: store.rest.resources[result.resource]?.example,
+          example: resourcesOf(store)[result.resource]?.example,
         },
       },
     },

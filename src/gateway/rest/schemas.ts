@@ -19,10 +19,14 @@ const errorResource = ({ errorCodes, rest }: Store): Resource => ({
 // Ids and dates define theirs with `meta`.
 export const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
 
+/** Returns what the routes return, and what else a store has as a resource. */
+export const resourcesOf = ({ rest }: Store): Record<string, Resource> =>
+  Object.assign({}, rest.resources, ...rest.operations.map(({ resources }) => resources));
+
 /** Returns all schemas of the document, by their names. Those that contain others refer to them. */
 export function toSchemas(store: Store): Record<string, object> {
   const resources: Record<string, Resource> = {
-    ...store.rest.resources,
+    ...resourcesOf(store),
     Error: errorResource(store),
   };
   const names = z.registry<{ id: string }>();

@@ -76,7 +76,7 @@ export const listOrders: RestOperation = {
   id: 'listOrders',
   // Paging is not in the specification, so it is beta.
   lifecycle: { stability: 'beta', successor: 'Query.orders' },
-  tag: 'Store',
+  tag: { name: 'Store', description: 'The orders of the store.' },
   summary: 'List orders',
   description:
     'Returns all orders as a stream or, with `limit` or `after`, one page with a `Link` to the next. ' +

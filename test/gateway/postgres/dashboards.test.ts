@@ -52,13 +52,15 @@ describe('the routes of the panels and alerts', () => {
     const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
     const selectors = new Set(routeSelectors(exprs));
     expect(selectors.size).toBe(1);
-    const [, pattern = ''] = /^route=~"(.*)"$/.exec([...selectors].join('')) ?? [];
-    const isSelected = (route: string): boolean => new RegExp(`^(${pattern})$`).test(route);
+    const [, pattern = ''] = /^route!~"(.*)"$/.exec([...selectors].join('')) ?? [];
+    const isSelected = (route: string): boolean => !new RegExp(`^(${pattern})$`).test(route);
     expect(
       [...countedRoutes(petStore.rest.operations)].filter((route) => !isSelected(route)),
     ).toEqual([]);
-    const others = '/ /assets /docs /docs/moving /health /metrics /openapi.json /ready /status';
+    const others =
+      '/ /assets /docs /docs/moving /health /metrics /openapi.json /openapi.yaml /ready /schema.graphql /status /status.json';
     expect(others.split(' ').filter(isSelected)).toEqual([]);
+    expect(isSelected('/books/{bookId}')).toBe(true);
   });
 });
 

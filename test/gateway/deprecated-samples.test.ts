@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+import { buildSchema, NoDeprecatedCustomRule, parse, validate } from 'graphql';
+import { describe, expect, it } from 'vitest';
+
+import { ROOT } from '../../src/gateway/config/root.ts';
+import { readExamples } from '../../src/gateway/pages/files.ts';
+import { petStore } from '../../src/store/index.ts';
+
+const { schema, pages, rest } = petStore;
+
+/** Returns what a document uses that is deprecated. */
+const deprecatedIn = (document: string, of = schema): string[] =>
+  validate(of, parse(document), [NoDeprecatedCustomRule]).map(({ message }) => message);
+
+const { FIELDS } = (await import(pages.changeWords.href)) as { FIELDS: string };
+
+const guides = ['README.md', ...readdirSync('docs').map((file) => `docs/${file}`)]
+  .filter((file) => file.endsWith('.md'))
+  .flatMap((file) => {
+    const text = readFileSync(new URL(file, ROOT), 'utf8');
+    const blocks = text.matchAll(/^( *)```graphql\n([^]*?)^ *```$/gm);
+    return Array.from(blocks, ([, , block = '']) => [file, block] as const);
+  });
+
+const samples = [
+  ...(await readExamples(pages.examples)).map((text) => ['an example of GraphiQL', text] as const),
+  ['the start page', pages.example.query] as const,
+  ['the start page', pages.subscription] as const,
+  ['the list of changes', `{ changes { nodes { ...Shown } } } ${FIELDS}`] as const,
+  ...rest.operations.map(
+    ({ name, migration }) => [`the guide of ${name}`, migration.query] as const,
+  ),
+  ...guides,
+];
+
+describe('a sample', () => {
+  it.each(samples)('uses nothing that is deprecated: %s', (_where, text) => {
+    expect(deprecatedIn(text), 'use what its deprecation names in its place').toEqual([]);
+  });
+
+  it('is found if it uses a deprecated field', () => {
+    const other = buildSchema('type Query { old: Int @deprecated(reason: "Use new."), new: Int }');
+    expect(deprecatedIn('{ old new }', other)).toEqual([
+      'The field Query.old is deprecated. Use new.',
+    ]);
+  });
+});
