@@ -168,7 +168,8 @@ const NAMED_CATEGORY =
 describe('a database that becomes read-only', () => {
   it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are replaced', async () => {
     await gateway.close();
-    gateway = await start({ POOL_SIZE: '2' });
+    // With another connection, a statement of the gateway's own could take the one that is looked at.
+    gateway = await start({ POOL_SIZE: '1' });
     expect(await readiness()).toEqual([200, true, 200]);
     await setReadOnly(true);
     for (const query of [NEW_CATEGORY, NAMED_CATEGORY]) {
