@@ -15,6 +15,8 @@ import {
   isObjectType,
 } from 'graphql';
 
+import { kindOfScalar } from '../src/gateway/kinds/kinds.ts';
+
 /** A field of a query, with its arguments as text. */
 interface Selected {
   readonly name: string;
@@ -47,7 +49,6 @@ const VALUES: Readonly<Record<string, () => string>> = {
   before: () => `"${Buffer.from(JSON.stringify(['ID', idUpTo(9000)])).toString('base64url')}"`,
   ID: () => `"${idUpTo(10_000)}"`,
   Int: () => pick(['0', '1', '10', '50']),
-  Boolean: () => pick(['true', 'false']),
   DateTime: () => `"2026-0${idUpTo(9)}-01T00:00:00Z"`,
 };
 
@@ -70,8 +71,7 @@ function valueOf(name: string, type: GraphQLInputType): string {
   }
   if (nullable instanceof GraphQLEnumType) return pick(nullable.getValues()).name;
   const value = VALUES[name] ?? VALUES[nullable.toString()];
-  if (!value) throw new Error(`No values for ${name}.`);
-  return value();
+  return value?.() ?? JSON.stringify(pick(kindOfScalar(nullable.toString())?.samples ?? []));
 }
 
 const argumentsOf = ({ args }: GraphQLField<unknown, unknown>): string => writeValues(args, 0.35);

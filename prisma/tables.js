@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import generatorHelper from '@prisma/generator-helper';
 
 /** Describes a column. Its default is null unless it is a constant. */
-function toColumn({ name, dbName, type, nativeType, kind, isRequired, default: initial }) {
+function toColumn({ name, dbName, type, nativeType, kind, isRequired, default: initial }, indexed) {
   const [native, [length] = []] = nativeType ?? [];
   return [
     name,
@@ -14,22 +14,26 @@ function toColumn({ name, dbName, type, nativeType, kind, isRequired, default: i
       isEnum: kind === 'enum',
       isNullable: !isRequired,
       maxLength: native === 'VarChar' ? Number(length) : null,
+      // Whether an index begins with it.
+      isIndexed: indexed.has(name),
       default: initial === undefined || typeof initial === 'object' ? null : initial,
     },
   ];
 }
 
-function toTable({ dbName, name, fields }) {
+function toTable({ dbName, name, fields }, indexes) {
   const columns = fields.filter(({ kind }) => kind !== 'object');
   const columnOf = (field) => columns.find((column) => column.name === field)?.dbName ?? field;
   const references = fields.filter(({ relationFromFields }) => relationFromFields?.length === 1);
+  const own = indexes.filter(({ model, algorithm }) => model === name && algorithm !== 'Gin');
+  const indexed = new Set(own.map((index) => index.fields[0].name));
   // Prisma names the constraints of its migrations like this.
   const constraint = (field, suffix) => [field, `${dbName ?? name}_${columnOf(field)}_${suffix}`];
   return {
     type: name,
     name: dbName ?? name,
     id: columns.find(({ isId }) => isId)?.name ?? null,
-    columns: Object.fromEntries(columns.map(toColumn)),
+    columns: Object.fromEntries(columns.map((column) => toColumn(column, indexed))),
     foreignKeys: Object.fromEntries(
       references.map(({ relationFromFields: [field] }) => constraint(field, 'fkey')),
     ),
@@ -46,7 +50,7 @@ generatorHelper.generatorHandler({
   onManifest: () => ({ prettyName: 'tables', defaultOutput: './tables.ts' }),
   onGenerate: async ({ dmmf: { datamodel }, generator }) => {
     const tables = Object.fromEntries(
-      datamodel.models.map((model) => [model.name, toTable(model)]),
+      datamodel.models.map((model) => [model.name, toTable(model, datamodel.indexes)]),
     );
     const enums = Object.fromEntries(
       datamodel.enums.map(({ name, dbName, values }) => [

@@ -11,7 +11,13 @@ import {
 } from '../../src/gateway/index.ts';
 import { petStore } from '../../src/store/index.ts';
 
-const COLUMN = { isEnum: false, isNullable: false, maxLength: null, default: null } as const;
+const COLUMN = {
+  isEnum: false,
+  isNullable: false,
+  maxLength: null,
+  isIndexed: true,
+  default: null,
+} as const;
 const TABLES = {
   Book: {
     type: 'Book',
@@ -96,6 +102,26 @@ function createShop() {
 const shop = createShop();
 const run = (schema: GraphQLSchema, source: string) =>
   graphql({ schema, source, contextValue: { caller: { scopes: 'all' } } });
+
+it('a store does not start with a filter or a sort without an index', () => {
+  const unindexed = { ...TABLES.Book.columns.title, isIndexed: false } as const;
+  const scanned = createTables({})({
+    ...TABLES.Book,
+    columns: { ...TABLES.Book.columns, title: unindexed },
+  });
+  const options = {
+    words: { one: 'a book', short: 'book', all: 'books' },
+    inputs: {},
+    notFound: BookNotFound,
+  } as const;
+  const sorts = { ID: { by: 'id', description: 'Order by id.' } } as const;
+  const filters = { title: filterBy.value(scanned.fields.title, { list: 'Only this title.' }) };
+  expect(() => createRepository(scanned, { ...options, filters, sorts })).toThrow('books.title');
+  const byTitle = { TITLE: { by: 'title', description: 'Order by title.' } } as const;
+  expect(() => createRepository(scanned, { ...options, filters: {}, sorts: byTitle })).toThrow(
+    'A list of books needs an index that begins with books.title.',
+  );
+});
 
 describe('two stores in one process', () => {
   it('have their own types, error codes and changes', () => {

@@ -15,6 +15,8 @@ import {
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { COSTS } from '../../bench/statements.ts';
+import { petStore } from '../../src/store/index.ts';
+import { namesWithoutOperation } from '../support/every-operation.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 
 /** Sends a request and returns the body of the response. */
@@ -137,4 +139,9 @@ describe('the table of statements', () => {
     const missing = coordinates.filter((coordinate) => !asked.has(coordinate));
     expect(missing, 'add an operation with each to COSTS in bench/statements.ts').toEqual([]);
   });
+});
+
+it('the operations of which a release records the statements use each mutation and each input', () => {
+  const missing = namesWithoutOperation(petStore.schema);
+  expect(missing, 'add an operation with each to test/support/every-operation.ts').toEqual([]);
 });

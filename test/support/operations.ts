@@ -33,6 +33,8 @@ import {
   TypeMetaFieldDef,
 } from 'graphql';
 
+import { KINDS } from '../../src/gateway/kinds/kinds.ts';
+
 /** What a caller posts. */
 export interface Operation {
   query: string;
@@ -96,17 +98,9 @@ export const TAME: Ingredients = {
     name: ['a', 'Cleo', 'Rex'],
     description: ['some', ''],
   },
-  scalars: {
-    ID: ['1', '2', '3', 4, '5'],
-    Int: [0, 1, 2, 3, 5, 20],
-    Boolean: [true, false],
-    DateTime: [
-      '2027-01-02T03:04:05+02:00',
-      '2027-01-02T03:04:05Z',
-      '2027-01-02T03:04:05.006Z',
-      '9999-12-31T23:59:59Z',
-    ],
-  },
+  scalars: Object.fromEntries(
+    Object.values(KINDS).map(({ graphql, samples }) => [graphql, [...samples]]),
+  ),
   aliases: ['a', 'b', 'id', 'name', 'status', 'toString'],
   isWild: false,
 };
@@ -121,9 +115,9 @@ export const WILD: Ingredients = {
     description: ['some', '', 'x\0', 'fails'],
   },
   scalars: {
+    ...TAME.scalars,
     ID: ['1', '2', '3', '4', '5', '6', 7, '8', '9', '99', 'x', '9223372036854775808'],
     Int: [0, 1, 2, 3, 4, 5, 6, 9, 50, 100, 101, -1],
-    Boolean: [true, false],
     DateTime: [...(TAME.scalars['DateTime'] ?? []), '0000-01-01T00:00:00Z'],
   },
   aliases: [...TAME.aliases, '__proto__'],

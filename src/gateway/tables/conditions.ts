@@ -53,9 +53,10 @@ export interface Condition extends Descriptions {
   readonly isList: boolean;
   /** Validates the value, and returns the condition with it. */
   readonly rule: z.ZodType<Given>;
-  /** The cost of the argument. Without one, an index must serve the condition: `index` is its first column. */
+  /** The cost of the argument. */
   readonly cost?: string;
-  readonly index?: string;
+  /** The field whose index serves the condition. */
+  readonly index?: Field;
 }
 
 export type Conditions = Readonly<Record<string, Condition>>;
@@ -107,7 +108,7 @@ export const oneOf = (field: Field, descriptions: Descriptions): Condition => ({
   ...descriptions,
   type: field.kind.graphql,
   isList: true,
-  index: field.column,
+  index: field,
   rule: z.array(field.rule).transform((values) => ({
     ...plain,
     isConstant: isEnum(field),
@@ -121,7 +122,7 @@ export const value = (field: Field, descriptions: Descriptions): Condition => ({
   ...descriptions,
   type: field.kind.graphql,
   isList: false,
-  index: field.column,
+  index: field,
   rule: field.rule.transform((wanted) => {
     const column = raw(field.column);
     const isConstant = isEnum(field) || typeof wanted === 'boolean';

@@ -107,12 +107,31 @@ function toWhere(given: readonly Given[], idBounds: IdBounds, isRare: IsRare): S
   });
 }
 
+/** @throws Error if PostgreSQL would scan the table for a condition or an order */
+function requireIndexes<Row>(
+  { name, fields }: StoredTable<Row>,
+  conditions: Conditions,
+  sorts: Sorts<keyof Row & string>,
+): void {
+  const served = Object.values(conditions).flatMap(({ list, index }) =>
+    list === undefined || !index ? [] : [index],
+  );
+  // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
+  const sorted = Object.values(sorts)
+    .map(({ by }) => fields[by])
+    .filter(({ isNullable }) => !isNullable);
+  for (const { column, isIndexed } of [...served, ...sorted]) {
+    if (!isIndexed) throw new Error(`A list of ${name} needs an index that begins with ${column}.`);
+  }
+}
+
 /** Creates the listing of a table from its conditions and sorts. */
 export function createListing<Row>(
   table: StoredTable<Row>,
   conditions: Conditions,
   sorts: Sorts<keyof Row & string>,
 ): Listing<Row> {
+  requireIndexes(table, conditions, sorts);
   const read = readConditions(conditions, 'list');
   return {
     table,

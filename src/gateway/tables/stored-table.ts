@@ -14,6 +14,7 @@ interface Column {
   readonly isEnum: boolean;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
+  readonly isIndexed: boolean;
   /** Null if it has none, or one that PostgreSQL computes. */
   readonly default: string | number | boolean | null;
 }
@@ -60,6 +61,8 @@ export interface Field<Value = unknown> {
   readonly kind: Kind<Value>;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
+  /** Whether an index begins with its column. */
+  readonly isIndexed: boolean;
   readonly default: Value | null;
   /** Its text: what a row has in the change log that was recorded before the column existed. */
   readonly initial: string | null;
@@ -113,7 +116,7 @@ function parseText({ column, kind, isNullable }: Field, text: string | null): un
 function fieldsOf(model: Model, enums: EnumsOf): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
   return Object.entries(model.columns).map(([name, column]): Field => {
-    const { type, isNullable, maxLength } = column;
+    const { type, isNullable, maxLength, isIndexed } = column;
     const values = enums[type];
     const kind = values ? kindOfEnum(type, values.type, values.values) : kinds[type];
     return {
@@ -123,6 +126,7 @@ function fieldsOf(model: Model, enums: EnumsOf): Field[] {
       kind: kind as Kind,
       isNullable,
       maxLength,
+      isIndexed,
       default: column.default,
       initial: column.default === null ? null : String(column.default),
       // A column of another type, such as JSON, has no kind: callers can't write it.
