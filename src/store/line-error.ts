@@ -1,8 +1,8 @@
 import { errorOf } from '../gateway/index.ts';
 
 /** Returns the class of errors that may be about one line of several: `line` is its index, from 0; otherwise null. */
-export const lineErrorOf = (...kind: Parameters<typeof errorOf>) =>
-  class extends errorOf(...kind) {
+export const lineErrorOf = (code: string, status: number, description: string) =>
+  class extends errorOf(code, status, description, (message: string) => message) {
     readonly line: number | null;
 
     constructor(message: string, line: number | null) {

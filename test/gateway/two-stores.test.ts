@@ -33,11 +33,12 @@ const TABLES = {
   },
 } as const;
 
-class BookNotFound extends errorOf('BOOK_NOT_FOUND', 404, 'The book does not exist.') {
-  constructor(id: bigint) {
-    super(`There is no book ${id}.`);
-  }
-}
+class BookNotFound extends errorOf(
+  'BOOK_NOT_FOUND',
+  404,
+  'The book does not exist.',
+  (id: bigint) => `There is no book ${id}.`,
+) {}
 
 const table = createTables({})(TABLES.Book);
 const books = createRepository(table, {

@@ -58,14 +58,19 @@ export interface ErrorType {
   new (...args: any[]): GatewayError;
 }
 
-/** Returns the base class of the errors of a store that have this code. */
-export function errorOf(code: string, status: number, description: string) {
+/** Returns the base class of the errors of a store that have this code; `toMessage` gets what they are made from. */
+export function errorOf<Args extends readonly unknown[]>(
+  code: string,
+  status: number,
+  description: string,
+  toMessage: (...args: Args) => string,
+) {
   const kind: ErrorKind = { code, status, description };
   return class extends GatewayError {
     static readonly kind = kind;
 
-    constructor(message: string) {
-      super(kind, message);
+    constructor(...args: Args) {
+      super(kind, toMessage(...args));
     }
   };
 }

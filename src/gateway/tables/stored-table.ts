@@ -77,6 +77,14 @@ export interface Field<Value = unknown> {
 /** The values of a row by their columns, as text: JSON numbers could not hold every id. */
 export type RecordedRow = Readonly<Record<string, string | null>>;
 
+/** A table under an alias. */
+interface Aliased<Row> {
+  /** All columns, named so that those of no other alias are the same. */
+  readonly columns: Sql;
+  /** Returns its row; undefined if a join found none. */
+  readonly rowOf: (result: object) => Row | undefined;
+}
+
 /** A table of the store, and what is read and written with all of its columns. */
 export interface StoredTable<Row> extends Table<Row> {
   /** The type of its rows in GraphQL. */
@@ -88,10 +96,8 @@ export interface StoredTable<Row> extends Table<Row> {
   readonly fields: { readonly [Name in keyof Row]: Field<NonNullable<Row[Name]>> };
   /** All columns, named as the fields, for SELECT and RETURNING. */
   readonly all: Sql;
-  /** All columns of an alias, for a SELECT that also has columns of other tables; `rowOf` reads them. */
-  readonly columnsAs: (alias: string) => Sql;
-  /** Returns the row of an alias; undefined if a join found none. */
-  readonly rowOf: (alias: string, result: object) => Row | undefined;
+  /** The table under an alias, for a SELECT that also has columns of other tables. */
+  readonly as: (alias: string) => Aliased<Row>;
   /** INSERT of one row, returning it. Fields that are undefined get their defaults. */
   readonly insert: (row: Partial<Row>) => Sql;
   /** UPDATE of one row, returning it. Fields that are undefined keep their values; there must be another. */
@@ -139,6 +145,27 @@ function fieldsOf(model: Model, enums: EnumsOf): Field[] {
 
 const valueIn = (row: object, key: string): unknown => (row as Record<string, unknown>)[key];
 
+/** Returns a table under an alias. */
+function toAliased<Row>(
+  alias: string,
+  fields: readonly Field[],
+  columnOf: (field: string) => string,
+  id: string,
+): Aliased<Row> {
+  const keys = fields.map(({ name }) => [name, `${alias}.${name}`] as const);
+  const columns = keys.map(([field, key]) => `${alias}.${columnOf(field)} as "${key}"`);
+  return {
+    columns: raw(columns.join(', ')),
+    rowOf: (result) => {
+      if (valueIn(result, `${alias}.${id}`) === null) return undefined;
+      // Faster than Object.fromEntries, for the rows of every order.
+      const row: Record<string, unknown> = {};
+      for (const [field, key] of keys) row[field] = valueIn(result, key);
+      return row as Row;
+    },
+  };
+}
+
 /** Creates the function that makes the table of a model. */
 export const createTables =
   <const Enums extends EnumsOf>(enums: Enums) =>
@@ -168,16 +195,7 @@ export const createTables =
         fields.map((field) => [field.name, field]),
       ) as unknown as StoredTable<Row>['fields'],
       all,
-      columnsAs: (alias) =>
-        raw(
-          fields
-            .map((field) => `${alias}.${columnOf(field.name)} as "${alias}.${field.name}"`)
-            .join(', '),
-        ),
-      rowOf: (alias, result) => {
-        if (valueIn(result, `${alias}.${id}`) === null) return undefined;
-        return toRow((field) => valueIn(result, `${alias}.${field.name}`));
-      },
+      as: (alias) => toAliased<Row>(alias, fields, columnOf, id),
       insert: (row) => {
         const names = raw(
           given(row)

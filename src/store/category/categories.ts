@@ -5,21 +5,15 @@ export class CategoryNotFound extends errorOf(
   'CATEGORY_NOT_FOUND',
   404,
   'The category does not exist.',
-) {
-  constructor(id: bigint) {
-    super(`There is no category ${id}.`);
-  }
-}
+  (id: bigint) => `There is no category ${id}.`,
+) {}
 
 class CategoryInUse extends errorOf(
   'CATEGORY_IN_USE',
   409,
   'The category has pets, so it cannot be deleted.',
-) {
-  constructor(id: bigint) {
-    super(`Category ${id} has pets: move or delete them first.`);
-  }
-}
+  (id: bigint) => `Category ${id} has pets: move or delete them first.`,
+) {}
 
 const categoryTable = table(TABLES.Category);
 const { id, name } = categoryTable.fields;

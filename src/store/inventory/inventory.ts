@@ -38,21 +38,19 @@ export class StockLimitExceeded extends errorOf(
   'STOCK_LIMIT_EXCEEDED',
   409,
   'The stock would exceed 2147483647 units.',
-) {
-  constructor(units: string) {
-    super(`With ${units}, the stock would exceed 2147483647 units.`);
-  }
-}
+  (units: string) => `With ${units}, the stock would exceed 2147483647 units.`,
+) {}
 
 export class StaleInventory extends errorOf(
   'STALE_INVENTORY',
   409,
   'The stock does not have the expected quantity.',
+  (petId: bigint, available: number) => `Pet ${petId} now has ${available} units in stock.`,
 ) {
   readonly available: number;
 
   constructor(petId: bigint, available: number) {
-    super(`Pet ${petId} now has ${available} units in stock.`);
+    super(petId, available);
     this.available = available;
   }
 }

@@ -16,21 +16,19 @@ import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 
-export class OrderNotFound extends errorOf('ORDER_NOT_FOUND', 404, 'The order does not exist.') {
-  constructor(id: bigint) {
-    super(`There is no order ${id}.`);
-  }
-}
+export class OrderNotFound extends errorOf(
+  'ORDER_NOT_FOUND',
+  404,
+  'The order does not exist.',
+  (id: bigint) => `There is no order ${id}.`,
+) {}
 
 export class OrderComplete extends errorOf(
   'ORDER_COMPLETE',
   409,
   'The order is complete, so it cannot be cancelled or rescheduled.',
-) {
-  constructor(id: bigint) {
-    super(`Order ${id} is complete, so it cannot be changed.`);
-  }
-}
+  (id: bigint) => `Order ${id} is complete, so it cannot be changed.`,
+) {}
 
 const orderTable = table(TABLES.Order);
 const { id: idField, petId: petIdField, complete, shipDate: shipDateField } = orderTable.fields;

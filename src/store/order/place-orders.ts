@@ -10,6 +10,9 @@ import { rejectionOf } from './take-units.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
 
+const PET = pets.as('pet');
+const PLACED = orders.as('placed');
+
 /** The orders of several lines that were placed together, in the order of the lines. */
 export interface PlacedOrders {
   readonly orders: readonly OrderAndPet[];
@@ -108,15 +111,15 @@ async function takeLines({ write }: Session, lines: z.output<typeof Lines>): Pro
       returning *
     )
     select claims.pet_id as "petId", claims.stock, claims.is_served as "isServed",
-      ${pets.columnsAs('pet')}, ${orders.columnsAs('placed')}
+      ${PET.columns}, ${PLACED.columns}
     from claims left join pet on pet.id = claims.pet_id left join (
       select row_number() over (order by id) - 1 as index, * from placed
     ) as placed on placed.index = claims.index
     order by claims.index`);
-  const found = rows.map((row) => pets.rowOf('pet', row));
+  const found = rows.map((row) => PET.rowOf(row));
   for (const [index, { petId, stock, isServed }] of rows.entries()) {
     const status = found[index]?.status ?? null;
     if (!isServed) throw rejectionOf({ petId, status, stock }, index);
   }
-  return { orders: rows.flatMap((row) => orders.rowOf('placed', row) ?? []), pets: found };
+  return { orders: rows.flatMap((row) => PLACED.rowOf(row) ?? []), pets: found };
 }

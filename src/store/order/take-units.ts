@@ -21,15 +21,15 @@ interface LineResult {
   readonly stock: number | null;
 }
 
-// What the statements below return of a pet and of its new order.
-const RESULT = sql`${pets.columnsAs('pet')}, ${orders.columnsAs('placed')}, stock.quantity as stock`;
+const PET = pets.as('pet');
+const PLACED = orders.as('placed');
+const RESULT = sql`${PET.columns}, ${PLACED.columns}, stock.quantity as stock`;
 
 /** Returns the new order, or the error for one that can't be served. */
-function toResult(petId: bigint, row: LineResult | undefined): PlacedOrder | GatewayError {
-  const pet = row && pets.rowOf('pet', row);
-  if (!pet) return rejectionOf({ petId, status: null, stock: null });
-  const order = orders.rowOf('placed', row);
-  return order ? { order, pet } : rejectionOf({ petId, status: pet.status, stock: row.stock });
+function toResult(pet: Pet, row: LineResult): PlacedOrder | GatewayError {
+  const order = PLACED.rowOf(row);
+  if (order) return { order, pet };
+  return rejectionOf({ petId: pet.id, status: pet.status, stock: row.stock });
 }
 
 /**
@@ -79,7 +79,9 @@ export async function takeUnits(
       returning *
     )
     select ${RESULT} from pet left join stock on true left join placed on true`);
-  const result = toResult(petId, row);
+  const pet = row && PET.rowOf(row);
+  if (!pet) throw new PetNotFound(petId);
+  const result = toResult(pet, row);
   if (result instanceof Error) throw result;
   return result;
 }
@@ -127,10 +129,10 @@ export async function takeFreeUnits(
   const lineOf = new Map(lines.map((line) => [line.petId, line]));
   const results = new Map<NewOrder, PlacedOrder | GatewayError>();
   for (const row of rows) {
-    const pet = pets.rowOf('pet', row);
+    const pet = PET.rowOf(row);
     const line = pet && lineOf.get(pet.id);
     // Without stock there may be a lock.
-    if (line && row.stock !== null) results.set(line, toResult(pet.id, row));
+    if (line && row.stock !== null) results.set(line, toResult(pet, row));
   }
   return results;
 }

@@ -14,11 +14,12 @@ export class PetNotFound extends lineErrorOf('PET_NOT_FOUND', 404, 'The pet does
   }
 }
 
-class PetInUse extends errorOf('PET_IN_USE', 409, 'The pet has orders, so it cannot be deleted.') {
-  constructor(id: bigint) {
-    super(`Pet ${id} has orders, so it cannot be deleted.`);
-  }
-}
+class PetInUse extends errorOf(
+  'PET_IN_USE',
+  409,
+  'The pet has orders, so it cannot be deleted.',
+  (id: bigint) => `Pet ${id} has orders, so it cannot be deleted.`,
+) {}
 
 export class PetNotAvailable extends lineErrorOf(
   'PET_NOT_AVAILABLE',
@@ -33,6 +34,9 @@ export class PetNotAvailable extends lineErrorOf(
 const petTable = table(TABLES.Pet);
 const { id, name, categoryId, status } = petTable.fields;
 
+const PET = petTable.as('pets');
+const CATEGORY = categories.as('category');
+
 /** A pet, with its category if that was read too. */
 export type PetAndCategory = Pet & { readonly category?: Category };
 
@@ -43,14 +47,14 @@ export type PetAndCategory = Pet & { readonly category?: Category };
  */
 async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCategory[]> {
   const rows = await db.query<object>(sql`
-    select ${petTable.columnsAs('pets')}, ${categories.columnsAs('category')}
+    select ${PET.columns}, ${CATEGORY.columns}
     from pets left join lateral (
       select * from categories where categories.id = pets.category_id offset 0
     ) as category on true
     where pets.id = any((select ${ids}::bigint[])::bigint[])`);
   return rows.flatMap((row) => {
-    const pet = petTable.rowOf('pets', row);
-    const category = categories.rowOf('category', row);
+    const pet = PET.rowOf(row);
+    const category = CATEGORY.rowOf(row);
     return pet ? { ...pet, ...(category && { category }) } : [];
   });
 }
