@@ -288,7 +288,7 @@ const LISTS: Fault[] = [
   },
   {
     name: 'a search for a percent sign finds everything',
-    file: 'src/gateway/tables/text.ts',
+    file: 'src/gateway/tables/conditions.ts',
     text: "text.replaceAll(/[\\\\%_]/g, '\\\\$&')",
     replacement: 'text',
     test: ['quick', 'test/store/filters.test.ts', "of 'pets' has the rows of '. name: .%"],
@@ -309,9 +309,9 @@ const LISTS: Fault[] = [
   },
   {
     name: 'an order at the end of a range of dates is in it',
-    file: 'src/store/order/ship-date.ts',
-    text: '${column} < ${time(before)}',
-    replacement: '${column} <= ${time(before)}',
+    file: 'src/gateway/tables/conditions.ts',
+    text: '${by} < ${toBound(before)}',
+    replacement: '${by} <= ${toBound(before)}',
     test: ['quick', 'test/store/filters.test.ts', "of 'orders' has the rows of .* before: .2027"],
   },
 ];
@@ -334,8 +334,8 @@ const STATEMENT: Fault[] = [
   },
   {
     name: 'a name with quotes breaks the response',
-    file: 'src/gateway/graphql/statement/json-sql.ts',
-    text: 'String: (column) => [{ sql: `to_json(${column})::text` }]',
+    file: 'src/gateway/kinds/text.ts',
+    text: 'json: (column) => [{ sql: `to_json(${column})::text` }]',
     replacement: "String: (column) => ['\"', { sql: column }, '\"']",
     test: ['test', 'test/store/executor.test.ts', 'on PGlite .*texts that JSON escapes'],
   },
@@ -358,9 +358,9 @@ const STATEMENT: Fault[] = [
 const REST: Fault[] = [
   {
     name: 'a caller keeps a pet that has changed',
-    file: 'src/store/pet/rest.ts',
+    file: 'src/gateway/rest/row-route.ts',
     text: 'ETag: etag(body)',
-    replacement: 'ETag: etag(String(petId))',
+    replacement: 'ETag: etag(String(id))',
     test: ['quick', 'test/store/rest.test.ts', 'changes only when the pet changes'],
   },
   {
