@@ -336,7 +336,7 @@ const STATEMENT: Fault[] = [
     name: 'a name with quotes breaks the response',
     file: 'src/gateway/kinds/text.ts',
     text: 'json: (column) => [{ sql: `to_json(${column})::text` }]',
-    replacement: "String: (column) => ['\"', { sql: column }, '\"']",
+    replacement: "json: (column) => ['\"', { sql: column }, '\"']",
     test: ['test', 'test/store/executor.test.ts', 'on PGlite .*texts that JSON escapes'],
   },
   {
