@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { petStore } from '../../src/store/index.ts';
+import { TABLES } from '../../src/store/tables.ts';
 import { createCheck, type OpenApi, openApiOf, plant, resolve } from '../support/documented.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
@@ -24,14 +26,16 @@ beforeAll(async () => {
   hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' }, open);
   broken = await startGateway();
   const statements = [
-    'drop table orders, pets cascade',
     'create table failure (code text)',
     `create function fail() returns bigint language plpgsql as
       'begin raise exception using errcode = (select code from failure); end'`,
-    `create view pets as
-      select fail() as id, '' as name, 1::bigint as category_id, 'sold'::pet_status as status`,
-    `create view orders as select fail() as id, 1::bigint as pet_id, 1 as quantity,
-      null::timestamptz as ship_date, false as complete`,
+    ...Object.values(TABLES)
+      .filter(({ type }) => petStore.changedTypes.includes(type))
+      .flatMap(({ name }) => [
+        `alter table ${name} rename to kept_${name}`,
+        `create view ${name} as select kept_${name}.*
+         from (select fail() as failed) as failure left join kept_${name} on true where failed >= 0`,
+      ]),
   ];
   for (const statement of statements) await broken.db.prisma.$executeRawUnsafe(statement);
 });
