@@ -13,9 +13,8 @@ import { toClientBody, toClientResult } from './client-errors.ts';
 import { EVENT_STREAM, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import { readParams } from './params.ts';
-import { isStream, type Results, runOperation, toIterator } from './run-operation.ts';
 import { createWebSockets } from './websockets.ts';
-import type { EndpointOptions } from './yoga.ts';
+import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 /** The media types of a response; the first is for callers that accept any. */
 export const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json'] as const;
@@ -28,6 +27,11 @@ const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
   method !== 'HEAD' &&
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
   preferredType(headers, [EVENT_STREAM]) !== undefined;
+
+/** Yields one result. */
+async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
+  yield result;
+}
 
 function reject({ req, res, requestLog }: Exchange, error: GatewayError): Promise<void> {
   addErrorCode(requestLog, error.code);
@@ -44,9 +48,11 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
 
   /** Responds with Server-Sent Events: each result, and then the end. */
   const respondWithEvents = ({ res, requestLog }: Exchange, results: Results): Promise<void> => {
-    const toBody = (result: ExecutionResult): ExecutionResult =>
-      toClientBody(result, { log, requestLog });
-    return writeEvents(res, mapAsyncIterator(toIterator(results), toBody));
+    const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);
+    return writeEvents(
+      res,
+      mapAsyncIterator(iterator, (result) => toClientBody(result, { log, requestLog })),
+    );
   };
 
   /** Handles a request to /graphql; `search` is the query of its URL, with the question mark. */
@@ -57,9 +63,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     const type = preferredType(req.headers, ACCEPTED);
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
-    const results = await runOperation(executor, exchange, method, () =>
-      readParams(req, search, config),
-    );
+    const results = await executor(exchange, method, () => readParams(req, search, config));
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();
       return reject(exchange, new GatewayError('NOT_ACCEPTABLE', NO_STREAM));

@@ -20,9 +20,8 @@ import type { Log } from '../telemetry/log.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
 import { toClientBody } from './client-errors.ts';
 import { toDocumentParams } from './params.ts';
-import { isStream, type Results, runOperation } from './run-operation.ts';
 import { closeSocket, rejectHandshake, send, watchOperation, watchSocket } from './socket.ts';
-import type { EndpointOptions } from './yoga.ts';
+import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
 const GOING_AWAY = 1001;
@@ -78,7 +77,7 @@ async function run(
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
   operations.set(id, watchOperation(options, requestLog));
-  const results = await runOperation(executor, exchange, 'POST', () => {
+  const results = await executor(exchange, 'POST', () => {
     if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     return toDocumentParams(payload, limits);
   });
