@@ -79,7 +79,9 @@ describe('Server-Sent Events', () => {
   it('are not sent to a caller that does not accept them', async () => {
     const response = await post(gateway, { query: NAMES }, { headers: { accept: '*/*' } });
     expect(response.status).toBe(406);
-    expect(await response.json()).toMatchObject({ code: 'NOT_ACCEPTABLE', status: 406 });
+    expect(await response.json()).toMatchObject({
+      errors: [{ extensions: { code: 'NOT_ACCEPTABLE', status: 406 } }],
+    });
     const path = `/graphql?query=${encodeURIComponent(NAMES)}`;
     const head = await requestRaw(gateway, 'HEAD', path, { Accept: 'text/event-stream' });
     expect(head).toMatchObject({ status: 406, body: '' });
