@@ -266,7 +266,7 @@ const LIMITS: Fault[] = [
     file: 'src/gateway/graphql/execution/limit-cost.ts',
     text: 'estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY',
     replacement: 'estimate.bytes > maxResponseBytes && operation.node.operation === SUBSCRIPTION',
-    test: ['quick', 'test/store/answer-size.test.ts', 'for a mutation before it is executed'],
+    test: ['quick', 'test/store/response-size.test.ts', 'for a mutation before it is executed'],
   },
 ];
 

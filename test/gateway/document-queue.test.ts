@@ -25,7 +25,7 @@ beforeAll(async () => {
   gateway = await startGateway({ ...AUTH_BY_SECRET, DOCUMENTS: 'automatic' });
   const that = openThatOf(gateway);
   readable = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, that);
-  hasty = await startGateway({ ANSWER_TIMEOUT_MS: '100' }, that);
+  hasty = await startGateway({ RESPONSE_TIMEOUT_MS: '100' }, that);
   [ann = {}, bob = {}] = await Promise.all(
     ['ann', 'bob'].map(async (sub) => bearing(await mint({ sub, scope: 'read' }))),
   );

@@ -16,7 +16,7 @@ const tooCostly = (cost: number, maxCost: number): GatewayError =>
   );
 
 const responseTooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('ANSWER_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
+  new GatewayError('RESPONSE_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
 
 /** Returns the most that an operation, or one result of a subscription, may cost. */
 const allowedFor = ({ operation }: Call, { maxCost }: Limits): number =>
