@@ -1,7 +1,6 @@
 import { createTables } from '../gateway/index.ts';
-import { ENUMS } from './generated/tables.ts';
-
-export { TABLES } from './generated/tables.ts';
+import type PrismaTypes from './generated/pothos.ts';
+import { ENUMS, TABLES } from './generated/tables.ts';
 
 /** Makes the table of a model of schema.prisma. */
-export const table = createTables(ENUMS);
+export const table = createTables<PrismaTypes>(TABLES, ENUMS);

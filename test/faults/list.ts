@@ -223,9 +223,9 @@ const ACCESS: Fault[] = [
     name: 'a caller that may only order changes the stock',
     file: 'src/store/inventory/schema.ts',
     text: `entry has a stock of 0.',
-    authScopes: { scope: 'inventory:write' }`,
+    scope: 'inventory:write'`,
     replacement: `entry has a stock of 0.',
-    authScopes: { scope: 'orders:write' }`,
+    scope: 'orders:write'`,
     test: ['quick', 'test/gateway/scopes.test.ts', 'needs exactly its scope'],
   },
 ];

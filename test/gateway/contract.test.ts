@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
-import { TABLES } from '../../src/store/tables.ts';
 import { createCheck, type OpenApi, openApiOf, plant, resolve } from '../support/documented.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';

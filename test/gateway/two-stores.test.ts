@@ -17,7 +17,7 @@ const COLUMN = {
   maxLength: null,
   isIndexed: true,
   default: null,
-} as const;
+};
 const TABLES = {
   Book: {
     type: 'Book',
@@ -32,13 +32,28 @@ const TABLES = {
     foreignKeys: {},
     uniqueKeys: {},
   },
-} as const;
+};
+
+interface Book {
+  id: bigint;
+  title: string;
+  releasedOn: Date | null;
+}
+
+interface Models {
+  Book: { Shape: Book };
+}
+
+interface Types {
+  PrismaTypes: object;
+  Client: PrismaLike;
+}
 
 const BookBurnt = errorOf('BOOK_BURNT', 410, 'The book is burnt.', (id: bigint) => ({
   message: `Book ${id} is burnt.`,
 }));
 
-const books = createRepository(createTables({})(TABLES.Book), {
+const books = createRepository(createTables<Models>(TABLES, {})('Book'), {
   inputs: { title: {}, releasedOn: {} },
   filters: ({ id, releasedOn }) => ({
     releasedOn: filterBy.range(releasedOn, { list: 'Only books of this time.' }),
@@ -47,17 +62,6 @@ const books = createRepository(createTables({})(TABLES.Book), {
   sorts: { id: 'Order by id.', releasedOn: 'Order by the day of the release.' },
   errors: [BookBurnt],
 });
-
-interface Types {
-  PrismaTypes: object;
-  Client: PrismaLike;
-}
-
-interface Book {
-  id: bigint;
-  title: string;
-  releasedOn: Date | null;
-}
 
 /** Creates the schema of another store, as src/store/ creates that of the pet store. */
 function createShop() {
@@ -77,7 +81,7 @@ function createShop() {
     t.field({
       type: Book,
       description: 'Burns a book.',
-      authScopes: { scope: 'books:write' },
+      scope: 'books:write',
       errors: { types: [books.notFound, BookBurnt] },
       resolve: () => {
         throw new BookBurnt(1n);
@@ -94,11 +98,12 @@ const run = (schema: GraphQLSchema, source: string) =>
   graphql({ schema, source, contextValue: { caller: { scopes: 'all' } } });
 
 it('a store does not start with a filter or a sort without an index', () => {
-  const unindexed = { ...TABLES.Book.columns.title, isIndexed: false } as const;
-  const scanned = createTables({})({
-    ...TABLES.Book,
-    columns: { ...TABLES.Book.columns, title: unindexed },
-  });
+  const { columns } = TABLES.Book;
+  const unindexed = { ...columns, title: { ...columns.title, isIndexed: false } };
+  const scanned = createTables<Models>(
+    { Book: { ...TABLES.Book, columns: unindexed } },
+    {},
+  )('Book');
   const sorts = { id: 'Order by id.' };
   const byTitle = { title: filterBy.value(scanned.fields.title, { list: 'Only this title.' }) };
   expect(() => createRepository(scanned, { inputs: {}, filters: () => byTitle, sorts })).toThrow(

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { MigrationError } from '../../src/gateway/database/migrations.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
+import { TABLES } from '../../src/store/generated/tables.ts';
 import { petStore } from '../../src/store/index.ts';
-import { TABLES } from '../../src/store/tables.ts';
 import { describeOnBothDatabases, openRaw, type RawDatabase } from '../support/databases.ts';
 import { startGateway } from '../support/gateway.ts';
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { InputError, GatewayError } from '../contract/gateway-error.ts';
 import { parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
+import { ID } from '../kinds/numbers.ts';
 import { decodeCursor, RowEdge } from '../tables/cursor.ts';
 import type { Listing } from '../tables/listing.ts';
 import { pagesOf } from '../tables/loaders.ts';
@@ -83,13 +84,7 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
     id: { column: 'id', of: ({ id }) => id },
   },
   keys: {
-    [ORDER]: {
-      sql: 'transaction',
-      of: ({ transaction }) => String(transaction),
-      asText: 'transaction::text',
-      text: z.string().regex(/^\d{1,18}$/),
-      cast: '::bigint',
-    },
+    [ORDER]: { name: 'transaction', ownColumn: 'transaction', kind: ID, isNullable: false },
   },
   defaultField: ORDER,
   read: (filter) => {

@@ -15,9 +15,6 @@ export const KINDS = {
   Date: DATE,
 } as const;
 
-/** The value of a kind. */
-export type ValueOfKind<Of> = Of extends Kind<infer Value> ? Value : never;
-
 /** Returns the kind of a scalar of GraphQL. */
 const BY_SCALAR: ReadonlyMap<string, Kind> = new Map(
   Object.values(KINDS).map((kind) => [kind.graphql, kind]),

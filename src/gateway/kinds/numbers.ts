@@ -3,6 +3,14 @@ import { z } from 'zod';
 import { Id } from '../contract/parse.ts';
 import type { Kind } from './kind.ts';
 
+/** Sorts by the value itself, which PostgreSQL and JavaScript write as the same text. */
+const sortBy = <Value>(text: z.ZodType<string>): Kind<Value>['sort'] => ({
+  sql: (column) => column,
+  textOf: String,
+  asText: (column) => `${column}::text`,
+  text,
+});
+
 const isStored = (text: string): boolean => Id.safeParse(text).success;
 
 /** An id: an int64, which a JSON number could not hold. */
@@ -14,12 +22,7 @@ export const ID: Kind<bigint> = {
   parser: { oid: 20, parse: BigInt },
   fromText: BigInt,
   json: (column) => ['"', { sql: column }, '"'],
-  sort: {
-    sql: (column) => column,
-    textOf: String,
-    asText: (column) => `${column}::text`,
-    text: z.string().refine(isStored),
-  },
+  sort: sortBy(z.string().refine(isStored)),
   samples: ['1', '2', '3', 4, '5'],
 };
 
@@ -31,15 +34,12 @@ export const INT: Kind<number> = {
   toParameter: (value) => value,
   fromText: Number,
   json: (column) => [{ sql: `${column}::text` }],
-  sort: {
-    sql: (column) => column,
-    textOf: String,
-    asText: (column) => `${column}::text`,
-    text: z
+  sort: sortBy(
+    z
       .string()
       .regex(/^-?[0-9]+$/)
       .refine((text) => z.int32().safeParse(Number(text)).success),
-  },
+  ),
   samples: [0, 1, 2, 3, 5, 20],
 };
 
@@ -51,11 +51,6 @@ export const BOOLEAN: Kind<boolean> = {
   toParameter: (value) => value,
   fromText: (text) => text === 'true',
   json: (column) => [{ sql: `${column}::text` }],
-  sort: {
-    sql: (column) => column,
-    textOf: String,
-    asText: (column) => `${column}::text`,
-    text: z.enum(['true', 'false']),
-  },
+  sort: sortBy(z.enum(['true', 'false'])),
   samples: [true, false],
 };

@@ -12,7 +12,6 @@ export interface StoreTypes {
 /** The types of the builder of a store. */
 export interface BuilderTypes<Types extends StoreTypes> {
   Context: CallContext<Types['Client']>;
-  AuthScopes: { scope: string };
   PrismaTypes: Types['PrismaTypes'];
   Scalars: {
     ID: { Input: string; Output: bigint | string };

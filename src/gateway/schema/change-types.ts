@@ -9,7 +9,7 @@ import {
 } from '../changes/change-log.ts';
 import type { Repository } from '../tables/repository.ts';
 import { lowerFirst, toEnumName } from '../tables/words.ts';
-import type { Builder, StoreTypes } from './builder-types.ts';
+import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import { SEARCH_COST } from './cost-directives.ts';
 import type { defineInputTypes } from './input-types.ts';
@@ -19,7 +19,7 @@ import { relatedRow } from './rows.ts';
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
 /** Defines the interface of the changes of all types. */
-function defineChange<Types extends StoreTypes>(builder: Builder<Types>) {
+function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
     description: 'What happened to a row.',
     values: {
@@ -49,13 +49,10 @@ function defineChange<Types extends StoreTypes>(builder: Builder<Types>) {
   });
 }
 
-type ChangeRef<Types extends StoreTypes> = ReturnType<typeof defineChange<Types>>;
+type ChangeRef = ReturnType<typeof defineChange>;
 
 /** Defines the filter of `Query.changes`. */
-function defineFilter<Types extends StoreTypes>(
-  builder: Builder<Types>,
-  types: readonly Repository[],
-) {
+function defineFilter(builder: Builder, types: readonly Repository[]) {
   const ChangedTypeEnum = builder.enumType('ChangedType', {
     description: 'A type whose rows have changes.',
     values: Object.fromEntries(
@@ -79,11 +76,7 @@ function defineFilter<Types extends StoreTypes>(
 }
 
 /** Defines `Query.changes`. */
-function defineQuery<Types extends StoreTypes>(
-  builder: Builder<Types>,
-  Change: ChangeRef<Types>,
-  types: readonly Repository[],
-): void {
+function defineQuery(builder: Builder, Change: ChangeRef, types: readonly Repository[]): void {
   const ChangeFilter = defineFilter(builder, types);
   const ChangeConnection = builder.connectionObject(
     { type: Change, name: 'ChangeConnection' },
@@ -126,9 +119,9 @@ function defineQuery<Types extends StoreTypes>(
 }
 
 /** Defines the type of the changes of a type. */
-function defineRowChange<Types extends StoreTypes>(
-  builder: Builder<Types>,
-  Change: ChangeRef<Types>,
+function defineRowChange(
+  builder: Builder,
+  Change: ChangeRef,
   object: OutputRef<object>,
   { type, words, fromRecorded, byId }: Repository,
 ) {
@@ -162,10 +155,7 @@ function defineRowChange<Types extends StoreTypes>(
 }
 
 /** Defines the interface `Change`. */
-export function defineChanges<Types extends StoreTypes>(
-  builder: Builder<Types>,
-  { filterOf }: ReturnType<typeof defineInputTypes<Types>>,
-) {
+export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof defineInputTypes>) {
   const Change = defineChange(builder);
   const types: Repository[] = [];
   return {

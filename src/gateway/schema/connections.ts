@@ -2,6 +2,7 @@ import type { OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
+import { perObject } from '../database/per-object.ts';
 import type { ListArguments } from '../tables/listing.ts';
 import type { ListRequest, Pages } from '../tables/loaders.ts';
 import { ALL_ROWS } from '../tables/pages.ts';
@@ -17,15 +18,11 @@ import type { FieldSql } from './rows.ts';
 // for other requests.
 const MAX_STATEMENTS = 4;
 
-const requests = new WeakMap<CallContext, ListRequest>();
-
-/** Returns the request that all lists of a call share. */
-function requestOf(context: CallContext): ListRequest {
-  const { recipient } = context;
-  const request = requests.get(context) ?? { limit: pLimit(MAX_STATEMENTS), recipient };
-  requests.set(context, request);
-  return request;
-}
+/** The request that all lists of a call share. */
+const requestOf = perObject(({ recipient }: CallContext): ListRequest => ({
+  limit: pLimit(MAX_STATEMENTS),
+  recipient,
+}));
 
 const PAGE_SIZE: ListSize = {
   assumedSize: DEFAULT_PAGE,
@@ -99,7 +96,7 @@ function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
 /** Defines what all lists have; returns the function that defines those of a type. */
 export function defineLists<Types extends StoreTypes>(
   builder: Builder<Types>,
-  { filterOf }: ReturnType<typeof defineInputTypes<Types>>,
+  { filterOf }: ReturnType<typeof defineInputTypes>,
 ) {
   builder.globalConnectionField('totalCount', (t) =>
     t.int({

@@ -2,10 +2,8 @@ import SchemaBuilder, { type OutputRef } from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
-import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { specifiedDirectives } from 'graphql';
 
-import { requireScope } from '../auth/scopes.ts';
 import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { KINDS } from '../kinds/kinds.ts';
@@ -81,10 +79,9 @@ const RELAY = {
 const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
   new SchemaBuilder<BuilderTypes<Types>>({
     plugins: [
-      // Outermost first: errors become data, their codes are logged, scopes are checked.
+      // Outermost first: errors become data, and before that scopes are checked and codes are logged.
       ErrorsPlugin,
       useMutationsPlugin(),
-      ScopeAuthPlugin,
       RelayPlugin,
       PrismaPlugin,
     ],
@@ -103,19 +100,11 @@ const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
           'The object that the mutation created, changed or deleted, or the error that prevented it.',
       },
     },
-    scopeAuth: {
-      authScopes: ({ caller }) => ({
-        scope: (scope) => {
-          requireScope(caller, scope);
-          return true;
-        },
-      }),
-    },
     relay: RELAY,
   });
 
 /** Defines the types that every schema has. */
-function defineRoots<Types extends StoreTypes>(builder: Builder<Types>, tables: Tables): void {
+function defineRoots(builder: Builder, tables: Tables): void {
   const types = Object.values(tables).flatMap(({ columns }) =>
     Object.values(columns).map(({ type }) => type),
   );
@@ -150,13 +139,16 @@ function defineRoots<Types extends StoreTypes>(builder: Builder<Types>, tables: 
  */
 export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: BuilderOptions) {
   const builder = configure<Types>(datamodel);
-  defineRoots(builder, tables);
-  const { addErrors, defineErrorCodes } = defineErrors(builder);
+  // What is the same for every store needs none of its types.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const plain = builder as unknown as Builder;
+  defineRoots(plain, tables);
+  const { addErrors, defineErrorCodes } = defineErrors(plain);
   const { Node, addNode } = defineNodes(builder);
-  const inputs = defineInputTypes(builder);
+  const inputs = defineInputTypes(plain);
   const listsOf = defineLists(builder, inputs);
-  const rowFieldsOf = defineRowFields(builder, inputs);
-  const { follow, defineChangesQuery } = defineChanges(builder, inputs);
+  const rowFieldsOf = defineRowFields(plain, inputs);
+  const { follow, defineChangesQuery } = defineChanges(plain, inputs);
   return {
     builder,
     Node,

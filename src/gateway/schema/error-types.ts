@@ -11,7 +11,7 @@ import {
   type GatewayError,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
-import type { Builder, StoreTypes } from './builder-types.ts';
+import type { Builder } from './builder-types.ts';
 
 const GATEWAY_TYPES = [
   [Unauthenticated, 'UNAUTHENTICATED'],
@@ -26,7 +26,7 @@ const GATEWAY_TYPES = [
 type ErrorClass = new (...args: any[]) => GatewayError;
 
 /** Defines the fields that some errors of the gateway have. */
-function defineFields<Types extends StoreTypes>(builder: Builder<Types>): void {
+function defineFields(builder: Builder): void {
   const IssueType = builder.objectRef<Issue>('InputIssue').implement({
     description: 'An invalid value.',
     fields: (t) => ({
@@ -53,7 +53,7 @@ function defineFields<Types extends StoreTypes>(builder: Builder<Types>): void {
 }
 
 /** Defines the interface `Error`, and the types of the errors that mutations return. */
-export function defineErrors<Types extends StoreTypes>(builder: Builder<Types>) {
+export function defineErrors(builder: Builder) {
   // Pothos finds it by its name when the schema is built, as it is defined last.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const ErrorCodeEnum = 'ErrorCode' as unknown as OutputRef<string>;

@@ -3,14 +3,14 @@ import type { InputRef } from '@pothos/core';
 import type { RangeType } from '../kinds/kind.ts';
 import type { Condition } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
-import type { Builder, StoreTypes } from './builder-types.ts';
+import type { Builder } from './builder-types.ts';
 
 // Pothos finds a type by its name when the schema is built.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 const named = (type: string) => type as unknown as InputRef;
 
 /** Defines the input types of filters. */
-function defineFilters<Types extends StoreTypes>(builder: Builder<Types>) {
+function defineFilters(builder: Builder) {
   const ranges = new Map<string, InputRef>();
   /** Returns the input type of a range, which is defined for the first list that has one. */
   function rangeOf({ name, description, of }: RangeType): InputRef {
@@ -60,7 +60,7 @@ function defineFilters<Types extends StoreTypes>(builder: Builder<Types>) {
 }
 
 /** Defines the input types of filters and of writes. */
-export function defineInputTypes<Types extends StoreTypes>(builder: Builder<Types>) {
+export function defineInputTypes(builder: Builder) {
   /** Defines the input type for a new row. */
   const newInputOf = ({ type, words, inputs }: Repository): InputRef<object> =>
     builder.inputType(`New${type}`, {

@@ -1,13 +1,14 @@
 import SchemaBuilder, {
   BasePlugin,
+  type FieldNullability,
+  type InputFieldMap,
   type PothosOutputFieldConfig,
-  PothosSchemaError,
   type SchemaTypes,
+  type TypeParam,
 } from '@pothos/core';
-import { RequestCache } from '@pothos/plugin-scope-auth';
 import type { GraphQLFieldResolver } from 'graphql';
-import { z } from 'zod';
 
+import { type Caller, requireScope } from '../auth/scopes.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
@@ -20,20 +21,20 @@ export const IDEMPOTENCY_KEY =
 // Each mutation has a transaction of its own. One that writes long texts costs more.
 const WRITE_COST = { weight: '100' };
 
-const Options = z.object({ authScopes: z.object({ scope: z.string() }) });
+interface Call {
+  readonly caller: Caller;
+  readonly requestLog?: RequestLog;
+}
 
-const hasRequestLog = (context: object): context is { requestLog: RequestLog } =>
-  'requestLog' in context;
+const isCall = (context: object): context is Call => 'caller' in context;
 
-/** Gives each mutation a cost, and checks that it has a scope. */
+/** Gives each mutation a cost, and checks its scope. */
 class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
     if (field.kind !== 'Mutation') return field;
-    const { data } = Options.safeParse(field.pothosOptions);
-    if (!data) throw new PothosSchemaError(`Mutation.${field.name} has no scope.`);
-    const need = `Needs the scope \`${data.authScopes.scope}\` if the gateway requires tokens.`;
+    const need = `Needs the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
     return {
       ...field,
       description: `${field.description} ${need}`,
@@ -44,20 +45,19 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   /** Adds the errors of mutations to the request log, before they become data. */
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
-    { kind }: PothosOutputFieldConfig<Types>,
+    field: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    if (kind !== 'Mutation') return resolve;
+    if (field.kind !== 'Mutation') return resolve;
+    const { scope } = field.pothosOptions;
     return async (source, args, context, info) => {
+      if (!isCall(context)) throw new Error('A mutation needs a caller.');
       try {
+        requireScope(context.caller, scope);
         return await resolve(source, args, context, info);
       } catch (error) {
-        if (error instanceof GatewayError && hasRequestLog(context))
+        if (error instanceof GatewayError && context.requestLog)
           addErrorCode(context.requestLog, error.code);
         throw error;
-      } finally {
-        // The cache of plugin-scope-auth (4.2) is a WeakMap whose values refer to their keys: only a major
-        // garbage collection would free the request. Without this, a mutation took a fifth more CPU time.
-        RequestCache.clearForContext(context);
       }
     };
   }
@@ -67,6 +67,17 @@ declare global {
   export namespace PothosSchemaTypes {
     export interface Plugins<Types extends SchemaTypes> {
       mutations: MutationsPlugin<Types>;
+    }
+
+    export interface MutationFieldOptions<
+      Types extends SchemaTypes,
+      Type extends TypeParam<Types>,
+      Nullable extends FieldNullability<Type>,
+      Args extends InputFieldMap,
+      ResolveReturnShape,
+    > {
+      /** The scope that callers need, if the gateway requires tokens. */
+      scope: string;
     }
   }
 }

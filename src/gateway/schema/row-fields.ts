@@ -10,7 +10,7 @@ import {
 import type { KnownInput } from '../tables/inputs.ts';
 import type { Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
-import type { Builder, StoreTypes } from './builder-types.ts';
+import type { Builder } from './builder-types.ts';
 import type { defineInputTypes } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { rowByArgument } from './rows.ts';
@@ -30,14 +30,14 @@ const errorsOf = (inputs: readonly KnownInput[]): ErrorType[] =>
   inputs.flatMap(({ missing, taken }) => [missing, taken].filter((type) => type !== undefined));
 
 /** Creates the argument that is the id of a row. */
-const idArgument = <Types extends StoreTypes>(builder: Builder<Types>, { words }: Repository) =>
+const idArgument = (builder: Builder, { words }: Repository) =>
   builder.args((t) => ({
     id: t.id({ required: true, description: `The id of the ${words.idOf}.` }),
   })).id;
 
 /** Returns the options of a query for the row with an id. */
-const toRowField = <Types extends StoreTypes, Row extends object>(
-  builder: Builder<Types>,
+const toRowField = <Row extends object>(
+  builder: Builder,
   type: OutputRef<Row>,
   rows: Repository<Row>,
 ) => ({
@@ -49,8 +49,8 @@ const toRowField = <Types extends StoreTypes, Row extends object>(
 });
 
 /** Returns the options of a mutation that deletes a row. */
-const toDeleteField = <Types extends StoreTypes, Row extends object>(
-  builder: Builder<Types>,
+const toDeleteField = <Row extends object>(
+  builder: Builder,
   type: OutputRef<Row>,
   rows: Repository<Row>,
 ) => {
@@ -68,11 +68,11 @@ const toDeleteField = <Types extends StoreTypes, Row extends object>(
 };
 
 /** Returns the options of a mutation that creates a row. */
-const toCreateField = <Types extends StoreTypes, Row extends object>(
-  builder: Builder<Types>,
+const toCreateField = <Row extends object>(
+  builder: Builder,
   type: OutputRef<Row>,
   rows: Repository<Row>,
-  { newInputOf }: ReturnType<typeof defineInputTypes<Types>>,
+  { newInputOf }: ReturnType<typeof defineInputTypes>,
 ) => {
   const { words, inputs } = rows;
   const hasIds = inputs.some((input) => input.type === 'ID');
@@ -102,11 +102,11 @@ const toCreateField = <Types extends StoreTypes, Row extends object>(
 };
 
 /** Returns the options of a mutation that changes a row. */
-const toUpdateField = <Types extends StoreTypes, Row extends object>(
-  builder: Builder<Types>,
+const toUpdateField = <Row extends object>(
+  builder: Builder,
   type: OutputRef<Row>,
   rows: Repository<Row>,
-  { updateInputOf }: ReturnType<typeof defineInputTypes<Types>>,
+  { updateInputOf }: ReturnType<typeof defineInputTypes>,
 ) => {
   const { words, inputs, notFound } = rows;
   const UpdateInput = updateInputOf(rows);
@@ -128,10 +128,7 @@ const toUpdateField = <Types extends StoreTypes, Row extends object>(
 
 /** Defines the fields that read and write one row of a table. Those that write define their input types when they are called. */
 export const defineRowFields =
-  <Types extends StoreTypes>(
-    builder: Builder<Types>,
-    inputs: ReturnType<typeof defineInputTypes<Types>>,
-  ) =>
+  (builder: Builder, inputs: ReturnType<typeof defineInputTypes>) =>
   <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => ({
     row: toRowField(builder, type, rows),
     create: () => toCreateField(builder, type, rows, inputs),

@@ -68,22 +68,22 @@ const never = (): boolean => false;
 
 const plain = { isSearch: false, isSkewed: never, isConstant: false } as const;
 
-const columnIn = ({ column }: Field): string => column.slice(column.indexOf('.') + 1);
-
 const textOf = (value: unknown): string => String(value);
 
 const recordedAmong = (field: Field, values: readonly unknown[]): RecordedCondition => {
   const texts = new Set(values.map(textOf));
   const list = [...texts];
   return {
-    column: columnIn(field),
+    column: field.ownColumn,
     initial: field.initial,
     accepts: (recorded) => texts.has(recorded),
     toSql: (recorded) => sql`${recorded} = any(${list}::text[])`,
   };
 };
 
-const isEnum = ({ kind }: Field): boolean => kind.sqlType.startsWith('text::');
+/** Whether there are so few values that PostgreSQL plans for each of them. */
+const hasFewValues = ({ kind }: Field): boolean =>
+  kind.sqlType.startsWith('text::') || kind.sqlType === 'boolean';
 
 /** A single one is compared with `=`: an index then gives the order. */
 function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
@@ -109,12 +109,11 @@ export const oneOf = (field: Field, descriptions: Descriptions): Condition => ({
   type: field.kind.graphql,
   isList: true,
   index: field,
-  rule: z.array(field.rule).transform((values) => ({
-    ...plain,
-    isConstant: isEnum(field),
-    where: () => [isEnum(field) ? isAmongConstants(field, values) : isAmongValues(field, values)],
-    recorded: recordedAmong(field, values),
-  })),
+  rule: z.array(field.rule).transform((values) => {
+    const isConstant = hasFewValues(field);
+    const where = isConstant ? isAmongConstants(field, values) : isAmongValues(field, values);
+    return { ...plain, isConstant, where: () => [where], recorded: recordedAmong(field, values) };
+  }),
 });
 
 /** One value. */
@@ -124,16 +123,10 @@ export const value = (field: Field, descriptions: Descriptions): Condition => ({
   isList: false,
   index: field,
   rule: field.rule.transform((wanted) => {
-    const column = raw(field.column);
-    const isConstant = isEnum(field) || typeof wanted === 'boolean';
-    const where =
-      typeof wanted === 'boolean'
-        ? wanted
-          ? column
-          : sql`not ${column}`
-        : isConstant
-          ? isAmongConstants(field, [wanted])
-          : sql`${column} = ${field.kind.toParameter(wanted)}`;
+    const isConstant = hasFewValues(field);
+    const where = isConstant
+      ? isAmongConstants(field, [wanted])
+      : sql`${raw(field.column)} = ${field.kind.toParameter(wanted)}`;
     return { ...plain, isConstant, where: () => [where], recorded: recordedAmong(field, [wanted]) };
   }),
 });
@@ -176,7 +169,7 @@ const bound =
       isSkewed: () => true,
       where: () => [sql`${raw(field.column)} ${raw(operator)} ${limit}`],
       recorded: {
-        column: columnIn(field),
+        column: field.ownColumn,
         initial: field.initial,
         accepts: (recorded) => accepts(Number(recorded), limit),
         toSql: (recorded) => sql`${recorded}::bigint ${raw(operator)} ${limit}::bigint`,

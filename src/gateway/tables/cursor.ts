@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 import { Id } from '../contract/parse.ts';
 import type { Listing } from './listing.ts';
+import { valueIn } from './table.ts';
 
 /** A row of a page with its cursor. */
 export interface Edge<Row> {
@@ -16,14 +17,14 @@ const Cursor = z.tuple([z.string(), Id]).rest(z.string());
 function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): string {
   const key = listing.keys[field];
   const id = String(listing.table.id.of(row));
-  const position = key ? [field, id, key.of(row)] : [field, id];
+  const position = key ? [field, id, key.kind.sort.textOf(valueIn(row, key.name))] : [field, id];
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-/** Returns the cursor of a row as SQL: the same text as encodeCursor, or null if the key has no text. */
+/** Returns the cursor of a row as SQL: the same text as encodeCursor, or null if the value has no text. */
 export function cursorSql<Row>({ table, keys }: Listing<Row>, field: string): string {
   const key = keys[field];
-  const text = key ? ` || ',' || to_json(${key.asText})` : '';
+  const text = key ? ` || ',' || to_json(${key.kind.sort.asText(key.ownColumn)})` : '';
   const position = `'["${field}","' || ${table.id.column} || '"'${text} || ']'`;
   // PostgreSQL breaks the lines of base64, and has no base64url before version 19. Together these functions
   // take a third of the time of translate.
@@ -59,7 +60,8 @@ export function decodeCursor<Row>(
     const [name, id, text] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
     if (name !== field) return undefined;
     if (!key) return sql`(${id}::bigint)`;
-    return sql`(${key.text.parse(text)}${raw(key.cast)}, ${id}::bigint)`;
+    const { sort, sqlType } = key.kind;
+    return sql`(${sort.text.parse(text)}${raw(`::${sqlType}`)}, ${id}::bigint)`;
   } catch {
     return undefined;
   }

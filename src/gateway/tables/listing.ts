@@ -1,7 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
-import type { z } from 'zod';
 
 import { type IsRare, neverRare } from '../database/rare-texts.ts';
+import type { Kind } from '../kinds/kind.ts';
 import { type Conditions, type Given, readConditions } from './conditions.ts';
 import type { StoredTable } from './stored-table.ts';
 import type { Table } from './table.ts';
@@ -26,17 +26,12 @@ interface SortBy {
   readonly direction: 'ASC' | 'DESC';
 }
 
-/** What rows are sorted by; rows with equal keys are sorted by id. */
-interface SortKey<Row> {
-  readonly sql: string;
-  /** Returns the key of a row as text, as it is in a cursor. */
-  readonly of: (row: Row) => string;
-  /** The same text as SQL; null if the key has no such text. */
-  readonly asText: string;
-  /** Validates the text of a key in a cursor. */
-  readonly text: z.ZodType<string>;
-  /** The SQL cast from the text to the type of the key. */
-  readonly cast: string;
+/** What rows are sorted by; rows with equal values are sorted by id. */
+interface SortKey {
+  readonly name: string;
+  readonly ownColumn: string;
+  readonly kind: Kind;
+  readonly isNullable: boolean;
 }
 
 /**
@@ -63,7 +58,7 @@ interface Filter {
 export interface Listing<Row> {
   readonly table: Table<Row>;
   /** The fields to sort by; null sorts by id only. */
-  readonly keys: Readonly<Record<string, SortKey<Row> | null>>;
+  readonly keys: Readonly<Record<string, SortKey | null>>;
   readonly defaultField: string;
   /** @throws InvalidId, InvalidInput */
   readonly read: (filter: object) => Filter;
@@ -77,20 +72,6 @@ export interface Parent<Row> {
 
 /** The fields that a list can be sorted by, and the description of each. The first is the default. */
 export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
-
-function keyOf<Row>(table: StoredTable<Row>, name: keyof Row & string): SortKey<Row> | null {
-  const { column, kind, isNullable } = table.fields[name];
-  if (column === `${table.name}.${table.id.column}`) return null;
-  const { sort, sqlType } = kind;
-  const own = table.columns[name] ?? name;
-  return {
-    sql: sort.sql(own, isNullable),
-    of: (row) => sort.textOf(row[name] ?? null),
-    asText: sort.asText(own),
-    text: sort.text,
-    cast: `::${sqlType}`,
-  };
-}
 
 /** Conditions about one related row are in one subquery. */
 function toWhere(given: readonly Given[], idBounds: IdBounds, isRare: IsRare): Sql[] {
@@ -135,7 +116,9 @@ export function createListing<Row>(
   const read = readConditions(conditions, 'list');
   return {
     table,
-    keys: Object.fromEntries(sorted.map((name) => [toEnumName(name), keyOf(table, name)])),
+    keys: Object.fromEntries(
+      sorted.map((name) => [toEnumName(name), name === table.idField ? null : table.fields[name]]),
+    ),
     defaultField: toEnumName(sorted[0] ?? ''),
     read: (filter) => {
       const given = read(filter);

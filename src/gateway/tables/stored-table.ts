@@ -1,11 +1,11 @@
-// A row is made from the columns from which its type is derived, which the compiler can't see.
+// The types of rows are from the same schema.prisma as their columns, which the compiler can't see.
 /* oxlint-disable typescript/no-unsafe-type-assertion */
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { z } from 'zod';
 
 import type { Kind } from '../kinds/kind.ts';
-import { kindOfEnum, KINDS, type ValueOfKind } from '../kinds/kinds.ts';
-import { columnsOf, type Table } from './table.ts';
+import { kindOfEnum, KINDS } from '../kinds/kinds.ts';
+import { columnsOf, type Table, valueIn } from './table.ts';
 
 /** What prisma/tables.js writes of a column. */
 interface Column {
@@ -24,8 +24,8 @@ interface Model {
   readonly type: string;
   readonly name: string;
   readonly description: string | null;
-  /** The field of its primary key. */
-  readonly id: string;
+  /** The field of its primary key; null if there are several. */
+  readonly id: string | null;
   readonly columns: Readonly<Record<string, Column>>;
   readonly foreignKeys: Readonly<Record<string, string>>;
   readonly uniqueKeys: Readonly<Record<string, string>>;
@@ -37,28 +37,17 @@ interface Enum {
   readonly values: readonly string[];
 }
 
-type EnumsOf = Readonly<Record<string, Enum>>;
+type Enums = Readonly<Record<string, Enum>>;
 
-type ValueOf<Of, Enums extends EnumsOf> = Of extends { readonly type: infer Type extends string }
-  ? Type extends keyof typeof KINDS
-    ? ValueOfKind<(typeof KINDS)[Type]>
-    : Enums[Type]['values'][number]
-  : never;
-
-type NullOf<Of> = Of extends { readonly isNullable: true } ? null : never;
-
-/** A row of a model. */
-type RowOf<Of extends Model, Enums extends EnumsOf> = {
-  -readonly [Name in keyof Of['columns']]:
-    | ValueOf<Of['columns'][Name], Enums>
-    | NullOf<Of['columns'][Name]>;
-};
+/** A row of a model, as Pothos' generator wrote it. */
+type RowOf<Of> = Of extends { readonly Shape: infer Row extends object } ? Row : never;
 
 /** What is known of a field of a table. */
 export interface Field<Value = unknown> {
   readonly name: string;
-  /** Its column, with the name of the table. */
+  /** Its column, with the name of the table, and without. */
   readonly column: string;
+  readonly ownColumn: string;
   readonly kind: Kind<Value>;
   /** What schema.prisma says of it. */
   readonly description: string | null;
@@ -123,7 +112,7 @@ function parseText({ column, kind, isNullable }: Field, text: string | null): un
 }
 
 /** Returns all that is known of the columns of a model. */
-function fieldsOf(model: Model, enums: EnumsOf): Field[] {
+function fieldsOf(model: Model, enums: Enums): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
   return Object.entries(model.columns).map(([name, column]): Field => {
     const { type, description, isNullable, maxLength, isIndexed } = column;
@@ -132,6 +121,7 @@ function fieldsOf(model: Model, enums: EnumsOf): Field[] {
     return {
       name,
       column: `${model.name}.${column.column}`,
+      ownColumn: column.column,
       // Its values are those of the column, from which the type of the row is made.
       kind: kind as Kind,
       description,
@@ -148,17 +138,12 @@ function fieldsOf(model: Model, enums: EnumsOf): Field[] {
   });
 }
 
-const valueIn = (row: object, key: string): unknown => (row as Record<string, unknown>)[key];
-
 /** Returns a table under an alias. */
-function toAliased<Row>(
-  alias: string,
-  fields: readonly Field[],
-  columnOf: (field: string) => string,
-  id: string,
-): Aliased<Row> {
+function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Aliased<Row> {
   const keys = fields.map(({ name }) => [name, `${alias}.${name}`] as const);
-  const columns = keys.map(([field, key]) => `${alias}.${columnOf(field)} as "${key}"`);
+  const columns = fields.map(
+    ({ name, ownColumn }) => `${alias}.${ownColumn} as "${alias}.${name}"`,
+  );
   return {
     columns: raw(columns.join(', ')),
     rowOf: (result) => {
@@ -173,21 +158,21 @@ function toAliased<Row>(
 
 /** Creates the function that makes the table of a model. */
 export const createTables =
-  <const Enums extends EnumsOf>(enums: Enums) =>
-  <const Of extends Model>(model: Of): StoredTable<RowOf<Of, Enums>> => {
-    type Row = RowOf<Of, Enums>;
-    const { type, name, description, id, columns }: Model = model;
-    const fields = fieldsOf(model, enums);
-    const columnOf = (field: string): string => columns[field]?.column ?? field;
-    // Its fields and their types are those of the columns, from which RowOf is made.
+  <Models>(models: Readonly<Record<keyof Models, Model>>, enums: Enums) =>
+  <Name extends keyof Models>(model: Name): StoredTable<RowOf<Models[Name]>> => {
+    type Row = RowOf<Models[Name]>;
+    const { type, name, description, id, columns } = models[model];
+    if (id === null) throw new Error(`The primary key of ${name} has several columns.`);
+    const fields = fieldsOf(models[model], enums);
+    const idColumn = columns[id]?.column ?? id;
     const toRow = (valueOf: (field: Field) => unknown): Row =>
       Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])) as Row;
     const given = (row: object): Field[] =>
       fields.filter((field) => valueIn(row, field.name) !== undefined);
     const table: Table<Row> = {
       name,
-      columns: Object.fromEntries(fields.map((field) => [field.name, columnOf(field.name)])),
-      id: { column: columnOf(id), of: (row: Row) => valueIn(row, id) as bigint },
+      columns: Object.fromEntries(fields.map((field) => [field.name, field.ownColumn])),
+      id: { column: idColumn, of: (row: Row) => valueIn(row, id) as bigint },
     };
     const all = columnsOf(table);
     const empty = toRow((field) => field.default);
@@ -201,25 +186,20 @@ export const createTables =
         fields.map((field) => [field.name, field]),
       ) as unknown as StoredTable<Row>['fields'],
       all,
-      as: (alias) => toAliased<Row>(alias, fields, columnOf, id),
+      as: (alias) => toAliased<Row>(alias, fields, id),
       insert: (row) => {
-        const names = raw(
-          given(row)
-            .map((field) => columnOf(field.name))
-            .join(', '),
-        );
+        const names = given(row).map(({ ownColumn }) => raw(ownColumn));
         const values = given(row).map((field) => toValue(field, valueIn(row, field.name)));
-        return sql`insert into ${raw(name)} (${names}) values (${join(values)}) returning ${all}`;
+        return sql`insert into ${raw(name)} (${join(names)}) values (${join(values)}) returning ${all}`;
       },
       update: (rowId, row) => {
         const changes = given(row).map(
-          (field) =>
-            sql`${raw(columnOf(field.name))} = ${toValue(field, valueIn(row, field.name))}`,
+          (field) => sql`${raw(field.ownColumn)} = ${toValue(field, valueIn(row, field.name))}`,
         );
-        return sql`update ${raw(name)} set ${join(changes)} where ${raw(columnOf(id))} = ${rowId} returning ${all}`;
+        return sql`update ${raw(name)} set ${join(changes)} where ${raw(idColumn)} = ${rowId} returning ${all}`;
       },
       fromRecorded: (row) =>
-        toRow((field) => parseText(field, row[columnOf(field.name)] ?? field.initial)),
+        toRow((field) => parseText(field, row[field.ownColumn] ?? field.initial)),
       upgrade: (stored) => ({ ...empty, ...stored }),
     };
   };

@@ -10,6 +10,12 @@ export interface Table<Row> {
   readonly id: { readonly column: string; of(row: Row): bigint };
 }
 
+/** Returns the value of a field of a row. */
+export const valueIn = (row: unknown, field: string): unknown =>
+  // Rows are objects.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  (row as Readonly<Record<string, unknown>>)[field];
+
 /** Returns all columns of a table, named as the fields, for SELECT and RETURNING. */
 export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
   raw(

@@ -52,7 +52,7 @@ function requirePageSize(args: PageArguments): void {
 function createOrder<Row>(listing: Listing<Row>, field: string) {
   const key = listing.keys[field];
   const { column } = listing.table.id;
-  const parts = key ? [key.sql, column] : [column];
+  const parts = key ? [key.kind.sort.sql(key.ownColumn, key.isNullable), column] : [column];
   return {
     /** What rows are compared by, as one row value. */
     position: raw(`(${parts.join(', ')})`),
@@ -102,17 +102,15 @@ const noBounds: IdBounds = () => [];
 export function createToWindow<Row>(
   listing: Listing<Row>,
 ): (args: ListArguments, isRare?: IsRare) => Window {
-  const known = new Map<string, ReturnType<typeof createOrder>>();
-  const orderBy = (field: string) => {
-    const order = known.get(field) ?? createOrder(listing, field);
-    known.set(field, order);
-    return order;
-  };
+  const orders = new Map(
+    Object.keys(listing.keys).map((field) => [field, createOrder(listing, field)]),
+  );
   return (args, isRare = neverRare) => {
     requirePageSize(args);
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
-    const order = orderBy(field);
+    const order = orders.get(field);
+    if (!order) throw new Error(`No list of ${listing.table.name} is in the order ${field}.`);
     const [forwards, reverse] = directionsOf(order, args);
     const backwards = args.last != null;
     const wanted = filter ? listing.read(filter) : undefined;

@@ -1,8 +1,8 @@
 import { createRepository, filterBy } from '../../gateway/index.ts';
-import { table, TABLES } from '../tables.ts';
+import { table } from '../tables.ts';
 
 /** The categories: how they are read, listed, written and followed. */
-export const categories = createRepository(table(TABLES.Category), {
+export const categories = createRepository(table('Category'), {
   inputs: {
     name: { update: 'The new name, 1 to 255 characters. It must not be null.' },
     description: {

@@ -15,7 +15,7 @@ export const Category = builder.prismaObject('Category', {
 });
 
 const fields = fieldsOf(Category, categories);
-const authScopes = { scope: 'pets:write' };
+const scope = 'pets:write';
 
 builder.queryFields((t) => ({
   category: t.field(fields.row),
@@ -23,9 +23,9 @@ builder.queryFields((t) => ({
 }));
 
 builder.mutationFields((t) => ({
-  createCategory: t.field({ ...fields.create(), authScopes }),
-  updateCategory: t.field({ ...fields.update(), authScopes }),
-  deleteCategory: t.field({ ...fields.delete(), authScopes }),
+  createCategory: t.field({ ...fields.create(), scope }),
+  updateCategory: t.field({ ...fields.update(), scope }),
+  deleteCategory: t.field({ ...fields.delete(), scope }),
 }));
 
 fields.follow('categoryChanged');

@@ -16,7 +16,7 @@ import {
 import type { InventoryItem } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import type { Database } from '../prisma.ts';
-import { table, TABLES } from '../tables.ts';
+import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
 export const InsufficientStock = errorOf(
@@ -50,7 +50,7 @@ export const StaleInventory = errorOf(
 const ofPet = { table: pets, by: 'pet_id' };
 
 /** The inventory entries: how they are read, listed and followed. */
-export const inventoryItems = createRepository(table(TABLES.InventoryItem), {
+export const inventoryItems = createRepository(table('InventoryItem'), {
   words: {
     one: 'an inventory entry',
     short: 'entry',

@@ -73,7 +73,7 @@ builder.mutationFields((t) => ({
   updateInventory: t.field({
     type: InventoryItem,
     description: 'Sets the stock of a pet. Creates the inventory entry if it does not exist.',
-    authScopes: { scope: 'inventory:write' },
+    scope: 'inventory:write',
     errors: { types: [InvalidId, InvalidInput, PetNotFound, StaleInventory] },
     args: {
       petId: t.arg.id({ required: true, description: 'The id of the pet.' }),
@@ -92,7 +92,7 @@ builder.mutationFields((t) => ({
     description:
       'Adds units to the stock of a pet, or removes some, never below 0. A pet without an inventory ' +
       'entry has a stock of 0.',
-    authScopes: { scope: 'inventory:write' },
+    scope: 'inventory:write',
     errors: {
       types: [
         InvalidId,

@@ -14,7 +14,7 @@ import {
 import type { Order, Pet } from '../generated/prisma/client.ts';
 import { StockLimitExceeded } from '../inventory/inventory.ts';
 import type { Database } from '../prisma.ts';
-import { table, TABLES } from '../tables.ts';
+import { table } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 
 export const OrderComplete = errorOf(
@@ -25,7 +25,7 @@ export const OrderComplete = errorOf(
 );
 
 /** The orders: how they are read, listed and followed, and what a new one has. */
-export const orders = createRepository(table(TABLES.Order), {
+export const orders = createRepository(table('Order'), {
   inputs: {
     petId: {},
     quantity: { rule: OrderQuantity },

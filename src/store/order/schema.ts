@@ -102,7 +102,7 @@ builder.mutationFields((t) => ({
     type: Order,
     description:
       'Creates an order and takes its units from the stock of the pet, in one transaction.',
-    authScopes: { scope: 'orders:write' },
+    scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
     args: {
       input: t.arg({ type: NewOrder, required: true, description: 'The new order.' }),
@@ -117,7 +117,7 @@ builder.mutationFields((t) => ({
       'Creates an order for each line and takes all units from the stock, in one transaction: all ' +
       'lines or none. Lines for the same pet add up. An error about a pet names the first line ' +
       'that cannot be served.',
-    authScopes: { scope: 'orders:write' },
+    scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
     extensions: { directives: { listSize: LINES, cost: { weight: '100' } } },
     args: {
@@ -134,7 +134,7 @@ builder.mutationFields((t) => ({
   rescheduleOrder: t.field({
     type: Order,
     description: 'Changes the date of shipment of an open order.',
-    authScopes: { scope: 'orders:write' },
+    scope: 'orders:write',
     errors: { types: [InvalidId, InvalidInput, OrderNotFound, OrderComplete] },
     args: {
       id: t.arg.id({ required: true, description: 'The id of the order.' }),
@@ -149,7 +149,7 @@ builder.mutationFields((t) => ({
   completeOrder: t.field({
     type: Order,
     description: 'Completes an order. If it is already complete, nothing changes.',
-    authScopes: { scope: 'orders:write' },
+    scope: 'orders:write',
     errors: { types: [InvalidId, OrderNotFound] },
     args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
     resolve: (_root, { id }, { loaders }) => completeOrder(loaders.db, id),
@@ -157,7 +157,7 @@ builder.mutationFields((t) => ({
   cancelOrder: t.field({
     type: Order,
     description: 'Deletes an open order and returns its units to the stock, in one transaction.',
-    authScopes: { scope: 'orders:write' },
+    scope: 'orders:write',
     errors: { types: [InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded] },
     args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
     resolve: (_root, { id }, { loaders }) => cancelOrder(loaders.db, id),

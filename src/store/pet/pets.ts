@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createRepository, errorOf, filterBy, onlyRow, type Session } from '../../gateway/index.ts';
 import { categories } from '../category/categories.ts';
 import type { Category, Pet } from '../generated/prisma/client.ts';
-import { table, TABLES } from '../tables.ts';
+import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
 // `line` is the index of the line of a cart that an error is about, from 0; otherwise null.
@@ -22,7 +22,7 @@ export const PetNotAvailable = errorOf(
   (id: bigint, line: number | null = null) => ({ message: `Pet ${id} is not available.`, line }),
 );
 
-const petTable = table(TABLES.Pet);
+const petTable = table('Pet');
 
 const PET = petTable.as('pets');
 const CATEGORY = categories.as('category');

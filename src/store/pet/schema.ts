@@ -29,7 +29,7 @@ export const Pet = builder.prismaObject('Pet', {
 });
 
 const fields = fieldsOf(Pet, pets);
-const authScopes = { scope: 'pets:write' };
+const scope = 'pets:write';
 
 builder.queryFields((t) => ({
   pet: t.field(fields.row),
@@ -44,13 +44,13 @@ builder.mutationFields((t) => ({
   createPet: t.field({
     ...fields.create(),
     description: 'Creates a pet, with its stock if a quantity is given.',
-    authScopes,
+    scope,
   }),
-  updatePet: t.field({ ...fields.update(), authScopes }),
+  updatePet: t.field({ ...fields.update(), scope }),
   deletePet: t.field({
     ...fields.delete(),
     description: 'Deletes a pet and its inventory entry. A pet with orders cannot be deleted.',
-    authScopes,
+    scope,
   }),
 }));
 
