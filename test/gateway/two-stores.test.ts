@@ -1,7 +1,6 @@
 import { graphql, type GraphQLSchema, printSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import type { PrismaLike } from '../../src/gateway/database/model.ts';
 import {
   createBuilder,
   createRepository,
@@ -60,7 +59,6 @@ const books = createRepository(table, {
 
 interface Types {
   PrismaTypes: object;
-  Client: PrismaLike;
 }
 
 interface Book {

@@ -4,9 +4,11 @@ import { z } from 'zod';
 import {
   type CallerKey,
   createRepository,
+  type Database,
   errorOf,
   filterBy,
   isOutOfRange,
+  onlyRow,
   parse,
   parseId,
   type Session,
@@ -17,7 +19,6 @@ import {
 import type { InventoryItem } from '../generated/prisma/client.ts';
 import { lineErrorOf } from '../line-error.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
-import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
@@ -150,11 +151,11 @@ export async function updateInventory(
   const expected = parse(StockQuantity.nullish(), expectedQuantity, 'expectedQuantity');
   try {
     if (expected != null) return await compareAndSet(db, { petId, quantity }, expected);
-    return await db.prisma.inventoryItem.upsert({
-      where: { petId },
-      create: { petId, quantity },
-      update: { quantity },
-    });
+    const upsert = sql`
+      insert into inventory_items (pet_id, quantity) values (${petId}, ${quantity})
+      on conflict (pet_id) do update set quantity = excluded.quantity
+      returning ${inventoryItems.all}`;
+    return onlyRow(await db.write<InventoryItem>(upsert));
   } catch (error) {
     throw violatedConstraint(error) === petIdField.foreignKey ? new PetNotFound(petId) : error;
   }
