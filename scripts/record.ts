@@ -10,7 +10,7 @@ import { deleteOldKeys } from '../src/gateway/tables/idempotency.ts';
 import { petStore } from '../src/store/index.ts';
 // Writes the contract and the SQL statements of this release to test/released/, with which later changes
 // are compared. `npm run release` runs this.
-import { petModel } from '../src/store/prisma.ts';
+import { MIGRATIONS } from '../src/store/migrations.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';
 import { openEvents } from '../test/support/live.ts';
@@ -48,7 +48,7 @@ async function sendAll(databaseUrl: string): Promise<void> {
   const environment = { DATABASE_URL: databaseUrl, MAX_COST: String(UNLIMITED.maxCost) };
   // The order of the statements is that of one connection.
   const gateway = await startGateway({ ...environment, POOL_SIZE: '1' }, (config, log) =>
-    openDatabase(petModel, config, log),
+    openDatabase(MIGRATIONS, config, log),
   );
   await sendEveryOperation(schema, async (query, variables) => {
     if (query.startsWith('subscription')) {

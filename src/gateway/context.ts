@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from './auth/scopes.ts';
 import type { Authenticate } from './auth/tokens.ts';
 import type { ChangeFeed } from './changes/feed.ts';
-import type { PrismaLike } from './database/model.ts';
 import type { Recipient } from './database/recipient.ts';
 import type { LoaderContext } from './tables/loaders.ts';
 import type { Reads } from './tables/reads.ts';
@@ -28,10 +27,9 @@ export interface Context {
 }
 
 /** What a resolver can use. */
-export interface CallContext<Client extends PrismaLike = PrismaLike>
-  extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
+export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
   /** The store of the server from which it reads; see graphql/execution/read-from-replicas.ts. */
-  loaders: LoaderContext<Client>;
+  loaders: LoaderContext;
   readonly caller: Caller;
   /** When its request had arrived, in the milliseconds of performance.now(). */
   readonly arrivedAt: number;

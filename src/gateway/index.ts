@@ -19,9 +19,8 @@ export { rowRoute } from './rest/row-route.ts';
 export type { RouteRequest, RouteResponse } from './http/route.ts';
 
 // The database: statements, and what an error of PostgreSQL means.
-export { isOutOfRange, isRecordNotFound, isRolledBack } from './database/database-errors.ts';
+export { isOutOfRange, isRolledBack } from './database/database-errors.ts';
 export type { Database } from './database/database.ts';
-export type { Model } from './database/model.ts';
 export { perObject } from './database/per-object.ts';
 export { onlyRow, type Session } from './database/session.ts';
 

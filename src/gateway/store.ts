@@ -5,7 +5,6 @@ import type { Context } from './context.ts';
 import type { ErrorCodes } from './contract/error-codes.ts';
 import type { GatewayError } from './contract/gateway-error.ts';
 import type { Database } from './database/database.ts';
-import type { Model, PrismaLike } from './database/model.ts';
 import type { RouteRequest, RouteResponse } from './http/route.ts';
 
 /** The lifecycle of a REST operation. */
@@ -61,11 +60,11 @@ export interface Resource {
 }
 
 /** All that a store hands over to the gateway, which knows nothing else of it. */
-export interface Store<Client extends PrismaLike = PrismaLike> {
+export interface Store {
   /** Its name, for people: the title of its pages and of its OpenAPI document. */
   readonly title: string;
-  /** Prisma's client, and the migrations of its database. */
-  readonly model: Model<Client>;
+  /** The folder of its migrations, in the layout of Prisma Migrate. */
+  readonly migrations: URL;
   /** The GraphQL schema, made with the builder of createBuilder. */
   readonly schema: GraphQLSchema;
   /** The types of the schema whose rows have changes. */

@@ -4,19 +4,18 @@ import './pet/schema.ts';
 import './inventory/schema.ts';
 import './order/schema.ts';
 import { createSchema } from './builder.ts';
-import type { PrismaClient } from './generated/prisma/client.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { listOrders } from './order/rest.ts';
 import { PetNotFound } from './pet/pets.ts';
 import { getPet } from './pet/rest.ts';
-import { petModel } from './prisma.ts';
 import { RESOURCES } from './resources.ts';
 import { fillSampleStore } from './sample.ts';
 import { pages } from './start-page.ts';
 
 /** The pet store: all that the gateway knows of it. */
-export const petStore: Store<PrismaClient> = {
+export const petStore: Store = {
   title: 'Pet store',
-  model: petModel,
+  migrations: MIGRATIONS,
   ...createSchema(),
   fillSample: fillSampleStore,
   rest: {

@@ -10,6 +10,7 @@ import {
   expectShown,
   PHONE,
 } from '../support/in-chromium.ts';
+import { insertRows } from '../support/make.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 describeInChromium((chromium) => {
@@ -59,7 +60,9 @@ describeInChromium((chromium) => {
 
     it('reads a pet, and shows identifiers beyond 2^53 exactly', async () => {
       const id = 9007199254740993n;
-      await chromium.gateway.db.prisma.pet.create({ data: { id, name: 'Titan', categoryId: 1n } });
+      await insertRows(chromium.gateway.db, 'pets', [
+        { id: String(id), name: 'Titan', category_id: 1 },
+      ]);
       const pet = operation('getPet');
       await pet.getByRole('button', { name: 'Try it out' }).click();
       await pet.getByPlaceholder('petId').fill(String(id));

@@ -92,8 +92,11 @@ async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
 
 /** Deletes all changes but the last, as if they were too old. */
 const forgetChanges = (): Promise<unknown> =>
-  gateway.db.prisma.$executeRaw`delete from changes where (transaction, id) < (
-    select transaction, id from changes order by transaction desc, id desc limit 1)`;
+  gateway.db.write({
+    text: `delete from changes where (transaction, id) < (
+      select transaction, id from changes order by transaction desc, id desc limit 1)`,
+    values: [],
+  });
 
 const noHeaders = async (): Promise<Record<string, string>> => ({});
 

@@ -1,3 +1,4 @@
+import { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
@@ -37,7 +38,7 @@ beforeAll(async () => {
          from (select fail() as failed) as failure left join kept_${name} on true where failed >= 0`,
       ]),
   ];
-  for (const statement of statements) await broken.db.prisma.$executeRawUnsafe(statement);
+  for (const statement of statements) await broken.db.write(raw(statement));
 });
 afterEach(() => void broken.loggedErrors.splice(0));
 afterAll(async () => {
@@ -56,8 +57,8 @@ const send = async (to: Gateway, target: string, rest: string): Promise<RawAnswe
 
 /** Sends a request while the database raises an error. */
 async function fail(target: string, sqlState: string): Promise<RawAnswer> {
-  await broken.db.prisma.$executeRawUnsafe('delete from failure');
-  await broken.db.prisma.$executeRawUnsafe(`insert into failure values ('${sqlState}')`);
+  await broken.db.write(raw('delete from failure'));
+  await broken.db.write(raw(`insert into failure values ('${sqlState}')`));
   return requestRaw(broken, 'GET', target);
 }
 

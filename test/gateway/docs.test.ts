@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { Variables } from '../../src/gateway/config/variables.ts';
@@ -91,8 +92,8 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 async function resetStore(): Promise<void> {
-  await gateway.db.prisma.$executeRaw`truncate categories, pets, orders, inventory_items,
-    idempotency_keys, changes restart identity cascade`;
+  await gateway.db.write(sql`truncate categories, pets, orders, inventory_items,
+    idempotency_keys, changes restart identity cascade`);
   await fillSampleStore(gateway.db);
 }
 

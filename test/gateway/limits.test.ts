@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Database } from '../../src/store/prisma.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
 import { askCost, expectRejected } from '../support/cost.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
+import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../src/gateway/config/version.ts';
@@ -218,9 +219,9 @@ describe('the duration of requests', () => {
 
   it('is reported with status 500 for an internal error, as is the failed statement', async () => {
     const { error: before = 0 } = await valuesOf(STATEMENTS, 'result');
-    await first.db.prisma.$executeRaw`alter table pets rename to gone`;
+    await first.db.write(sql`alter table pets rename to gone`);
     const { status } = await gateway.rest('/pets/1');
-    await first.db.prisma.$executeRaw`alter table gone rename to pets`;
+    await first.db.write(sql`alter table gone rename to pets`);
     expect(status).toBe(500);
     expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
     const times = { '/pets/{petId} 500': 1 };

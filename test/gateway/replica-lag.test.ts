@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { createLag } from '../../src/gateway/database/cluster/lag.ts';
+import { Lag } from '../../src/gateway/database/cluster/lag.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -12,8 +12,8 @@ afterEach(() => {
 const KEPT_MS = 5000;
 
 /** Creates a lag that has a position of the primary for each half second. */
-function createFilled(...positions: bigint[]): ReturnType<typeof createLag> {
-  const lag = createLag(KEPT_MS);
+function createFilled(...positions: bigint[]): Lag {
+  const lag = new Lag(KEPT_MS);
   for (const position of positions) {
     vi.advanceTimersByTime(500);
     lag.add(position, 1);
@@ -59,7 +59,7 @@ it('after a promotion, a replica is too far behind until it has reached the new 
 });
 
 it('a replica that is behind the first known position is too far behind, until it has reached it', () => {
-  expect(createLag(KEPT_MS).of(0n)).toBe(0);
+  expect(new Lag(KEPT_MS).of(0n)).toBe(0);
   const lag = createFilled(100n);
   expect(lag.of(99n)).toBeGreaterThan(KEPT_MS);
   expect(lag.of(100n)).toBe(0);

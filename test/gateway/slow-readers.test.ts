@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { socketUrl } from '../support/live.ts';
+import { insertRows } from '../support/make.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { repeat } from '../support/repeat.ts';
 
@@ -19,12 +21,11 @@ beforeAll(async () => {
     MAX_RESPONSE_BYTES: '10000000',
     MAX_UNSENT_BYTES: String(2.2 * ANSWER_BYTES),
   });
-  await gateway.db.prisma.category.createMany({
-    data: Array.from({ length: 100 }, (_, index) => ({
-      name: `Category ${index}`,
-      description: '\u0001'.repeat(2000),
-    })),
-  });
+  const rows = Array.from({ length: 100 }, (_, index) => ({
+    name: `Category ${index}`,
+    description: '\u0001'.repeat(2000),
+  }));
+  await insertRows(gateway.db, 'categories', rows);
 });
 afterAll(() => gateway.close());
 
@@ -143,9 +144,9 @@ describe('responses to slow readers', () => {
       { MAX_RESPONSE_BYTES: '1000000', MAX_UNSENT_BYTES: String(MAX_UNSENT_BYTES) },
       openThatOf(gateway),
     );
-    await gateway.db.prisma.$executeRaw`insert into pets (name, category_id) values ('Luna', 1)`;
-    await gateway.db.prisma.$executeRaw`
-      insert into orders (pet_id, quantity) select 1, 1 from generate_series(1, 2000)`;
+    await gateway.db.write(sql`insert into pets (name, category_id) values ('Luna', 1)`);
+    await gateway.db.write(sql`
+      insert into orders (pet_id, quantity) select 1, 1 from generate_series(1, 2000)`);
     const pipelined = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(100);
     const slow = Array.from({ length: READERS }, () => {
       const socket = connect(Number(new URL(streaming.url).port), '127.0.0.1').pause();

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../src/gateway/config/version.ts';
@@ -103,9 +104,9 @@ describe('GET /status.json', () => {
   });
 
   it('says that the database accepts no writes', async () => {
-    await first.db.prisma.$executeRaw`set default_transaction_read_only = on`;
+    await first.db.write(sql`set default_transaction_read_only = on`);
     const { database } = await readStatus(gateway);
-    await first.db.prisma.$executeRaw`set default_transaction_read_only = off`;
+    await first.db.write(sql`set default_transaction_read_only = off`);
     expect(database).toMatchObject({ state: 'read-only' });
     expect((await readStatus(gateway)).database).toMatchObject({ state: 'ready' });
   });

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { type ClientError, type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import {
   countStreams,
@@ -239,7 +239,7 @@ describe('a stream is ended', () => {
     const other = await open(gateway, 'subscription { categoryChanged { after { name } } }');
     const WRITES = 1700;
     await gateway.db.write(
-      Prisma.raw(`insert into categories (name, description)
+      raw(`insert into categories (name, description)
       select 'slow ' || number, repeat('x', 2000) from generate_series(1, ${WRITES}) as number`),
     );
     // A reader beside it has them all.

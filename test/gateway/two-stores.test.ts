@@ -1,7 +1,6 @@
 import { graphql, type GraphQLSchema, printSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-import type { PrismaLike } from '../../src/gateway/database/model.ts';
 import {
   createBuilder,
   createRepository,
@@ -46,7 +45,6 @@ interface Models {
 
 interface Types {
   PrismaTypes: object;
-  Client: PrismaLike;
 }
 
 const BookBurnt = errorOf('BOOK_BURNT', 410, 'The book is burnt.', (id: bigint) => ({

@@ -1,7 +1,7 @@
+import sql, { raw } from 'sql-template-tag';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
-import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { openEvents } from '../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
@@ -14,8 +14,7 @@ const HOUR_MS = 3_600_000;
 // Any change is older, also if the clock of PostgreSQL is ahead.
 const AT_ONCE = -HOUR_MS;
 
-const { raw } = Prisma;
-const run = (sql: string): Promise<unknown> => gateway.db.write(raw(sql));
+const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 const CHANGES = `query ($first: Int, $after: String, $last: Int, $before: String, $filter: ChangeFilter) {
   changes(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
@@ -72,8 +71,12 @@ const contentsOf = async (write: () => Promise<unknown>): Promise<unknown[][]> =
 const byText = (one: unknown[], other: unknown[]): number =>
   String(one).localeCompare(String(other));
 
-const insertCategory = (name: string, description: string | null) =>
-  gateway.db.prisma.category.create({ data: { name, description } });
+async function insertCategory(name: string, description: string | null): Promise<bigint> {
+  const [row] = await gateway.db.write<{ id: bigint }>(
+    sql`insert into categories (name, description) values (${name}, ${description}) returning id`,
+  );
+  return row?.id ?? 0n;
+}
 
 /** Inserts a row in a transaction that is rolled back. */
 const failToInsert = () =>
@@ -155,12 +158,12 @@ describeOnBothGateways(() => {
 
     it.each(['truncate pets cascade', 'delete from pets'])(
       'as a deletion of each row, also of other tables: %s',
-      async (sql) => {
+      async (statement) => {
         await run('truncate pets cascade');
         const categoryId = await makeCategory(gateway);
         const cleo = await makePet(gateway, { categoryId, stock: 3 });
         const rex = await makePet(gateway, { categoryId });
-        const contents = await contentsOf(() => run(sql));
+        const contents = await contentsOf(() => run(statement));
         const deleted = { id: cleo, name: 'Cleo', categoryId, status: 'AVAILABLE' };
         expect(contents.toSorted(byText)).toEqual([
           ['InventoryItem', 'DELETED', { petId: cleo, quantity: 3 }, null],
@@ -201,16 +204,18 @@ describeOnBothGateways(() => {
       ['two other values', 'Cats', LONG, { name: 'Dogs', description: `${LONG.slice(6)}other` }],
     ])('is recorded with the whole row before and after: %s', async (...row) => {
       const [, name, description, data] = row;
-      const { id } = await insertCategory(name, description);
-      const contents = await contentsOf(() =>
-        gateway.db.prisma.category.update({ where: { id }, data }),
-      );
+      const id = await insertCategory(name, description);
       const before = { id: String(id), name, description };
-      expect(contents).toEqual([['Category', 'UPDATED', before, { ...before, ...data }]]);
+      const after = { ...before, ...data };
+      const contents = await contentsOf(() =>
+        gateway.db.write(sql`update categories
+          set name = ${after.name}, description = ${after.description} where id = ${id}`),
+      );
+      expect(contents).toEqual([['Category', 'UPDATED', before, after]]);
     });
 
     it('takes no more space than the row after it and the values that changed', async () => {
-      const { id } = await insertCategory('Cats', LONG);
+      const id = await insertCategory('Cats', LONG);
       await run(`update categories set name = 'Dogs' where id = ${id}`);
       const [size] = await gateway.db.query<{ before: number; after: number }>(
         raw(`select octet_length(before::text) as before, octet_length(after::text) as after

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
@@ -33,14 +34,13 @@ const forge = (...place: unknown[]): string =>
 
 describeOnBothGateways(() => {
   beforeAll(async () => {
-    const { prisma } = gateway.db;
-    const rows = Array.from({ length: 25 }, (_, index) => BigInt(index + 1));
-    await prisma.category.createMany({ data: rows.map(() => ({ name: 'Cats' })) });
-    await prisma.pet.createMany({ data: rows.map(() => ({ name: 'Cleo', categoryId: 1n })) });
-    await prisma.inventoryItem.createMany({
-      data: rows.map((petId) => ({ petId, quantity: 1 })),
-    });
-    await prisma.order.createMany({ data: rows.map(() => ({ petId: 1n, quantity: 1 })) });
+    const { write } = gateway.db;
+    await write(sql`insert into categories (name) select 'Cats' from generate_series(1, 25)`);
+    await write(
+      sql`insert into pets (name, category_id) select 'Cleo', 1 from generate_series(1, 25)`,
+    );
+    await write(sql`insert into inventory_items select id, 1 from pets`);
+    await write(sql`insert into orders (pet_id, quantity) select 1, 1 from pets`);
   });
 
   describe('a page', () => {

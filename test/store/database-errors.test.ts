@@ -1,9 +1,9 @@
+import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
 import { isRolledBack, OutcomeUnknown } from '../../src/gateway/database/database-errors.ts';
 import type { Session } from '../../src/gateway/database/session.ts';
-import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import {
   describeOnBothGateways,
   type Gateway,
@@ -15,11 +15,11 @@ import { makeCategory, makePet } from '../support/make.ts';
 import { post } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
 
-const run = (sql: string): Promise<unknown> => gateway.db.prisma.$executeRawUnsafe(sql);
+const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
 const count = async (table: string): Promise<number> => {
   const [row] = await gateway.db.query<{ count: number }>(
-    Prisma.raw(`select count(*)::int as count from ${table}`),
+    raw(`select count(*)::int as count from ${table}`),
   );
   return row?.count ?? Number.NaN;
 };
@@ -49,7 +49,7 @@ const codeOf = ({ data, errors }: GraphqlAnswer): unknown =>
   errors?.[0]?.extensions.code ?? Object.values<{ code?: string }>(data)[0]?.code;
 
 const createOpen = ({ write }: Session): Promise<unknown> =>
-  write(Prisma.sql`insert into categories (name) values ('Open')`);
+  write(sql`insert into categories (name) values ('Open')`);
 
 // One of each kind.
 const STATES = [
@@ -142,7 +142,7 @@ describeOnBothGateways(() => {
       await allow();
       await Promise.all(Array.from({ length: 20 }, () => gateway.db.transaction(createOpen)));
       const [state] = await gateway.db.query<{ alone: boolean }>(
-        Prisma.sql`select pg_current_xact_id_if_assigned() is null as alone`,
+        sql`select pg_current_xact_id_if_assigned() is null as alone`,
       );
       expect(state).toEqual({ alone: true });
     });
@@ -152,8 +152,8 @@ describeOnBothGateways(() => {
     it('fails if one of its statements failed, even if the error was caught', async () => {
       const before = await count('categories');
       const work = gateway.db.transaction(async ({ query }) => {
-        await query(Prisma.sql`insert into categories (name) values ('Undone')`);
-        await query(Prisma.sql`select 1 / 0`).catch(() => {});
+        await query(sql`insert into categories (name) values ('Undone')`);
+        await query(sql`select 1 / 0`).catch(() => {});
       });
       await expect(work).rejects.toThrow(/aborted|rolled back/);
       expect(await count('categories')).toBe(before);
@@ -213,7 +213,7 @@ describeOnBothGateways(() => {
     beforeAll(async () => {
       broken = await startGateway();
       await makePet(broken);
-      await broken.db.prisma.$executeRawUnsafe('drop table orders');
+      await broken.db.write(raw('drop table orders'));
     });
     afterEach(() => void broken.loggedErrors.splice(0));
     afterAll(() => broken.close());
@@ -247,10 +247,10 @@ describeOnBothGateways(() => {
     });
 
     it('in many fields is logged once, with their number, and returned a hundred times', async () => {
-      await broken.db.prisma.$executeRawUnsafe('drop table if exists inventory_items');
+      await broken.db.write(raw('drop table if exists inventory_items'));
       const categoryId = await makeCategory(broken);
-      await broken.db.prisma.$executeRaw`insert into pets (name, category_id)
-      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 4)`;
+      await broken.db.write(sql`insert into pets (name, category_id)
+      select 'Luna', ${BigInt(categoryId)} from generate_series(1, 4)`);
       const aliases = repeat(99, (index) => `a${index}: inventory { quantity }`);
       const query = `{ pets(last: 4) { nodes { ${aliases} } } }`;
       for (let time = 1; time <= 3; time += 1) {

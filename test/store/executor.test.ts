@@ -8,6 +8,7 @@ import {
   OperationTypeNode,
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
+import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
@@ -367,7 +368,7 @@ describeOnBothDatabases(() => {
 
     it('is not repeated, and its error is in each of the root fields', async () => {
       for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
-      await gateway.db.prisma.$executeRawUnsafe('alter table pets rename column name to title');
+      await gateway.db.write(raw('alter table pets rename column name to title'));
       gateway.statements.length = 0;
       const { status, data, errors = [] } = await gateway.graphql(QUERY);
       expect({ status, data }).toEqual({ status: 200, data: { a: null, b: null, c: null } });
@@ -377,7 +378,7 @@ describeOnBothDatabases(() => {
       );
       expect(gateway.statements).toHaveLength(1);
       expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-      await gateway.db.prisma.$executeRawUnsafe('alter table pets rename column title to name');
+      await gateway.db.write(raw('alter table pets rename column title to name'));
       // Then graphql-js executes the query for a while.
       gateway.statements.length = 0;
       await gateway.data(QUERY);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { insertRows } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { rounds } from '../support/rounds.ts';
 
@@ -239,31 +240,36 @@ function sorted({ keyOf, fields }: List, rows: Row[], field: string, direction: 
 
 describeOnBothGateways(() => {
   beforeAll(async () => {
-    const { prisma } = gateway.db;
-    await prisma.category.createMany({ data: ROWS.map(({ name }) => ({ name })) });
-    await prisma.pet.createMany({
-      data: ROWS.map(({ name, categoryId, isSold }) => ({
+    await insertRows(
+      gateway.db,
+      'categories',
+      ROWS.map(({ name }) => ({ name })),
+    );
+    await insertRows(
+      gateway.db,
+      'pets',
+      ROWS.map(({ name, categoryId, isSold }) => ({
         name,
-        categoryId: BigInt(categoryId),
-        status: isSold ? ('sold' as const) : ('available' as const),
+        category_id: categoryId,
+        status: isSold ? 'sold' : 'available',
       })),
-    });
-    await prisma.inventoryItem.createMany({
-      data: ROWS.flatMap(({ id, stock }) =>
-        stock === null ? [] : [{ petId: BigInt(id), quantity: stock }],
-      ),
-    });
-    await prisma.order.createMany({
-      data: ROWS.map((row) => ({
-        petId: BigInt(PET_OF_ORDER(row)),
+    );
+    const stocked = ROWS.filter(({ stock }) => stock !== null);
+    await insertRows(
+      gateway.db,
+      'inventory_items',
+      stocked.map(({ id, stock }) => ({ pet_id: id, quantity: stock })),
+    );
+    await insertRows(
+      gateway.db,
+      'orders',
+      ROWS.map((row) => ({
+        pet_id: PET_OF_ORDER(row),
         quantity: 1,
         complete: isComplete(row),
-        shipDate: row.shipDate?.includes('infinity') ? null : row.shipDate,
+        ship_date: row.shipDate,
       })),
-    });
-    for (const { id, shipDate } of ROWS.filter((row) => row.shipDate?.includes('infinity'))) {
-      await prisma.$executeRaw`update orders set ship_date = ${shipDate}::text::timestamptz where id = ${id}`;
-    }
+    );
   });
 
   describe('a filtered list', () => {

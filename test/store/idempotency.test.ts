@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { deleteOldKeys } from '../../src/gateway/tables/idempotency.ts';
@@ -204,9 +205,9 @@ describeOnBothGateways(() => {
       const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
       const json = { id, name: 'Ida', categoryId: '1', status: 'available' };
       const meta = { values: { id: ['bigint'], categoryId: ['bigint'] }, v: 1 };
-      await gateway.db.prisma.idempotencyKey.create({
-        data: { key: 'before', requestHash: Buffer.from(hash, 'hex'), result: { json, meta } },
-      });
+      const result = JSON.stringify({ json, meta });
+      await gateway.db.write(sql`insert into idempotency_keys (key, request_hash, result)
+        values ('before', decode(${hash}, 'hex'), ${result}::jsonb)`);
       for (const input of [{}, { quantity: null }]) {
         const pet = await createPet({ name: 'Ida', categoryId: '1', ...input }, 'before');
         expect(pet).toEqual({ id, name: 'Ida' });
@@ -227,24 +228,22 @@ describeOnBothGateways(() => {
       const first = await place(input, 'old');
       await deleteOldKeys(gateway.db, 60_000);
       expect(await place(input, 'old')).toEqual(first);
-      await gateway.db.prisma.idempotencyKey.update({
-        where: { key: 'old' },
-        data: { createdAt: new Date(Date.now() - 61_000) },
-      });
+      await gateway.db.write(sql`update idempotency_keys
+        set created_at = now() - interval '61 seconds' where key = 'old'`);
       await deleteOldKeys(gateway.db, 60_000);
       expect((await place(input, 'old')).id).not.toBe(first.id);
       expect(await stockOf(gateway, petId)).toBe(8);
     });
 
     it('is deleted together with up to 999 others', async () => {
-      await gateway.db.prisma.$executeRaw`
+      await gateway.db.write(sql`
         insert into idempotency_keys (key, request_hash, created_at)
-        select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 2500) as number`;
+        select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 2500) as number`);
       gateway.statements.length = 0;
       await deleteOldKeys(gateway.db, 60_000);
       expect(gateway.statements).toHaveLength(3);
-      const where = { key: { startsWith: 'old ' } };
-      expect(await gateway.db.prisma.idempotencyKey.count({ where })).toBe(0);
+      const left = sql`select from idempotency_keys where key like 'old %'`;
+      expect(await gateway.db.query(left)).toEqual([]);
     });
   });
 });

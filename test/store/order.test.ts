@@ -1,3 +1,4 @@
+import { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
@@ -158,9 +159,7 @@ describeOnBothGateways(() => {
   describe('a ship date that only SQL can store', () => {
     it.each(['infinity', '-infinity'])('is null if it is %s', async (date) => {
       const id = await makeOrder(gateway, await makePet(gateway, { stock: 2 }));
-      await gateway.db.prisma.$executeRawUnsafe(
-        `update orders set ship_date = '${date}' where id = ${id}`,
-      );
+      await gateway.db.write(raw(`update orders set ship_date = '${date}' where id = ${id}`));
       const order = { id, shipDate: null };
       const query = `{ order(id: ${id}) { id shipDate pet { orders(orderBy: { field: SHIP_DATE }) { nodes { id shipDate } pageInfo { endCursor } } } } }`;
       const endCursor = Buffer.from(JSON.stringify(['SHIP_DATE', id, date]));
@@ -193,8 +192,8 @@ describeOnBothGateways(() => {
         const petId = await makePet(gateway, { stock: 2 });
         const strange = await makeOrder(gateway, petId);
         const plain = await makeOrder(gateway, petId, { shipDate: '2026-12-03T09:00:00Z' });
-        await gateway.db.prisma.$executeRawUnsafe(
-          `update orders set ship_date = '${date}' where id = ${strange}`,
+        await gateway.db.write(
+          raw(`update orders set ship_date = '${date}' where id = ${strange}`),
         );
         const { data, errors } = await gateway.graphql(
           '{ orders(first: 100) { nodes { id shipDate } } }',
@@ -213,7 +212,7 @@ describeOnBothGateways(() => {
           },
         ]);
         expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-        await gateway.db.prisma.$executeRawUnsafe(`delete from orders where id = ${strange}`);
+        await gateway.db.write(raw(`delete from orders where id = ${strange}`));
       },
     );
   });

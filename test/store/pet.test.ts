@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
@@ -108,10 +109,9 @@ describeOnBothGateways(() => {
     const LARGE = '9007199254740993';
 
     it('is exact beyond 2^53', async () => {
-      const categoryId = BigInt(await makeCategory(gateway));
-      await gateway.db.prisma.pet.create({
-        data: { id: BigInt(LARGE), name: 'Titan', categoryId },
-      });
+      const categoryId = await makeCategory(gateway);
+      await gateway.db.write(sql`insert into pets (id, name, category_id)
+        overriding system value values (${LARGE}::bigint, 'Titan', ${categoryId}::bigint)`);
       const { data } = await find(LARGE);
       expect(data.pet).toMatchObject({ id: LARGE, name: 'Titan' });
       expect((await find('9007199254740992')).data.pet).toBeNull();

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 
+import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
@@ -27,16 +28,18 @@ const tagOf = async (path: string): Promise<string> => {
 /** Creates orders of one unit, two units, and so on. */
 const fillOrders = async (count: number): Promise<void> => {
   const petId = BigInt(await makePet(gateway));
-  await gateway.db.prisma.$executeRaw`
-    insert into orders (pet_id, quantity) select ${petId}, generate_series(1, ${count}::integer)`;
+  await gateway.db.write(sql`
+    insert into orders (pet_id, quantity) select ${petId}, generate_series(1, ${count}::integer)`);
 };
 
 /** Creates a long list of orders in place of the table. */
 const createOrdersView = (quantity: string): Promise<unknown> =>
-  gateway.db.prisma.$executeRawUnsafe(`
+  gateway.db.write(
+    raw(`
     create view orders as select id::bigint, 1::bigint as pet_id, ${quantity} as quantity,
       null::timestamptz as ship_date, false as complete
-    from generate_series(1, 20000) as id`);
+    from generate_series(1, 20000) as id`),
+  );
 
 describeOnBothGateways(() => {
   describe('reading a pet', () => {
@@ -56,9 +59,8 @@ describeOnBothGateways(() => {
 
     it('returns an id beyond 2^53 exactly, as GraphQL does', async () => {
       const categoryId = await makeCategory(gateway);
-      await gateway.db.prisma.pet.create({
-        data: { id: 9007199254740993n, name: 'Far', categoryId: BigInt(categoryId) },
-      });
+      await gateway.db.write(sql`insert into pets (id, name, category_id)
+        overriding system value values (9007199254740993, 'Far', ${categoryId}::bigint)`);
       const response = await gateway.rest('/pets/9007199254740993');
       expect(await response.text()).toContain('"id":9007199254740993,');
       const { pet } = await gateway.data('{ pet(id: "9007199254740993") { id } }');
@@ -143,7 +145,7 @@ describeOnBothGateways(() => {
   });
 
   describe('listing orders', () => {
-    beforeEach(() => gateway.db.prisma.order.deleteMany());
+    beforeEach(() => gateway.db.write(sql`delete from orders`));
 
     it.each(['/store/orders', '/store/orders?limit=1'])(
       'returns an empty array if there are none: %s',
@@ -186,11 +188,9 @@ describeOnBothGateways(() => {
     });
 
     it('returns ids beyond 2^53 exactly, and accepts them in `after`', async () => {
-      const petId = BigInt(await makePet(gateway));
-      const ids = [9007199254740993n, 9007199254740995n];
-      await gateway.db.prisma.order.createMany({
-        data: ids.map((id) => ({ id, petId, quantity: 1 })),
-      });
+      const petId = await makePet(gateway);
+      await gateway.db.write(sql`insert into orders (id, pet_id, quantity) overriding system value
+        select id, ${petId}::bigint, 1 from unnest(array[9007199254740993, 9007199254740995]) as id`);
       const response = await gateway.rest('/store/orders?limit=1');
       expect(await response.text()).toContain('"id":9007199254740993,');
       expect(response.headers.get('link')).toContain('after=9007199254740993>');
@@ -254,9 +254,9 @@ describeOnBothGateways(() => {
   });
 
   describe('a long list of orders', () => {
-    beforeAll(() => gateway.db.prisma.$executeRaw`alter table orders rename to all_orders`);
-    afterEach(() => gateway.db.prisma.$executeRaw`drop view orders`);
-    afterAll(() => gateway.db.prisma.$executeRaw`alter table all_orders rename to orders`);
+    beforeAll(() => gateway.db.write(sql`alter table orders rename to all_orders`));
+    afterEach(() => gateway.db.write(sql`drop view orders`));
+    afterAll(() => gateway.db.write(sql`alter table all_orders rename to orders`));
 
     it('is not read to its end if its reader leaves', async () => {
       await createOrdersView('1');
@@ -267,15 +267,17 @@ describeOnBothGateways(() => {
       const before = gateway.statements.length;
       // While these run, the gateway could read many pages.
       for (let turn = 0; turn < 10; turn += 1) await gateway.rest('/pets/1');
-      const pages = gateway.statements.slice(before).filter((sql) => sql.includes('orders'));
+      const pages = gateway.statements.slice(before).filter((text) => text.includes('orders'));
       expect(pages.length).toBeLessThan(4);
       expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
     });
 
     it('is cut off if the database fails, so that it does not look complete', async () => {
-      await gateway.db.prisma.$executeRawUnsafe(`
+      await gateway.db.write(
+        raw(`
       create function fail_late(id integer) returns integer language plpgsql stable as
-      'begin if id > 1500 then raise exception ''broken disk''; end if; return 1; end'`);
+      'begin if id > 1500 then raise exception ''broken disk''; end if; return 1; end'`),
+      );
       await createOrdersView('fail_late(id)');
       const response = await gateway.rest('/store/orders');
       expect(response.status).toBe(200);

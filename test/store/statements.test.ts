@@ -12,6 +12,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { COSTS } from '../../bench/statements.ts';
@@ -39,25 +40,14 @@ describeOnBothGateways(() => {
    * the first 120 has two orders.
    */
   beforeAll(async () => {
-    const { prisma } = gateway.db;
-    await prisma.category.createMany({
-      data: Array.from({ length: 31 }, (_, index) => ({ name: `Category ${index}` })),
-    });
-    await prisma.pet.createMany({
-      data: Array.from({ length: 121 }, (_, index) => ({
-        name: `Pet ${index}`,
-        categoryId: BigInt(1 + (index % 30)),
-      })),
-    });
-    await prisma.inventoryItem.createMany({
-      data: Array.from({ length: 121 }, (_, index) => ({ petId: BigInt(1 + index), quantity: 9 })),
-    });
-    await prisma.order.createMany({
-      data: Array.from({ length: 240 }, (_, index) => ({
-        petId: BigInt(1 + (index % 120)),
-        quantity: 1,
-      })),
-    });
+    const { write } = gateway.db;
+    await write(sql`insert into categories (name)
+      select 'Category ' || number from generate_series(0, 30) as number`);
+    await write(sql`insert into pets (name, category_id)
+      select 'Pet ' || number, 1 + number % 30 from generate_series(0, 120) as number`);
+    await write(sql`insert into inventory_items select id, 9 from pets`);
+    await write(sql`insert into orders (pet_id, quantity)
+      select 1 + number % 120, 1 from generate_series(0, 239) as number`);
     // At the first search, and once a minute, the statistics of the names are read.
     await gateway.data('{ pets(filter: { name: "pet" }) { nodes { name } } }');
   });

@@ -1,7 +1,7 @@
+import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
-import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { describeOnBothDatabases, openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
@@ -38,7 +38,7 @@ const open: typeof openCopy = async (config, log) => {
   };
 };
 
-const run = (sql: string): Promise<unknown> => gateway.db.write(Prisma.raw(sql));
+const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 const insert = (name: string): Promise<unknown> =>
   run(`insert into categories (name) values ('${name}')`);
 
@@ -261,7 +261,7 @@ describeOnBothDatabases(() => {
       };
       await Promise.all([write(), write(), write(), read()]);
       const recorded = await gateway.db.query<{ name: string }>(
-        Prisma.sql`select after->>'name' as name from changes
+        sql`select after->>'name' as name from changes
           where after->>'name' like 'write%' order by transaction, id`,
       );
       expect(seen).toEqual(recorded.map(({ name }) => name));

@@ -1,6 +1,6 @@
+import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { Prisma } from '../../src/store/generated/prisma/client.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import { makeCategory, makePet } from '../support/make.ts';
@@ -9,7 +9,7 @@ import { lastCursor, untilSettled } from '../support/settled.ts';
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
-const run = (sql: string): Promise<unknown> => gateway.db.query(Prisma.raw(sql));
+const run = (sql: string): Promise<unknown> => gateway.db.query(raw(sql));
 
 // A table with a trigger as in the migrations, a column, and a kind of change.
 const LATER_RELEASE = [

@@ -6,13 +6,13 @@ import type { PGlite } from '@electric-sql/pglite';
 import { beforeAll, describe, inject } from 'vitest';
 
 import { type Config, readConfig } from '../../src/gateway/config/config.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
 import { createPglite, migratePglite, openPglite } from '../../src/gateway/database/pglite.ts';
-import { migratePostgres, openPostgres } from '../../src/gateway/database/postgres.ts';
+import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import { OWN_SESSION } from '../../src/gateway/database/session-settings.ts';
 import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
-import type { Database } from '../../src/store/prisma.ts';
-import { petModel } from '../../src/store/prisma.ts';
-import { createDatabaseOn, dropDatabaseOn, runSql } from './postgres.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
+import { createDatabaseOn, dropDatabaseOn, migratePostgres, runSql } from './postgres.ts';
 import { killPrograms } from './program.ts';
 
 /** The embedded database or a server. */
@@ -53,7 +53,7 @@ async function reset(pglite: PGlite): Promise<void> {
   await pglite.exec('discard all');
   await pglite.exec(OWN_SESSION);
   await pglite.exec('drop schema public cascade; create schema public');
-  await migratePglite(petModel, pglite, createLog('error'));
+  await migratePglite(MIGRATIONS, pglite, createLog('error'));
 }
 
 /** Returns a PGlite with an empty database; close() resets it for the next caller. */
@@ -92,8 +92,8 @@ async function openRawPglite(): Promise<RawDatabase> {
   const pglite = await takePglite();
   return {
     run: async (sql) => (await pglite.exec(sql)).at(-1)?.rows ?? [],
-    migrate: (log) => migratePglite(petModel, pglite, log),
-    open: (_config, log) => openPglite(petModel, pglite, log),
+    migrate: (log) => migratePglite(MIGRATIONS, pglite, log),
+    open: (_config, log) => openPglite(MIGRATIONS, pglite, log),
     close: () => pglite.close(),
   };
 }
@@ -102,9 +102,9 @@ async function openRawPostgres(): Promise<RawDatabase> {
   const { url, drop } = await copyOnPostgres();
   return {
     run: (sql) => runSql(url, sql),
-    migrate: (log) => migratePostgres(petModel, url, readConfig({}), log),
+    migrate: (log) => migratePostgres(url, readConfig({}), log),
     open: async (config, log) => {
-      const db = await openPostgres(petModel, url, config, log);
+      const db = await openPostgres(MIGRATIONS, url, config, log);
       const close = async (): Promise<void> => {
         await db.close();
         await drop();
@@ -154,7 +154,7 @@ const makeFolder: MakeStore = async () => {
     url: '',
     run: async (sql) => {
       const pglite = await createPglite({ dataDir: join(folder, 'pglite') });
-      await migratePglite(petModel, pglite, createLog('error'));
+      await migratePglite(MIGRATIONS, pglite, createLog('error'));
       await pglite.exec(sql);
       await pglite.close();
     },

@@ -1,8 +1,10 @@
 import { inspect } from 'node:util';
 
+import { raw } from 'sql-template-tag';
+
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
 import type { Session } from '../../src/gateway/database/session.ts';
-import type { Database } from '../../src/store/prisma.ts';
 import { openCopy } from './databases.ts';
 import { untilSettled } from './settled.ts';
 
@@ -28,22 +30,11 @@ const withFailures = ({ query, write }: Session): Session => ({
 /** Opens a database whose statements fail for the values `fails` and `busy`. */
 export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<Database> {
   const db = await openCopy(...args);
-  const prisma = db.prisma.$extends({
-    query: {
-      $allModels: {
-        $allOperations: async ({ args: parameters, query }) => {
-          failFor(parameters);
-          return query(parameters);
-        },
-      },
-    },
-  }) as unknown as Database['prisma'];
   return {
     ...db,
     ...withFailures(db),
     // There are no statistics of so few rows.
     isRareIn: () => (text) => text.length % 2 === 0,
-    prisma,
     transaction: (work) => db.transaction((session) => work(withFailures(session))),
   };
 }
@@ -65,7 +56,7 @@ export interface FilledStore {
 
 /** Fills the store. */
 export async function fillStore(db: Database): Promise<FilledStore> {
-  const run = (sql: string): Promise<unknown> => db.prisma.$executeRawUnsafe(sql);
+  const run = (sql: string): Promise<unknown> => db.write(raw(sql));
   await run(`insert into categories (name, description) values
     ('Cats', 'Some purr.'), ('Dogs', null), ('Wyrms', 'A "quote", a \\ and a
     line.'), ('Birds', 'Ω≈ç √'), ('Fish', null)`);
@@ -92,7 +83,7 @@ export async function fillStore(db: Database): Promise<FilledStore> {
     set session_replication_role = replica as $$
     declare found json := json_build_array(${found.join(', ')});
     begin ${[...empty, ...fill, ...number].join('; ')}; return found; end $$`);
-  const putBack = (): Promise<unknown> => db.prisma.$queryRawUnsafe('select put_back()');
+  const putBack = (): Promise<unknown> => db.write(raw('select put_back()'));
   const reset = async (): Promise<void> => {
     await putBack();
     await untilSettled(db);

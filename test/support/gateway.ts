@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect } from 'vitest';
 
 import { type Config, type Limits, readConfig } from '../../src/gateway/config/config.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
 import { createGateway } from '../../src/gateway/server/server.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../src/store/index.ts';
-import type { Database } from '../../src/store/prisma.ts';
 import { describeOnBothDatabases, openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';

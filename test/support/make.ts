@@ -1,3 +1,6 @@
+import sql, { raw } from 'sql-template-tag';
+
+import type { Session } from '../../src/gateway/database/session.ts';
 import { petStore } from '../../src/store/index.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -20,6 +23,17 @@ export async function mutate(
   );
   return changed;
 }
+
+/** Inserts rows of a table; their keys are the names of its columns. */
+export const insertRows = (
+  db: Session,
+  table: string,
+  rows: readonly object[],
+): Promise<unknown> => {
+  const columns = raw(Object.keys(rows[0] ?? {}).join(', '));
+  return db.write(sql`insert into ${raw(table)} (${columns}) overriding system value
+    select ${columns} from json_populate_recordset(null::${raw(table)}, ${JSON.stringify(rows)}::json)`);
+};
 
 /** Creates a category and returns its id. */
 export const makeCategory = async (gateway: Gateway, name = 'Cats'): Promise<string> =>

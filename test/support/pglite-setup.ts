@@ -8,7 +8,7 @@ import type { TestProject } from 'vitest/node';
 import { createPglite, migratePglite } from '../../src/gateway/database/pglite.ts';
 import { copyTemplate } from '../../src/gateway/database/template.ts';
 import { createLog } from '../../src/gateway/telemetry/log.ts';
-import { petModel } from '../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
 
 /** Writes a migrated, empty PGlite to a file, from which the tests create theirs. */
 export async function setUpPglite(project: TestProject): Promise<() => Promise<void>> {
@@ -18,7 +18,7 @@ export async function setUpPglite(project: TestProject): Promise<() => Promise<v
   const dataDir = join(folder, 'store');
   copyTemplate(dataDir);
   const pglite = await createPglite({ dataDir });
-  await migratePglite(petModel, pglite, createLog('error'));
+  await migratePglite(MIGRATIONS, pglite, createLog('error'));
   const dump = await pglite.dumpDataDir('none');
   await pglite.close();
   const file = join(folder, 'dump.tar');

@@ -9,10 +9,10 @@ import { promisify } from 'node:util';
 
 import { Client, type QueryResult } from 'pg';
 
-import { readConfig } from '../../src/gateway/config/config.ts';
-import { migratePostgres } from '../../src/gateway/database/postgres.ts';
-import { createLog } from '../../src/gateway/telemetry/log.ts';
-import { petModel } from '../../src/store/prisma.ts';
+import { type Config, readConfig } from '../../src/gateway/config/config.ts';
+import { openPostgres } from '../../src/gateway/database/postgres.ts';
+import { createLog, type Log } from '../../src/gateway/telemetry/log.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 
@@ -193,10 +193,20 @@ export async function createDatabaseOn(server: string, template?: string): Promi
   return url.href;
 }
 
+/** Migrates a database. */
+export async function migratePostgres(
+  url: string,
+  config: Config = readConfig({}),
+  log: Log = createLog('error'),
+): Promise<void> {
+  const db = await openPostgres(MIGRATIONS, url, config, log);
+  await db.close();
+}
+
 /** Creates a database, migrates it and returns its URL. */
 export async function createStoreOn(server: string): Promise<string> {
   const url = await createDatabaseOn(server);
-  await migratePostgres(petModel, url, readConfig({}), createLog('error'));
+  await migratePostgres(url);
   return url;
 }
 

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 
 import { openPostgres } from '../../src/gateway/database/postgres.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
-import { petModel } from '../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../src/store/migrations.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { post } from './post.ts';
 import { runSql } from './postgres.ts';
@@ -30,7 +30,7 @@ export async function startReplicatedGateway(
       error: add,
       isLevelEnabled: () => true,
     };
-    return openPostgres(petModel, environment.DATABASE_URL, config, ownLog as Log);
+    return openPostgres(MIGRATIONS, environment.DATABASE_URL, config, ownLog as Log);
   });
   return { ...gateway, messages };
 }

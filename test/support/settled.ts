@@ -1,14 +1,14 @@
+import sql from 'sql-template-tag';
 import { vi } from 'vitest';
 
-import { Prisma } from '../../src/store/generated/prisma/client.ts';
-import type { Database } from '../../src/store/prisma.ts';
+import type { Database } from '../../src/gateway/database/database.ts';
 import type { Gateway } from './gateway.ts';
 
 /** Waits until all changes can be read: open transactions of other tests on the server hold them back. */
 export const untilSettled = (db: Database): Promise<void> =>
   vi.waitFor(
     async () => {
-      const [row] = await db.query<{ count: number }>(Prisma.sql`
+      const [row] = await db.query<{ count: number }>(sql`
         select (select count(*) from changes)::integer
           - (select count(*) from settled_changes)::integer as count`);
       if (row?.count !== 0) throw new Error(`${row?.count} changes cannot be read yet.`);

@@ -9,7 +9,7 @@ import type { Recipient } from './recipient.ts';
 // https://www.postgresql.org/docs/current/protocol-message-formats.html, CancelRequest
 const BYTES = 16;
 const CODE = 80_877_102;
-// PostgreSQL closes the connection at once, a pooler when it has passed the request on.
+// PostgreSQL closes the connection immediately, a pooler when it has passed the request on.
 const TIMEOUT_MS = 60_000;
 
 // A shorter statement ends by itself. To cancel it would cost more than the rest of it, as its connection is

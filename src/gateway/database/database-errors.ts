@@ -1,7 +1,6 @@
-import { PrismaClientKnownRequestError } from '@prisma/client/runtime/client';
 import { z } from 'zod';
 
-import { GatewayError } from '../contract/gateway-error.ts';
+import { GatewayError, toError } from '../contract/gateway-error.ts';
 
 // SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault, and the
 // same request can succeed when the database or its machine is available again.
@@ -33,26 +32,9 @@ const TIMEOUT_MESSAGE = /^timeout e/;
 // has become read-only.
 const STATEMENT_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
 
-// A driver adapter of Prisma (7.10) has the SQLSTATE and the name of a constraint in `cause`; Prisma's API has
-// the adapter's error in `meta`.
-const AdapterError = z.object({
-  cause: z.object({
-    originalCode: z.string(),
-    constraint: z.object({ index: z.string() }).optional().catch(undefined),
-  }),
-});
-const PrismaError = z.object({ meta: z.object({ driverAdapterError: AdapterError }) });
-
-const causeOf = (error: unknown): z.output<typeof AdapterError>['cause'] | undefined =>
-  (PrismaError.safeParse(error).data?.meta.driverAdapterError ?? AdapterError.safeParse(error).data)
-    ?.cause;
-
-/** Returns the SQLSTATE of an error of pg, PGlite or Prisma, or the code of the system; empty if it has none. */
-function codeOf(error: unknown): string {
-  const cause = causeOf(error);
-  if (cause) return cause.originalCode;
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
-}
+/** Returns the SQLSTATE of an error of pg or PGlite, or the code of the system; empty if it has none. */
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
 
 const Fatal = z.object({ severity: z.literal('FATAL') });
 
@@ -82,14 +64,8 @@ export const isStillReferenced = (error: unknown): boolean => codeOf(error) === 
 const Violation = z.object({ constraint: z.string() });
 
 /** Returns the name of the foreign key or of the unique constraint that a row violates. */
-export function violatedConstraint(error: unknown): string | undefined {
-  if (!/^2350[35]$/.test(codeOf(error))) return undefined;
-  return causeOf(error)?.constraint?.index ?? Violation.safeParse(error).data?.constraint;
-}
-
-/** Whether the row to change or delete does not exist. */
-export const isRecordNotFound = (error: unknown): boolean =>
-  error instanceof PrismaClientKnownRequestError && error.code === 'P2025';
+export const violatedConstraint = (error: unknown): string | undefined =>
+  /^2350[35]$/.test(codeOf(error)) ? Violation.safeParse(error).data?.constraint : undefined;
 
 /** Whether a number is out of the range of its column. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';
@@ -147,11 +123,15 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
+/** Returns why a connection can't be opened; the error has no message if a name has several addresses. */
+export function toObstacle(error: unknown): string {
+  const { message, code }: NodeJS.ErrnoException = toError(error);
+  return message || String(code);
+}
+
 /** Converts anything thrown to the error that a caller receives; its cause is for the log only. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  // Thrown by createAdapter.
-  if (error instanceof Error && error.cause instanceof GatewayError) return error.cause;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
   return new GatewayError(code, undefined, error);
 }

@@ -1,55 +1,35 @@
-import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import pLimit from 'p-limit';
 import type { Registry } from 'prom-client';
 
-import {
-  createDatabaseMetrics,
-  type DatabaseMetrics,
-  type PoolUse,
-} from '../telemetry/database-metrics.ts';
+import { createDatabaseMetrics, type PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Replicas } from './cluster/replicas.ts';
-import type { Model, PrismaLike } from './model.ts';
+import { repeatAfterConflict } from './conflicts.ts';
 import type { Notifications } from './notifications.ts';
-import { createPing, type Probe, type Readiness } from './probe.ts';
-import { createRareTexts, type IsRare, neverRare } from './rare-texts.ts';
-import { type Recipient, RecipientGone } from './recipient.ts';
-import type { Load, Planning, Run, Session, Statement } from './session.ts';
+import { createRareTexts, neverRare } from './rare-texts.ts';
+import { createSession, type Observe, type Runner, type Session } from './session.ts';
 
-/**
- * A migrated database: embedded, or a PostgreSQL server.
- *
- * Reads, and writes in a transaction, are SQL that the driver runs: it reads rows several times as fast
- * as Prisma, and one statement can serve all requests that load at the same time (see loaders.ts).
- * Prisma's model API is for a write of one row outside a transaction where it is shorter than SQL, such
- * as an update of only the given fields.
- */
-export interface Database<Client extends PrismaLike = PrismaLike>
-  extends
-    Session,
-    Pick<Driver, 'description' | 'keepsPlans' | 'maxJsonBytes' | 'poolUse' | 'notifications'> {
-  readonly prisma: Client;
-  /** Runs `work` in one transaction, and retries it after a conflict; `work` must use only its session. */
-  readonly transaction: <Result>(work: (session: Session) => Promise<Result>) => Promise<Result>;
-  /** Returns what is rare in the names of a table, so that PostgreSQL need not plan a search for it again. */
-  readonly isRareIn: (table: string) => IsRare;
-  /** Its replicas, if reads may use any. */
-  readonly replicas?: Replicas | undefined;
-  /** Its metrics. */
-  readonly registry: Registry;
-  /** Rejects unless the database responds within two seconds; independent of the connection pool. */
-  readonly ping: () => Promise<Readiness>;
-  readonly close: () => Promise<void>;
+/** The state of a database that responds. */
+export interface Readiness {
+  /** Whether it accepts writes: a standby or a demoted primary does not. */
+  readonly writes: boolean;
+  /** The version of PostgreSQL. */
+  readonly version: string;
+}
+
+/** Selects a Readiness. */
+export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
+  current_setting('server_version') AS "version"`;
+
+/** What runs statements, also several in a transaction. */
+export interface TransactionRunner extends Runner {
+  /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
+  transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result>;
 }
 
 /** What a Database is created from. */
 export interface Driver {
-  readonly adapter: SqlDriverAdapterFactory;
-  readonly run: Run;
-  /**
-   * Runs `work` between BEGIN and COMMIT, and again after a conflict; rejects unless PostgreSQL has committed.
-   */
-  readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
+  readonly runner: TransactionRunner;
   /** The kind of database and its place, for the log; without password. */
   readonly description: string;
   /** Whether PostgreSQL keeps the plan of a statement that is planned once. */
@@ -60,89 +40,65 @@ export interface Driver {
   readonly maxHeavy: number;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: (() => PoolUse) | undefined;
+  /** Its replicas, if reads may use any. */
+  readonly replicas?: Replicas | undefined;
   /** Adds the metrics of several servers to a registry. */
   readonly reportServers?: (registry: Registry) => void;
-  readonly createReplicas?: (toSession: (run: Run) => Session) => Replicas;
   /** Notifications between its gateways, if it has them. */
   readonly notifications?: Notifications | undefined;
-  readonly probe: Probe<Readiness>;
+  /** Rejects unless the database responds within two seconds; independent of the connection pool. */
+  readonly ping: () => Promise<Readiness>;
   readonly disconnect: () => Promise<void>;
 }
 
-/** Observes a statement: in the metrics and, at log level debug, in the log. */
-type Observe = <Result>(load: Load, sql: string, send: () => Promise<Result>) => Promise<Result>;
-
-function createObserve({ timeStatement }: DatabaseMetrics, log: Log): Observe {
-  if (!log.isLevelEnabled('debug')) return (load, _sql, send) => timeStatement(load, send);
-  return async (load, sql, send) => {
-    const start = performance.now();
-    try {
-      return await timeStatement(load, send);
-    } finally {
-      log.debug({ sql, ms: performance.now() - start }, 'SQL');
-    }
-  };
-}
-
-/** Observes the statements of Prisma's client. */
-function observeAdapter(adapter: Driver['adapter'], observe: Observe): Driver['adapter'] {
-  const connect = adapter.connect.bind(adapter);
-  adapter.connect = async () => {
-    const connection = await connect();
-    const queryRaw = connection.queryRaw.bind(connection);
-    const executeRaw = connection.executeRaw.bind(connection);
-    connection.queryRaw = (query) => observe('light', query.sql, () => queryRaw(query));
-    connection.executeRaw = (query) => observe('light', query.sql, () => executeRaw(query));
-    return connection;
-  };
-  return adapter;
-}
+/** A migrated database: embedded, or a PostgreSQL server. */
+export type Database = ReturnType<typeof createDatabase>;
 
 /** Creates a Database from a driver. At log level debug it logs every statement. */
-export function createDatabase<Client extends PrismaLike>(
-  { createPrisma }: Model<Client>,
-  driver: Driver,
-  log: Log,
-): Database<Client> {
-  const { maxHeavy, notifications } = driver;
-  const ping = createPing(driver.probe);
-  const metrics = createDatabaseMetrics(ping, driver.poolUse);
-  driver.reportServers?.(metrics.registry);
-  const observe = createObserve(metrics, log);
-  const prisma = createPrisma(observeAdapter(driver.adapter, observe));
-  const toSession = (run: Run, limit = pLimit(maxHeavy)): Session => ({
-    query: <Row>(
-      { text, values }: Statement,
-      planning: Planning = 'once',
-      load: Load = 'light',
-      recipient?: Recipient,
-    ) => {
-      const start = (): Promise<Row[]> =>
-        recipient?.destroyed
-          ? Promise.reject(new RecipientGone())
-          : observe(load, text, () =>
-              run<Row>(text, values, { planning, writes: false, recipient }),
-            );
-      return load === 'heavy' ? limit(start) : start();
-    },
-    write: ({ text, values }) =>
-      observe('light', text, () => run(text, values, { planning: 'once', writes: true })),
-  });
+export function createDatabase(driver: Driver, log: Log) {
+  const { runner, description, keepsPlans, maxJsonBytes, maxHeavy } = driver;
+  const { poolUse, replicas, notifications, ping, disconnect } = driver;
+  const { registry, startStatement } = createDatabaseMetrics(ping, poolUse);
+  driver.reportServers?.(registry);
+  const observe: Observe = log.isLevelEnabled('debug')
+    ? (load, sql) => {
+        const start = performance.now();
+        const end = startStatement(load);
+        return (result) => {
+          end(result);
+          log.debug({ sql, ms: performance.now() - start }, 'SQL');
+        };
+      }
+    : startStatement;
   const limit = pLimit(maxHeavy);
-  const session = toSession(driver.run, limit);
+  const { query, write } = createSession(runner, { observe, limit, repeat: repeatAfterConflict });
+  const runTransaction = <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
+    runner.transaction((inTransaction) => work(createSession(inTransaction, { observe, limit })));
   return {
-    ...driver,
-    ...session,
-    isRareIn: driver.keepsPlans ? createRareTexts(session, log) : () => neverRare,
-    replicas: driver.createReplicas?.(toSession),
-    prisma,
-    transaction: (work) => driver.transaction((run) => work(toSession(run, limit))),
-    registry: metrics.registry,
+    query,
+    write,
+    /** Runs `work` in one transaction, and again after a conflict; `work` must use only its session. */
+    transaction: <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
+      runTransaction(work).catch((error: unknown) =>
+        repeatAfterConflict(error, () => runTransaction(work)),
+      ),
+    /** Returns a session whose statements all run on one server. */
+    sessionOn: (server: Runner): Session =>
+      createSession(server, { observe, limit: pLimit(maxHeavy) }),
+    /** Returns what is rare in the names of a table, so that PostgreSQL need not plan a search for it again. */
+    isRareIn: keepsPlans ? createRareTexts({ query }, log) : () => neverRare,
+    description,
+    keepsPlans,
+    maxJsonBytes,
+    poolUse,
+    replicas,
+    notifications,
+    /** Its metrics. */
+    registry,
     ping,
-    close: async () => {
+    close: async (): Promise<void> => {
       await notifications?.close();
-      await prisma.$disconnect();
-      await driver.disconnect();
+      await disconnect();
     },
   };
 }

@@ -10,7 +10,6 @@ import { watchStderr, exitOnCrash, type StderrWatch } from './crash.ts';
 import type { Database } from './database.ts';
 import { lockFolder } from './folder-lock.ts';
 import { startMaintenance } from './maintenance.ts';
-import type { Model, PrismaLike } from './model.ts';
 import { createPglite, migratePglite, openPglite } from './pglite.ts';
 import { copyTemplate } from './template.ts';
 
@@ -32,11 +31,7 @@ async function createOrOpen(dataDir: string, stderr: StderrWatch): Promise<PGlit
  * Opens the embedded database in DATA_DIR and locks the folder for this process.
  * @throws ConfigError, MigrationError
  */
-export async function openEmbedded<Client extends PrismaLike>(
-  model: Model<Client>,
-  config: Config,
-  log: Log,
-): Promise<Database<Client>> {
+export async function openEmbedded(migrations: URL, config: Config, log: Log): Promise<Database> {
   const { dataDir } = config;
   await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
     throw new ConfigError(`DATA_DIR can't be used: ${error.message}.`);
@@ -50,8 +45,8 @@ export async function openEmbedded<Client extends PrismaLike>(
     });
   });
   exitOnCrash(pglite, stderr, log);
-  if (config.migrate) await migratePglite(model, pglite, log);
-  const db = await openPglite(model, pglite, log);
+  if (config.migrate) await migratePglite(migrations, pglite, log);
+  const db = await openPglite(migrations, pglite, log);
   const stopMaintenance = startMaintenance(pglite, log);
   return {
     ...db,

@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises';
 
 import { toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Model } from './model.ts';
 
 // An arbitrary number, the same in every gateway.
 const LOCK_ID = 7_246_531;
@@ -129,11 +128,7 @@ async function applyNext(folder: URL, connection: SqlConnection, log: Log): Prom
  * Applies all pending migrations, each in its own transaction.
  * @throws MigrationError
  */
-export async function migrate(
-  { migrations: folder }: Model,
-  connection: SqlConnection,
-  log: Log,
-): Promise<void> {
+export async function migrate(folder: URL, connection: SqlConnection, log: Log): Promise<void> {
   while ((await readPending(folder, connection)).length > 0)
     await applyNext(folder, connection, log);
 }
@@ -142,10 +137,7 @@ export async function migrate(
  * Checks that every migration is applied; changes nothing.
  * @throws MigrationError
  */
-export async function requireMigrated(
-  { migrations: folder }: Model,
-  connection: SqlConnection,
-): Promise<void> {
+export async function requireMigrated(folder: URL, connection: SqlConnection): Promise<void> {
   const [next] = await readPending(folder, connection);
   if (next) {
     throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);

@@ -1,21 +1,16 @@
 import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Database } from './database.ts';
-import type { Model, PrismaLike } from './model.ts';
 
 /**
  * Opens PostgreSQL if DATABASE_URL is set, else the embedded database; migrates it if configured.
  * @throws ConfigError, MigrationError
  */
-export async function openDatabase<Client extends PrismaLike>(
-  model: Model<Client>,
-  config: Config,
-  log: Log,
-): Promise<Database<Client>> {
+export async function openDatabase(migrations: URL, config: Config, log: Log): Promise<Database> {
   const { databaseUrl } = config;
   // Loads only the driver in use, which saves 0.1 s of the start.
   if (databaseUrl) {
-    return (await import('./postgres.ts')).openPostgres(model, databaseUrl, config, log);
+    return (await import('./postgres.ts')).openPostgres(migrations, databaseUrl, config, log);
   }
-  return (await import('./embedded.ts')).openEmbedded(model, config, log);
+  return (await import('./embedded.ts')).openEmbedded(migrations, config, log);
 }

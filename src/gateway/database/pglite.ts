@@ -1,15 +1,18 @@
 import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
-import { PrismaPGlite } from 'pglite-prisma-adapter';
 
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createDatabase, type Database } from './database.ts';
+import {
+  createDatabase,
+  type Database,
+  type Driver,
+  type Readiness,
+  READINESS_SQL,
+} from './database.ts';
 import { migrate, requireMigrated, type SqlConnection } from './migrations.ts';
-import type { Model, PrismaLike } from './model.ts';
-import { type Readiness, READINESS_SQL } from './probe.ts';
 import { OWN_SESSION } from './session-settings.ts';
-import { onlyRow, type Run } from './session.ts';
+import { onlyRow, type Runner } from './session.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
 
 // PGlite has one session, so a second heavy statement would only delay the light ones.
@@ -49,41 +52,31 @@ const toConnection = (pglite: PGlite): SqlConnection => ({
  * Migrates an embedded database.
  * @throws MigrationError
  */
-export const migratePglite = (model: Model, pglite: PGlite, log: Log): Promise<void> =>
-  migrate(model, toConnection(pglite), log);
+export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promise<void> =>
+  migrate(migrations, toConnection(pglite), log);
 
-const runOn =
-  (session: Pick<PGlite, 'query'>): Run =>
-  async <Row>(text: string, values: unknown[]) =>
-    (await session.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows;
+const runnerOn = (session: Pick<PGlite, 'query'>): Runner => ({
+  run: async <Row>(text: string, values: unknown[]) =>
+    (await session.query<Row>(text, values, { parsers: TYPE_PARSERS })).rows,
+});
 
 /**
  * Creates a Database from an embedded PostgreSQL, which must be migrated.
  * @throws MigrationError
  */
-export async function openPglite<Client extends PrismaLike>(
-  model: Model<Client>,
-  pglite: PGlite,
-  log: Log,
-): Promise<Database<Client>> {
-  await requireMigrated(model, toConnection(pglite));
-  return createDatabase(
-    model,
-    {
-      // Its transactions are not used: in version 0.7.2 a COMMIT that fails is not an error.
-      adapter: new PrismaPGlite(pglite),
-      run: runOn(pglite),
-      transaction: (work) => pglite.transaction((transaction) => work(runOn(transaction))),
-      description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
-      keepsPlans: false,
-      maxJsonBytes: MAX_JSON_BYTES,
-      maxHeavy: MAX_HEAVY,
-      probe: {
-        read: async () => onlyRow((await pglite.query<Readiness>(READINESS_SQL)).rows),
-        disconnect: () => {},
-      },
-      disconnect: () => pglite.close(),
+export async function openPglite(migrations: URL, pglite: PGlite, log: Log): Promise<Database> {
+  await requireMigrated(migrations, toConnection(pglite));
+  const driver: Driver = {
+    runner: {
+      ...runnerOn(pglite),
+      transaction: (work) => pglite.transaction((transaction) => work(runnerOn(transaction))),
     },
-    log,
-  );
+    description: `embedded PostgreSQL (PGlite) in ${pglite.dataDir ?? 'memory'}`,
+    keepsPlans: false,
+    maxJsonBytes: MAX_JSON_BYTES,
+    maxHeavy: MAX_HEAVY,
+    ping: async () => onlyRow((await pglite.query<Readiness>(READINESS_SQL)).rows),
+    disconnect: () => pglite.close(),
+  };
+  return createDatabase(driver, log);
 }

@@ -3,14 +3,13 @@ import {
   type ClientBase,
   type CustomTypesConfig,
   defaults,
+  Pool,
   type PoolClient,
-  type QueryConfig,
-  type QueryResult,
-  type QueryResultRow,
   types,
 } from 'pg';
 
 import type { Config } from '../config/config.ts';
+import { NAME } from '../config/version.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { PoolUse } from '../telemetry/database-metrics.ts';
@@ -22,38 +21,25 @@ import {
   NothingWritten,
   OutcomeUnknown,
 } from './database-errors.ts';
-import { openPool } from './pool.ts';
-import { isFull, statementName } from './prepared-statements.ts';
+import type { TransactionRunner } from './database.ts';
 import { RecipientGone } from './recipient.ts';
-import type { Run, RunOptions } from './session.ts';
+import { sessionSql } from './session-settings.ts';
+import { onlyRow, type Runner, type RunOptions } from './session.ts';
 
-/** A server of PostgreSQL, or a balancer in front of some, with a pool of connections. */
-export interface Server {
-  readonly url: string;
-  /** Its host and port, for the log and the metrics. */
-  readonly name: string;
-  /** Returns the identities of the servers that its connections lead to: several behind a balancer. */
-  readonly identities: () => ReadonlySet<string>;
-  /**
-   * Runs one statement.
-   * @throws NothingWritten, or OutcomeUnknown if it writes: the connection is lost before PostgreSQL responds
-   */
-  readonly run: Run;
-  /** Runs one statement of Prisma, which writes, and returns all that PostgreSQL responds. @throws like `run` */
-  readonly write: (query: QueryConfig) => Promise<QueryResult>;
-  /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
-  readonly transaction: <Result>(work: (run: Run) => Promise<Result>) => Promise<Result>;
-  readonly poolUse: () => PoolUse;
-  /** Returns how many statements and transactions were sent. */
-  readonly countStatements: () => number;
-  /** Closes all connections, and those that are being opened: what waits for them fails, most of it at once. */
-  readonly abort: () => void;
-  readonly close: () => Promise<void>;
-}
+/** The name of the gateway's connections in pg_stat_activity. */
+export const APPLICATION_NAME = NAME;
 
 /** Identifies the server that a connection leads to, until it starts again: behind proxies, addresses can be equal. */
 export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(), ' ',
   extract(epoch FROM pg_postmaster_start_time()))`;
+
+// PostgreSQL itself ends a slow statement. If it does not, the gateway gives up after this time in addition.
+const GRACE_MS = 1000;
+
+// In the process of its connection, a prepared statement takes 50 to 100 KiB, a long one up to 150 times its
+// length. pg closes none while its connection is open.
+const MAX_PREPARED = 100;
+const MAX_PREPARED_LENGTH = 100_000;
 
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
@@ -64,185 +50,208 @@ defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
 
-function toLossError(error: unknown, writes: boolean): unknown {
-  if (!isConnectionLost(error)) return error;
-  return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
-}
-
-/** Runs `work` between BEGIN and COMMIT. Before COMMIT, nothing is written. */
-async function runTransaction<Result>(
-  client: PoolClient,
-  purpose: { writes: boolean },
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    await client.query('BEGIN');
-    const result = await work();
-    purpose.writes = true;
-    const { command } = await client.query('COMMIT');
-    // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
-    if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(ignore);
-    throw error;
-  }
-}
-
 /** Converts a parameter for pg, which would quote each item of an array; digits need no quotes. */
 const toParameter = (value: unknown): unknown =>
   Array.isArray(value) && value.every((item) => typeof item === 'bigint')
     ? `{${value.join(',')}}`
     : value;
 
-/**
- * Runs a query on a connection. With pg's own promise, the garbage collector keeps rows for longer: reading
- * large ones takes half as long again.
- */
-function send<Row>(
-  client: PoolClient,
-  query: QueryConfig,
-): Promise<QueryResult<Row & QueryResultRow>> {
-  const sent = new Promise<QueryResult<Row & QueryResultRow>>((resolve, reject) => {
-    client.query<Row & QueryResultRow>(query, (error: Error | null, result) =>
-      error ? reject(error) : resolve(result),
-    );
-  });
-  // As pg does, so that the stack names the caller.
-  return sent.catch((error: Error) => {
-    Error.captureStackTrace(error);
-    throw error;
-  });
-}
-
-/**
- * Creates the connections of a server. Only of one that is watched, they are identified: they lead to no known
- * server until they are set up.
- */
-function createConnections(url: string, config: Config, log: Log, isWatched: boolean) {
-  const identityOf = new Map<ClientBase, string | undefined>();
-  const identity = {
-    text: `SELECT ${IDENTITY_SQL} AS "identity"`,
-    query_timeout: config.connectTimeoutMs,
-  };
-  const setUp = async (client: ClientBase): Promise<void> => {
-    identityOf.set(client, undefined);
-    client.once('end', () => identityOf.delete(client));
-    const { rows } = await client.query<{ identity: string }>(identity);
-    if (identityOf.has(client)) identityOf.set(client, rows[0]?.identity);
-  };
-  const pool = openPool(url, config, log, isWatched ? setUp : undefined);
-  let aborts = 0;
-  return {
-    pool,
-    connect: async (): Promise<PoolClient> => {
-      const before = aborts;
-      const client = await pool.connect().catch((error: Error) => {
-        throw toLossError(error, false);
-      });
-      if (before === aborts) return client;
-      client.release(true);
-      throw new NothingWritten(new Error('Connection terminated: the server is no longer used.'));
-    },
-    identities: () => new Set([...identityOf.values()].filter((one) => one !== undefined)),
-    /**
-     * Closes all. A connect that waits fails at its end: a server that was frozen while another one was promoted
-     * would accept it later, and write what is lost then.
-     */
-    abort: () => {
-      aborts += 1;
-      for (const client of identityOf.keys()) {
-        if (!(client instanceof Client)) continue;
-        client.connection.stream.destroy(new Error('Connection terminated: the server is lost.'));
-      }
-    },
-  };
+/** Converts the error of a connection that was lost before PostgreSQL responded. */
+function toLossError(error: unknown, writes: boolean): unknown {
+  if (!isConnectionLost(error)) return error;
+  return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
 }
 
 /** Whether a connection can be used again after an error: its statement has ended, and no other has begun. */
 const isUsableAfter = (error: unknown): boolean =>
   error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
 
-/**
- * Runs `work` on a connection, and releases it; closes it after an error that leaves it unusable. Once the
- * recipient is destroyed, `work` does not begin, or its statement is cancelled.
- */
-async function useClient<Result>(
-  client: PoolClient,
-  purpose: Omit<RunOptions, 'planning'>,
-  work: (client: PoolClient) => Promise<Result>,
-  log: Log,
-): Promise<Result> {
-  const { recipient } = purpose;
-  const cancellation = recipient && cancelWhenGone(client, recipient, log);
-  // The connection may fail before a statement is sent: then the statement rejects.
-  client.on('error', ignore);
-  let isUsable = true;
-  try {
-    if (recipient?.destroyed) throw new RecipientGone();
-    return await work(client);
-  } catch (error) {
-    isUsable = isUsableAfter(error);
-    throw cancellation?.wasRequested() ? new RecipientGone() : toLossError(error, purpose.writes);
-  } finally {
-    cancellation?.stop();
-    client.off('error', ignore);
-    // After a cancellation, which may arrive late and must not end the next statement, it is closed too.
-    isUsable &&= !cancellation?.wasRequested() && client.getTransactionStatus() === 'I';
-    client.release(!isUsable || isFull(client));
+/** What is known of a connection. */
+class Connection {
+  /** Identifies its server; undefined until its session is set up. */
+  identity: string | undefined;
+  /** The names of the statements that it has prepared, by their texts. */
+  readonly #names = new Map<string, string>();
+  #length = 0;
+
+  /** Returns the name of a statement, which it prepares once: PostgreSQL reuses the plan of one that has a name. */
+  nameOf(text: string): string {
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    const name = `s${this.#names.size + 1}`;
+    this.#names.set(text, name);
+    this.#length += text.length;
+    return name;
+  }
+
+  /** Whether it has prepared so many statements that a new connection should replace it. */
+  get isFull(): boolean {
+    return this.#names.size >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
   }
 }
 
-/** Creates a server; it connects on demand. */
-export function createServer(url: string, config: Config, log: Log, isWatched: boolean): Server {
-  const { pool, connect, identities, abort } = createConnections(url, config, log, isWatched);
-  let statements = 0;
-  const withClient = async <Result>(
-    purpose: Omit<RunOptions, 'planning'>,
-    work: (client: PoolClient) => Promise<Result>,
-  ): Promise<Result> => {
-    statements += 1;
-    return useClient(await connect(), purpose, work, log);
-  };
-  // PostgreSQL reuses the plan of a statement that has a name.
-  const nameOf = (client: PoolClient, text: string): string =>
-    config.pgbouncer ? '' : statementName(client, text);
-  const runOn = async <Row>(
+/** A server of PostgreSQL, or a balancer in front of some, with a pool of connections. It connects on demand. */
+export class PostgresServer implements TransactionRunner {
+  readonly url: string;
+  /** Its host and port, for the log and the metrics. */
+  readonly name: string;
+  /** How many statements and transactions were sent. */
+  statements = 0;
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #pool: Pool;
+  readonly #connections = new Map<ClientBase, Connection>();
+  #aborts = 0;
+
+  constructor(url: string, config: Config, log: Log) {
+    this.url = url;
+    this.name = new URL(url).host;
+    this.#config = config;
+    this.#log = log;
+    this.#pool = new Pool({
+      connectionString: url,
+      application_name: APPLICATION_NAME,
+      max: config.poolSize,
+      connectionTimeoutMillis: config.connectTimeoutMs,
+      query_timeout: config.statementTimeoutMs + GRACE_MS,
+      keepAlive: true,
+      // oxlint-disable-next-line no-misused-promises -- pg waits for it, though its types don't say so
+      onConnect: (client) => this.#setUp(client),
+    });
+    this.#pool.on('error', (error) =>
+      log.warn({ err: error }, 'An idle database connection was lost.'),
+    );
+  }
+
+  /**
+   * Runs one statement.
+   * @throws NothingWritten, or OutcomeUnknown if it writes: the connection is lost before PostgreSQL responds
+   */
+  async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
+    const client = await this.#connect();
+    const { recipient } = options;
+    const cancellation = recipient && cancelWhenGone(client, recipient, this.#log);
+    let failure: unknown;
+    try {
+      if (recipient?.destroyed) throw new RecipientGone();
+      return await this.#send<Row>(client, text, values, options);
+    } catch (error) {
+      failure = error;
+      throw cancellation?.wasRequested() ? new RecipientGone() : toLossError(error, options.writes);
+    } finally {
+      cancellation?.stop();
+      this.#release(client, failure, cancellation?.wasRequested());
+    }
+  }
+
+  async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+    const client = await this.#connect();
+    // Before COMMIT, nothing is written.
+    let writes = false;
+    let failure: unknown;
+    try {
+      await client.query('BEGIN');
+      const result = await work({
+        run: (text, values, options) => this.#send(client, text, values, options),
+      });
+      writes = true;
+      const { command } = await client.query('COMMIT');
+      // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
+      if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
+      return result;
+    } catch (error) {
+      failure = error;
+      // Without a ROLLBACK, the connection is closed.
+      if (isUsableAfter(error)) await client.query('ROLLBACK').catch(ignore);
+      throw toLossError(error, writes);
+    } finally {
+      this.#release(client, failure);
+    }
+  }
+
+  /** The identities of the servers that its connections lead to: several behind a balancer. */
+  get identities(): ReadonlySet<string> {
+    const all = [...this.#connections.values()].flatMap(({ identity }) => identity ?? []);
+    return new Set(all);
+  }
+
+  poolUse(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return {
+      max: this.#config.poolSize,
+      total: totalCount,
+      idle: idleCount,
+      waiting: waitingCount,
+    };
+  }
+
+  /**
+   * Closes all connections. One that is being opened is closed when it is open: a server that was frozen while
+   * another one was promoted would accept it later, and write what is lost then.
+   */
+  abort(): void {
+    this.#aborts += 1;
+    for (const client of this.#connections.keys()) {
+      if (!(client instanceof Client)) continue;
+      client.connection.stream.destroy(new Error('Connection terminated: the server is lost.'));
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #setUp(client: ClientBase): Promise<void> {
+    const connection = new Connection();
+    this.#connections.set(client, connection);
+    client.once('end', () => this.#connections.delete(client));
+    // A connection may fail between two statements: then the next one rejects.
+    client.on('error', ignore);
+    await client.query(sessionSql(this.#config));
+    const { rows } = await client.query<{ identity: string }>(
+      `SELECT ${IDENTITY_SQL} AS "identity"`,
+    );
+    connection.identity = onlyRow(rows).identity;
+  }
+
+  async #connect(): Promise<PoolClient> {
+    this.statements += 1;
+    const before = this.#aborts;
+    const client = await this.#pool.connect().catch((error: Error) => {
+      throw toLossError(error, false);
+    });
+    if (before === this.#aborts) return client;
+    client.release(true);
+    throw new NothingWritten(new Error('Connection terminated: the server is no longer used.'));
+  }
+
+  async #send<Row>(
     client: PoolClient,
     text: string,
     values: unknown[],
     { planning }: RunOptions,
-  ): Promise<Row[]> => {
-    const name = planning === 'once' ? nameOf(client, text) : '';
+  ): Promise<Row[]> {
+    // A pooler may give the next statement another connection.
+    const isPrepared = planning === 'once' && !this.#config.pgbouncer;
+    const name = isPrepared ? this.#connections.get(client)?.nameOf(text) : undefined;
     const query = { name, text, values: values.map(toParameter), types: TYPES };
-    return (await send<Row>(client, query)).rows;
-  };
-  return {
-    url,
-    name: new URL(url).host,
-    identities,
-    run: <Row>(text: string, values: unknown[], options: RunOptions) =>
-      withClient(options, (client) => runOn<Row>(client, text, values, options)),
-    write: (query) =>
-      withClient({ writes: true }, (client) =>
-        send(client, { ...query, name: nameOf(client, query.text) }),
-      ),
-    transaction: (work) => {
-      const purpose = { writes: false };
-      return withClient(purpose, (client) =>
-        runTransaction(client, purpose, () =>
-          work((text, values, options) => runOn(client, text, values, options)),
-        ),
-      );
-    },
-    countStatements: () => statements,
-    poolUse: () => ({
-      max: config.poolSize,
-      total: pool.totalCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-    }),
-    abort,
-    close: () => pool.end(),
-  };
+    const { rows } = await client.query<Row & object>(query);
+    return rows;
+  }
+
+  /**
+   * Returns a connection to the pool; closes it
+   * - after an error that may leave it unusable,
+   * - if its statement was to be cancelled: the request may arrive late and must not end the next one,
+   * - if a transaction is still open on it,
+   * - if it has prepared many statements.
+   */
+  #release(client: PoolClient, failure: unknown, wasCancelled = false): void {
+    const isUsable =
+      (failure === undefined || isUsableAfter(failure)) &&
+      !wasCancelled &&
+      client.getTransactionStatus() === 'I' &&
+      this.#connections.get(client)?.isFull === false;
+    client.release(!isUsable);
+  }
 }

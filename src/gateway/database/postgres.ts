@@ -1,18 +1,79 @@
 import cluster from 'node:cluster';
 
-import { DatabaseError } from 'pg';
+import { Client, DatabaseError } from 'pg';
 
 import { type Config, ConfigError } from '../config/config.ts';
 import { splitHosts } from '../config/database-url.ts';
 import type { Log } from '../telemetry/log.ts';
-import { connectToPrimary } from './connect.ts';
-import { isUnavailable } from './database-errors.ts';
-import { createDatabase, type Database, type Driver } from './database.ts';
+import { isUnavailable, toObstacle } from './database-errors.ts';
+import {
+  createDatabase,
+  type Database,
+  type Driver,
+  type Readiness,
+  READINESS_SQL,
+} from './database.ts';
 import { migrate, MigrationError, requireMigrated, type SqlConnection } from './migrations.ts';
-import type { Model, PrismaLike } from './model.ts';
-import { createNotifications } from './notifications.ts';
-import { sessionSql } from './pool.ts';
-import { openServer } from './postgres-driver.ts';
+import { createNotifications, type Notifications } from './notifications.ts';
+import { APPLICATION_NAME, PostgresServer } from './postgres-server.ts';
+import { Probe } from './probe.ts';
+import { sessionSql } from './session-settings.ts';
+
+// PostgreSQL copies JSON as it writes it: a process needs ten times its size, 40 MB.
+const MAX_JSON_BYTES = 4 * 2 ** 20;
+
+/** One server, or several of which one is the primary. */
+export interface Servers extends Omit<
+  Driver,
+  'keepsPlans' | 'maxJsonBytes' | 'maxHeavy' | 'notifications'
+> {
+  /** Returns the URL of the server that accepts writes. @throws Unavailable */
+  readonly primaryUrl: () => string;
+}
+
+/** Opens the only server. */
+function openServer(url: string, config: Config, log: Log): Servers {
+  const server = new PostgresServer(url, config, log);
+  const probe = new Probe<Readiness>(url, config, READINESS_SQL, ({ writes }) => !writes);
+  return {
+    runner: server,
+    description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
+    primaryUrl: () => url,
+    poolUse: () => server.poolUse(),
+    ping: () => probe.read(),
+    disconnect: async () => {
+      probe.close();
+      await server.close();
+    },
+  };
+}
+
+/** Opens the server of DATABASE_URL, or all of them with those of DATABASE_REPLICA_URLS. */
+async function openServers(url: string, config: Config, log: Log): Promise<Servers> {
+  const primaryUrls = splitHosts(url);
+  const replicaUrls = config.replicaUrls.flatMap(splitHosts);
+  const [only] = primaryUrls;
+  if (only && primaryUrls.length === 1 && replicaUrls.length === 0) {
+    return openServer(only, config, log);
+  }
+  // Most gateways have one server, and load nothing of this.
+  const { openCluster } = await import('./cluster/open-cluster.ts');
+  return openCluster(primaryUrls, replicaUrls, config, log);
+}
+
+/** Opens a connection beside the pool. */
+async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: APPLICATION_NAME,
+    keepAlive: true,
+  });
+  // The connection may fail between two statements: then the next one rejects.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
 
 /** @throws ConfigError if the database can't store every character */
 async function requireUtf8({ query }: SqlConnection): Promise<void> {
@@ -22,49 +83,6 @@ async function requireUtf8({ query }: SqlConnection): Promise<void> {
     throw new ConfigError(`DATABASE_URL: the database's encoding is ${encoding}, not UTF8.`);
   }
 }
-
-/**
- * Runs `work` on a new connection to the server that accepts writes, and closes it.
- * @throws ConfigError
- */
-async function withConnection<Result>(
-  url: string,
-  config: Config,
-  work: (connection: SqlConnection) => Promise<Result>,
-): Promise<Result> {
-  const client = await connectToPrimary(url, config);
-  const connection: SqlConnection = {
-    query: async (text, values) => (await client.query<Record<string, unknown>>(text, values)).rows,
-    script: async (text) => {
-      await client.query(text);
-    },
-  };
-  try {
-    await client.query(sessionSql(config));
-    await requireUtf8(connection);
-    return await work(connection);
-  } catch (error) {
-    if (!(error instanceof Error) || error instanceof MigrationError) throw error;
-    // PostgreSQL reported the error, or the connection was lost.
-    const isFromDatabase = error instanceof DatabaseError || isUnavailable(error);
-    throw isFromDatabase
-      ? new ConfigError(`DATABASE_URL: ${error.message}.`, { cause: error })
-      : error;
-  } finally {
-    await client.end();
-  }
-}
-
-/**
- * Migrates the PostgreSQL at `url`.
- * @throws ConfigError, MigrationError
- */
-export const migratePostgres = (
-  model: Model,
-  url: string,
-  config: Config,
-  log: Log,
-): Promise<void> => withConnection(url, config, (connection) => migrate(model, connection, log));
 
 /** Warns of settings with which the gateway can't keep all its promises. */
 async function warn({ query }: SqlConnection, log: Log): Promise<void> {
@@ -84,41 +102,78 @@ async function warn({ query }: SqlConnection, log: Log): Promise<void> {
   }
 }
 
-/** Opens the server of DATABASE_URL, or all of them with those of DATABASE_REPLICA_URLS. */
-async function openDriver(url: string, config: Config, log: Log): Promise<Driver> {
-  const primaryUrls = splitHosts(url);
-  const replicaUrls = config.replicaUrls.flatMap(splitHosts);
-  const [only] = primaryUrls;
-  if (only && primaryUrls.length === 1 && replicaUrls.length === 0) {
-    return openServer(only, config, log);
+/**
+ * Runs `work` on a new connection to the server, and closes it.
+ * @throws ConfigError
+ */
+async function withConnection(
+  url: string,
+  config: Config,
+  work: (connection: SqlConnection) => Promise<void>,
+): Promise<void> {
+  const client = await connectTo(url, config).catch((error: unknown) => {
+    throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
+  });
+  const connection: SqlConnection = {
+    query: async (text, values) => (await client.query<Record<string, unknown>>(text, values)).rows,
+    script: async (text) => {
+      await client.query(text);
+    },
+  };
+  try {
+    await client.query(sessionSql(config));
+    await requireUtf8(connection);
+    await work(connection);
+  } catch (error) {
+    if (!(error instanceof Error) || error instanceof MigrationError) throw error;
+    // PostgreSQL reported the error, or the connection was lost.
+    const isFromDatabase = error instanceof DatabaseError || isUnavailable(error);
+    throw isFromDatabase
+      ? new ConfigError(`DATABASE_URL: ${error.message}.`, { cause: error })
+      : error;
+  } finally {
+    await client.end();
   }
-  // Most gateways have one server, and load nothing of this.
-  const { openServers } = await import('./cluster/open-servers.ts');
-  return openServers(primaryUrls, replicaUrls, config, log);
 }
+
+const notify = ({ runner, primaryUrl }: Servers, config: Config, log: Log): Notifications =>
+  createNotifications(
+    () => connectTo(primaryUrl(), config),
+    (sql) => runner.run(sql, [], { planning: 'each', writes: true }),
+    log,
+  );
 
 /**
  * Opens the PostgreSQL at `url`; migrates it if configured, else requires that it is migrated.
  * @throws ConfigError, MigrationError
  */
-export async function openPostgres<Client extends PrismaLike>(
-  model: Model<Client>,
+export async function openPostgres(
+  migrations: URL,
   url: string,
   config: Config,
   log: Log,
-): Promise<Database<Client>> {
-  await withConnection(url, config, async (connection) => {
-    await (config.migrate ? migrate(model, connection, log) : requireMigrated(model, connection));
-    // Only the primary process logs the warnings, not each worker.
-    if (!cluster.isWorker) await warn(connection, log);
-  });
-  const driver = await openDriver(url, config, log);
-  // A pooler gives a connection to others between two statements, so it can't listen.
-  if (config.pgbouncer) return createDatabase(model, driver, log);
-  const notifications = createNotifications(
-    () => connectToPrimary(url, config),
-    (sql) => driver.run(sql, [], { planning: 'each', writes: true }),
-    log,
-  );
-  return createDatabase(model, { ...driver, notifications }, log);
+): Promise<Database> {
+  const servers = await openServers(url, config, log);
+  try {
+    await withConnection(servers.primaryUrl(), config, async (connection) => {
+      await (config.migrate
+        ? migrate(migrations, connection, log)
+        : requireMigrated(migrations, connection));
+      // Only the primary process logs the warnings, not each worker.
+      if (!cluster.isWorker) await warn(connection, log);
+    });
+  } catch (error) {
+    await servers.disconnect();
+    throw error;
+  }
+  const { pgbouncer, poolSize } = config;
+  const driver: Driver = {
+    ...servers,
+    // A pooler may give the next statement another connection, and so it can't listen either.
+    keepsPlans: !pgbouncer,
+    notifications: pgbouncer ? undefined : notify(servers, config, log),
+    maxJsonBytes: MAX_JSON_BYTES,
+    maxHeavy: Math.ceil(poolSize / 2),
+  };
+  return createDatabase(driver, log);
 }

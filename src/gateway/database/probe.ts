@@ -1,53 +1,84 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 
+import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
+import { APPLICATION_NAME } from './postgres-server.ts';
+import { sessionSql } from './session-settings.ts';
+import { onlyRow } from './session.ts';
 
 const TIMEOUT_MS = 2000;
 
-/** The state of a database that responds. */
-export interface Readiness {
-  /** Whether it accepts writes: a standby or a demoted primary does not. */
-  readonly writes: boolean;
-  /** The version of PostgreSQL. */
-  readonly version: string;
-}
-
-/** Selects a Readiness. */
-export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
-  current_setting('server_version') AS "version"`;
-
-/** Reads the state of a database. */
-export interface Probe<State> {
-  readonly read: () => Promise<State>;
-  /** Closes its connection, with a statement that may still run. */
-  readonly disconnect: () => void;
-}
-
-/** Settles as `work` does, or rejects after `ms`. */
-export async function inTime<Result>(work: Promise<Result>, ms: number): Promise<Result> {
-  const done = new AbortController();
-  const timeOut = async (): Promise<never> => {
-    await sleep(ms, undefined, { signal: done.signal });
-    throw new Error(`The database did not respond within ${ms} ms.`);
-  };
-  return Promise.race([work, timeOut()]).finally(() => done.abort());
-}
-
 /**
- * Creates a function that reads the state of a database; concurrent calls share one statement.
- * @throws GatewayError if there is no response within two seconds
+ * Reads the state of a server on a connection of its own, as a busy pool is no reason to remove the gateway from
+ * its load balancer. It connects on first use, and again after a failure, or if `shouldReconnect`: a proxy or DNS
+ * may lead to another server by now.
  */
-export function createPing<State>({ read, disconnect }: Probe<State>): () => Promise<State> {
-  let current: Promise<State> | undefined;
-  const readInTime = async (): Promise<State> => {
+export class Probe<State extends object> {
+  readonly #url: string;
+  readonly #config: Config;
+  readonly #sql: string;
+  readonly #shouldReconnect: (state: State) => boolean;
+  #client: Client | undefined;
+  #reading: Promise<State> | undefined;
+
+  constructor(
+    url: string,
+    config: Config,
+    sql: string,
+    shouldReconnect: (state: State) => boolean,
+  ) {
+    this.#url = url;
+    this.#config = config;
+    this.#sql = sql;
+    this.#shouldReconnect = shouldReconnect;
+  }
+
+  /**
+   * Reads the state; concurrent calls share one statement.
+   * @throws GatewayError if the server does not respond within two seconds
+   */
+  read(): Promise<State> {
+    this.#reading ??= this.#readOnce().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** Closes its connection, with a statement that may still run. */
+  close(): void {
+    // Client.end() would wait for a server that may not respond any more.
+    this.#client?.connection.stream.destroy();
+    this.#client = undefined;
+  }
+
+  async #readOnce(): Promise<State> {
     try {
-      return await inTime(read(), TIMEOUT_MS);
+      const client = this.#client ?? (await this.#connect());
+      const { rows } = await client.query<State>(this.#sql);
+      const state = onlyRow(rows);
+      if (this.#shouldReconnect(state)) this.close();
+      return state;
     } catch (error) {
-      disconnect();
+      this.close();
       throw new GatewayError('SERVICE_UNAVAILABLE', undefined, error);
-    } finally {
-      current = undefined;
     }
-  };
-  return () => (current ??= readInTime());
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new Client({
+      connectionString: this.#url,
+      application_name: APPLICATION_NAME,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
+      keepAlive: true,
+    });
+    this.#client = client;
+    // The connection was lost while it was idle.
+    client.on('error', () => {
+      if (this.#client === client) this.close();
+    });
+    await client.connect();
+    await client.query(sessionSql(this.#config));
+    return client;
+  }
 }

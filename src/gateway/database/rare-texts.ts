@@ -39,7 +39,7 @@ const sampleSql = (table: string): Sql => sql`
   select name, other_share * rows / cardinality(bounds) from statistics, unnest(bounds) as name`;
 
 /** Creates the function that compares a text with the sample of a table. */
-function createIsRare({ query }: Session, table: string, log: Log): IsRare {
+function createIsRare({ query }: Pick<Session, 'query'>, table: string, log: Log): IsRare {
   let sample: readonly SampleName[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
   const read = async (): Promise<void> => {
@@ -74,7 +74,10 @@ function createIsRare({ query }: Session, table: string, log: Log): IsRare {
  * To plan a search, PostgreSQL compares its text with a hundred names, which takes longer than to find a
  * few rows by the index. The gateway makes the same comparison with the same names in some microseconds.
  */
-export function createRareTexts(session: Session, log: Log): (table: string) => IsRare {
+export function createRareTexts(
+  session: Pick<Session, 'query'>,
+  log: Log,
+): (table: string) => IsRare {
   const known = new Map<string, IsRare>();
   return (table) => {
     const isRare = known.get(table) ?? createIsRare(session, table, log);

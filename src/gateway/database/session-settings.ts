@@ -1,3 +1,5 @@
+import type { Config } from '../config/config.ts';
+
 // A role, a database or the server may set any of these, and each would give wrong results or writes.
 // Settings that only affect speed are the operator's choice, and so are search_path, the isolation level
 // (a stricter one is also correct) and default_transaction_read_only.
@@ -18,8 +20,6 @@ const DIRECT: Readonly<Record<string, string>> = {
   session_replication_role: 'origin',
   // Any other value lets a search by name return a random part of the rows.
   gin_fuzzy_search_limit: '0',
-  // The only form that PGlite's adapter can parse.
-  bytea_output: 'hex',
   // The gateway has its own timeouts; shorter ones here would override them.
   lock_timeout: '0',
   transaction_timeout: '0',
@@ -34,9 +34,19 @@ function toSql(settings: Readonly<Record<string, string>>): string {
 }
 
 /** The first SQL of a session through a pooler. */
-export const POOLED_SESSION = Object.entries(TRACKED)
+const POOLED_SESSION = Object.entries(TRACKED)
   .map(([name, value]) => `SET ${name} = '${value}'`)
   .join(';');
 
 /** The first SQL of a direct session. */
 export const OWN_SESSION = toSql({ ...TRACKED, ...DIRECT });
+
+/** Returns the SQL that each connection to a server runs first. */
+export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {
+  if (pgbouncer) return POOLED_SESSION;
+  return [
+    `SET statement_timeout = ${statementTimeoutMs}`,
+    `SET idle_in_transaction_session_timeout = ${statementTimeoutMs}`,
+    OWN_SESSION,
+  ].join(';');
+}

@@ -1,6 +1,7 @@
+import type { LimitFunction } from 'p-limit';
 import type { Sql } from 'sql-template-tag';
 
-import type { Recipient } from './recipient.ts';
+import { type Recipient, RecipientGone } from './recipient.ts';
 
 /**
  * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which
@@ -14,27 +15,6 @@ export type Load = 'light' | 'heavy';
 /** A statement with its parameters `$1`, `$2`… */
 export type Statement = Pick<Sql, 'text' | 'values'>;
 
-/** Runs statements: each by itself, or all in one transaction. */
-export interface Session {
-  /**
-   * Runs one statement that only reads; its parameters are bound, never put into the text. Outside a
-   * transaction it may run again if its connection is lost. It does not start, and on PostgreSQL it is cancelled,
-   * once the recipient is destroyed.
-   * @throws RecipientGone
-   */
-  readonly query: <Row>(
-    statement: Statement,
-    planning?: Planning,
-    load?: Load,
-    recipient?: Recipient,
-  ) => Promise<Row[]>;
-  /**
-   * Runs one statement that writes or locks rows, on the primary.
-   * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
-   */
-  readonly write: <Row>(statement: Statement) => Promise<Row[]>;
-}
-
 /** How a statement runs. */
 export interface RunOptions {
   readonly planning: Planning;
@@ -44,8 +24,85 @@ export interface RunOptions {
   readonly recipient?: Recipient | undefined;
 }
 
-/** Runs one statement; TYPE_PARSERS parse its values. */
-export type Run = <Row>(text: string, values: unknown[], options: RunOptions) => Promise<Row[]>;
+/** What runs statements: a server, a transaction, or whichever of several servers is the primary. */
+export interface Runner {
+  /** Runs one statement; TYPE_PARSERS parse its values. */
+  run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
+}
+
+/** Runs statements: each by itself, or all in one transaction. */
+export type Session = ReturnType<typeof createSession>;
+
+/** Called when a statement starts; returns the function to call when it ends. */
+export type Observe = (load: Load, text: string) => (result: 'success' | 'error') => void;
+
+/** What sessions have in common. */
+interface SessionOptions {
+  readonly observe: Observe;
+  /** Runs the heavy statements. */
+  readonly limit: LimitFunction;
+  /** Runs a statement again after its error, or rejects with that. */
+  readonly repeat?: <Result>(error: unknown, run: () => Promise<Result>) => Promise<Result>;
+}
+
+/**
+ * Creates a session. From here, a statement goes to PostgreSQL through these functions:
+ *
+ *   query or write         waits for its turn if it is heavy
+ *   send                   observes it, and repeats it after a conflict
+ *   Primary.run            only with several servers: chooses one (cluster/primary.ts)
+ *   PostgresServer.run     takes a connection from the pool and releases it (postgres-server.ts)
+ *   client.query           of pg
+ *
+ * On the embedded database, `send` calls PGlite (pglite.ts).
+ */
+export function createSession(runner: Runner, { observe, limit, repeat }: SessionOptions) {
+  const send = async <Row>(
+    { text, values }: Statement,
+    load: Load,
+    options: RunOptions,
+  ): Promise<Row[]> => {
+    if (options.recipient?.destroyed) throw new RecipientGone();
+    const end = observe(load, text);
+    try {
+      const sent = runner.run<Row>(text, values, options);
+      const rows = await (repeat
+        ? sent.catch((error: unknown) =>
+            repeat(error, () => runner.run<Row>(text, values, options)),
+          )
+        : sent);
+      end('success');
+      return rows;
+    } catch (error) {
+      end('error');
+      throw error;
+    }
+  };
+  /**
+   * Runs one statement that only reads; its parameters are bound, never put into the text. Outside a
+   * transaction it may run again if its connection is lost. It does not start, and on PostgreSQL it is cancelled,
+   * once the recipient is destroyed.
+   * @throws RecipientGone
+   */
+  const query = <Row>(
+    statement: Statement,
+    planning: Planning = 'once',
+    load: Load = 'light',
+    recipient?: Recipient,
+  ): Promise<Row[]> => {
+    const options = { planning, writes: false, recipient };
+    return load === 'heavy'
+      ? limit(() => send<Row>(statement, load, options))
+      : send<Row>(statement, load, options);
+  };
+  /**
+   * Runs one statement that writes or locks rows, on the primary.
+   * @throws OutcomeUnknown if the connection is lost before PostgreSQL responds, outside a transaction
+   */
+  const write = <Row>(statement: Statement): Promise<Row[]> =>
+    send<Row>(statement, 'light', { planning: 'once', writes: true });
+  return { query, write };
+}
 
 /** Returns the row of a statement that always returns exactly one. */
 export function onlyRow<Row>([row]: readonly Row[]): Row {

@@ -1,17 +1,14 @@
 import type { CallContext } from '../context.ts';
-import type { PrismaLike } from '../database/model.ts';
 
 /** The types with which a store makes its builder. */
 export interface StoreTypes {
   /** Those that Pothos' generator wrote for its models. */
   readonly PrismaTypes: object;
-  /** Prisma's client for its models. */
-  readonly Client: PrismaLike;
 }
 
 /** The types of the builder of a store. */
 export interface BuilderTypes<Types extends StoreTypes> {
-  Context: CallContext<Types['Client']>;
+  Context: CallContext;
   PrismaTypes: Types['PrismaTypes'];
   Scalars: {
     ID: { Input: string; Output: bigint | string };

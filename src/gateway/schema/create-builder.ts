@@ -75,7 +75,12 @@ const RELAY = {
   nodesQueryOptions: false,
 } as const;
 
-/** Configures Pothos. Of its Prisma plugin only the types are used, as all reads are SQL (database/database.ts). */
+/** There is no client of Prisma: its plugin only gives the types, as all statements are SQL. */
+function noClient(): never {
+  throw new Error('Fields that Prisma resolves are not supported.');
+}
+
+/** Configures Pothos. */
 const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
   new SchemaBuilder<BuilderTypes<Types>>({
     plugins: [
@@ -86,11 +91,7 @@ const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
       PrismaPlugin,
     ],
     defaultFieldNullability: false,
-    prisma: {
-      client: ({ loaders }) => loaders.db.prisma,
-      dmmf: datamodel,
-      exposeDescriptions: true,
-    },
+    prisma: { client: noClient, dmmf: datamodel, exposeDescriptions: true },
     errors: {
       directResult: true,
       defaultTypes: [Unauthenticated, Forbidden],

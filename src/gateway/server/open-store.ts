@@ -15,7 +15,7 @@ import type { Log } from '../telemetry/log.ts';
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
   checkSunset(store.rest.operations, config);
   if (config.manifest) readManifest(config.manifest, store.schema, config);
-  const db = await openDatabase(store.model, config, log);
+  const db = await openDatabase(store.migrations, config, log);
   if (config.sampleStore && (await store.fillSample(db))) log.info('Filled the sample store.');
   return db;
 }

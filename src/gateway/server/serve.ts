@@ -48,11 +48,6 @@ export async function serve(store: Store, config: Config, log: Log): Promise<() 
     log.info(`Database: ${db.description}`);
     logAddress(bound, config, log);
   }
-  // Prisma's query compiler takes 0.2 s to load, which the first write should not wait for. Opens no
-  // connection.
-  db.prisma.$connect().catch((error: unknown) => {
-    log.warn({ err: error }, 'Prisma could not be prepared.');
-  });
   const deletion = setInterval(() => {
     deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
       log.warn({ err: error }, 'Old idempotency keys could not be deleted.'),

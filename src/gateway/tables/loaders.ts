@@ -2,7 +2,6 @@ import DataLoader from 'dataloader';
 import type { LimitFunction } from 'p-limit';
 
 import type { Database } from '../database/database.ts';
-import type { PrismaLike } from '../database/model.ts';
 import { perObject } from '../database/per-object.ts';
 import type { IsRare } from '../database/rare-texts.ts';
 import { type Recipient, shareInTurn } from '../database/recipient.ts';
@@ -12,8 +11,8 @@ import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 
 /** What loaders read from. A gateway has one Store. */
-export interface LoaderContext<Client extends PrismaLike = PrismaLike> {
-  readonly db: Database<Client>;
+export interface LoaderContext {
+  readonly db: Database;
   /** Called with the size of each batch of a loader. */
   readonly observeBatch: (loader: string, size: number) => void;
 }

@@ -1,14 +1,10 @@
-import {
-  isOneServer,
-  MAX_ATTEMPTS,
-  type Replica,
-  type Replicas,
-} from '../database/cluster/replicas.ts';
+import { isOneServer, MAX_ATTEMPTS, type Replicas } from '../database/cluster/replicas.ts';
+import type { WatchedServer } from '../database/cluster/watch.ts';
 import { isServerFault, NothingWritten } from '../database/database-errors.ts';
 import type { LoaderContext } from './loaders.ts';
 
 // Shared by all reads, as nearly none fails.
-const NONE: ReadonlySet<Replica> = new Set();
+const NONE: ReadonlySet<WatchedServer> = new Set();
 
 /** Reads from replicas. */
 export interface Reads {
@@ -31,10 +27,10 @@ const causesOf = (error: unknown): unknown[] =>
 
 /** Creates the reads of a store, whose database is the primary. */
 export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
-  const loadersOf = new Map<Replica, LoaderContext>(
+  const loadersOf = new Map<WatchedServer, LoaderContext>(
     replicas.all.map((replica) => [
       replica,
-      { ...loaders, db: { ...loaders.db, query: replica.query } },
+      { ...loaders, db: { ...loaders.db, query: loaders.db.sessionOn(replica.server).query } },
     ]),
   );
   const read: Reads['read'] = async (at, work) => {
@@ -50,7 +46,7 @@ export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
         const causes = causesOf(error);
         if (!replica || attempt === MAX_ATTEMPTS || !causes.some(isServerFault)) throw error;
         failed = new Set(failed).add(replica);
-        if (causes.some((cause) => cause instanceof NothingWritten)) replica.watched.markLost();
+        if (causes.some((cause) => cause instanceof NothingWritten)) replica.markLost();
       }
     }
   };
@@ -63,6 +59,6 @@ export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
   return {
     read,
     loadersAt: (at) => (at === undefined ? anywhere : createLoaders(at)),
-    readPosition: replicas.readPosition,
+    readPosition: () => replicas.readPosition(),
   };
 }

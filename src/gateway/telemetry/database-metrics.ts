@@ -19,9 +19,6 @@ interface Readiness {
   readonly writes: boolean;
 }
 
-/** The metrics of one database. */
-export type DatabaseMetrics = ReturnType<typeof createDatabaseMetrics>;
-
 function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
   const help = {
     max: 'Maximum number of connections to PostgreSQL.',
@@ -76,18 +73,10 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
   addGauge('database_writable', 'Whether the database accepts writes.', ({ writes }) => writes);
   return {
     registry,
-    /** Runs a statement and observes how long that took. */
-    timeStatement: <Result>(
-      load: 'light' | 'heavy',
-      run: () => Promise<Result>,
-    ): Promise<Result> => {
+    /** Observes how long a statement takes: returns the function to call when it ends. */
+    startStatement: (load: 'light' | 'heavy') => {
       const end = durations.startTimer({ load });
-      const running = run();
-      running.then(
-        () => end({ result: 'success' }),
-        () => end({ result: 'error' }),
-      );
-      return running;
+      return (result: 'success' | 'error'): void => void end({ result });
     },
   };
 }

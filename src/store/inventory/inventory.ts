@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   type CallerKey,
   createRepository,
+  type Database,
   errorOf,
   filterBy,
   isOutOfRange,
@@ -15,7 +16,6 @@ import {
 } from '../../gateway/index.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
-import type { Database } from '../prisma.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 

@@ -3,17 +3,16 @@ import type { z } from 'zod';
 
 import {
   createRepository,
+  type Database,
   errorOf,
   filterBy,
   type GatewayError,
   isOutOfRange,
-  isRecordNotFound,
   parse,
   parseId,
 } from '../../gateway/index.ts';
 import type { Order, Pet } from '../generated/prisma/client.ts';
 import { StockLimitExceeded } from '../inventory/inventory.ts';
-import type { Database } from '../prisma.ts';
 import { table } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 
@@ -79,11 +78,12 @@ export async function rescheduleOrder(
 ): Promise<Order> {
   const id = parseId(orderId, 'id');
   const shipDate = parse(orders.fields.shipDate.rule.nullable(), date, 'shipDate');
-  try {
-    return await db.prisma.order.update({ where: { id, complete: false }, data: { shipDate } });
-  } catch (error) {
-    throw isRecordNotFound(error) ? await notOpenError(db, id) : error;
-  }
+  const [order] = await db.write<Order>(
+    sql`update orders set ship_date = ${shipDate}
+      where id = ${id} and not complete returning ${orders.all}`,
+  );
+  if (!order) throw await notOpenError(db, id);
+  return order;
 }
 
 /**
@@ -92,7 +92,6 @@ export async function rescheduleOrder(
  */
 export async function completeOrder(db: Database, orderId: string): Promise<Order> {
   const id = parseId(orderId, 'id');
-  // Not by Prisma, which does not tell an infinite date from an invalid one.
   const [order] = await db.write<Order>(
     sql`update orders set complete = true where id = ${id} returning ${orders.all}`,
   );

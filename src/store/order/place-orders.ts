@@ -1,10 +1,15 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 
-import { type CallerKey, parse, type Session, writeOnce } from '../../gateway/index.ts';
+import {
+  type CallerKey,
+  type Database,
+  parse,
+  type Session,
+  writeOnce,
+} from '../../gateway/index.ts';
 import type { Order, Pet } from '../generated/prisma/client.ts';
 import { pets } from '../pet/pets.ts';
-import type { Database } from '../prisma.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/gateway/database/open-database.ts';
 import { countedRoutes } from '../../../src/gateway/server/status-json.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { readDeployed, readPanelQueries, readPanels, readRules } from '../../support/prometheus.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   dropStore = drop;
   // A gateway with several servers has the metrics of each.
   gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URLS: url }, (config, log) =>
-    openDatabase(petModel, config, log),
+    openDatabase(MIGRATIONS, config, log),
   );
 });
 afterAll(async () => {

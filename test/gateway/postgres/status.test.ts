@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { readMetrics } from '../../support/metrics.ts';
@@ -17,7 +17,9 @@ beforeAll(async () => {
   dropStore = store.drop;
 });
 beforeEach(async () => {
-  gateway = await startGateway({}, (config, log) => openPostgres(petModel, url.href, config, log));
+  gateway = await startGateway({}, (config, log) =>
+    openPostgres(MIGRATIONS, url.href, config, log),
+  );
 });
 afterEach(() => gateway.close());
 afterAll(() => dropStore());

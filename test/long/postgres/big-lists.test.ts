@@ -3,6 +3,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
@@ -13,17 +14,17 @@ const PAGE = 1000;
 
 let gateway: Gateway;
 
-const fill = async (from: number, to: number): Promise<number> =>
-  gateway.db.prisma.$executeRaw`
+const fill = async (from: number, to: number): Promise<unknown> =>
+  gateway.db.write(sql`
     insert into orders (id, pet_id, quantity, ship_date, complete)
     select n, 1, n % 9 + 1, case when n % 3 = 0 then timestamptz '2026-01-01' end, n % 2 = 0
-    from generate_series(${from}::integer, ${to}::integer) as n`;
+    from generate_series(${from}::integer, ${to}::integer) as n`);
 
 beforeAll(async () => {
   // To fill it may take long on a busy machine.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
-  await gateway.db.prisma.category.create({ data: { name: 'Cats' } });
-  await gateway.db.prisma.pet.create({ data: { name: 'Cleo', categoryId: 1n } });
+  await gateway.db.write(sql`insert into categories (name) values ('Cats')`);
+  await gateway.db.write(sql`insert into pets (name, category_id) values ('Cleo', 1)`);
 });
 afterAll(() => gateway.close());
 beforeEach(() => void (gateway.statements.length = 0));
@@ -75,7 +76,7 @@ async function read(response: IncomingMessage, expected: number): Promise<Readin
   return { orders, bytes, heapMb: heap };
 }
 
-const pagesRead = (): number => gateway.statements.filter((sql) => sql.includes('orders')).length;
+const pagesRead = (): number => gateway.statements.filter((text) => text.includes('orders')).length;
 
 /** Returns how many pages the gateway has read once it reads no more while it does other things. */
 async function settledPages(): Promise<number> {

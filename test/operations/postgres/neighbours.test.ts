@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory } from '../../support/make.ts';
@@ -17,7 +17,7 @@ beforeEach(async () => {
   store = await copyOnPostgres();
   const limits = { POOL_SIZE: String(POOL_SIZE), CONNECT_TIMEOUT_MS: '20000' };
   gateway = await startGateway(limits, (config, log) =>
-    openPostgres(petModel, store.url, config, log),
+    openPostgres(MIGRATIONS, store.url, config, log),
   );
   await makeCategory(gateway);
 });

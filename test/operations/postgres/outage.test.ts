@@ -1,8 +1,8 @@
+import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { Prisma } from '../../../src/store/generated/prisma/client.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, stockOf } from '../../support/make.ts';
 import {
@@ -28,7 +28,7 @@ afterAll(() => server.remove());
 
 const LIMITS = { POOL_SIZE: '3', CONNECT_TIMEOUT_MS: '500', STATEMENT_TIMEOUT_MS: '1000' };
 const start = (environment: Record<string, string>) =>
-  startGateway(environment, (config, log) => openPostgres(petModel, url, config, log));
+  startGateway(environment, (config, log) => openPostgres(MIGRATIONS, url, config, log));
 beforeEach(async () => {
   gateway = await start(LIMITS);
 });
@@ -150,7 +150,7 @@ async function readiness(): Promise<unknown[]> {
 
 /** Returns the process of the next connection, if no statement runs: the last that was released. */
 async function nextBackend(): Promise<unknown> {
-  const [row] = await gateway.db.query<{ pid: number }>(Prisma.sql`select pg_backend_pid() as pid`);
+  const [row] = await gateway.db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
   expect(row).toEqual({ pid: expect.any(Number) });
   return row?.pid;
 }
@@ -202,7 +202,7 @@ describe('a statement that violates a constraint', () => {
       updateInventory: { code: 'PET_NOT_FOUND' },
     });
     expect(await nextBackend()).toBe(pid);
-    await expect(gateway.db.prisma.$queryRaw`select nothing`).rejects.toThrow('nothing');
+    await expect(gateway.db.write(sql`select nothing`)).rejects.toThrow('nothing');
     expect(await nextBackend()).not.toBe(pid);
   });
 });

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { Client } from 'pg';
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
-import { migratePostgres, openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
@@ -20,6 +21,7 @@ import {
   dropDatabaseOn,
   freePort,
   holdLock,
+  migratePostgres,
   runSql,
 } from '../../support/postgres.ts';
 
@@ -78,7 +80,7 @@ describe.skipIf(!hasPgbouncer)(
     /** Starts a gateway on a database through the pooler. */
     const open = ({ url }: { url: string } = database, variables = {}): Promise<Gateway> =>
       startGateway({ ...ENVIRONMENT, ...variables }, (config, log) =>
-        openPostgres(petModel, through(url), config, log),
+        openPostgres(MIGRATIONS, through(url), config, log),
       );
     let first: Gateway;
     let second: Gateway;
@@ -119,7 +121,7 @@ describe.skipIf(!hasPgbouncer)(
       );
 
     it('shares its few connections among all of both gateways', async () => {
-      await atOnce(100, (gateway) => gateway.db.prisma.$queryRaw`select 1`);
+      await atOnce(100, (gateway) => gateway.db.write(sql`select 1`));
       const admin = new URL(through(database.url));
       admin.pathname = '/pgbouncer';
       const clients = await runSql(admin.href, 'show clients');
@@ -173,8 +175,8 @@ describe.skipIf(!hasPgbouncer)(
 
     it('runs further statements after one that took too long', async () => {
       const gateway = await open(database, { POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' });
-      await expect(gateway.db.prisma.$queryRaw`select pg_sleep(3)::text`).rejects.toThrow(
-        'PostgreSQL did not respond in time',
+      await expect(gateway.db.write(sql`select pg_sleep(3)::text`)).rejects.toThrow(
+        'Query read timeout',
       );
       expect(await gateway.data('{ __typename pets { totalCount } }')).toHaveProperty('pets');
       await gateway.close();
@@ -219,7 +221,7 @@ describe.skipIf(!hasPgbouncer)(
       'standard_conforming_strings',
       'bytea_output',
     ])('leaves its %s out of the sessions of others', async (setting) => {
-      await atOnce(40, (gateway) => gateway.db.prisma.$queryRaw`select 1`);
+      await atOnce(40, (gateway) => gateway.db.write(sql`select 1`));
       const rows = await runSql(through(database.url), `show ${setting}`);
       expect(rows).toEqual(await runSql(database.url, `show ${setting}`));
     });
@@ -228,7 +230,12 @@ describe.skipIf(!hasPgbouncer)(
       const warnings: unknown[] = [];
       const log = createLog('silent');
       log.warn = (text: unknown) => void warnings.push(text);
-      const db = await openPostgres(petModel, through(database.url), readConfig(ENVIRONMENT), log);
+      const db = await openPostgres(
+        MIGRATIONS,
+        through(database.url),
+        readConfig(ENVIRONMENT),
+        log,
+      );
       await db.close();
       expect(warnings).toEqual([expect.stringContaining('statement_timeout')]);
     });
@@ -239,7 +246,7 @@ describe.skipIf(!hasPgbouncer)(
       const log = createLog('error');
       await Promise.all(
         Array.from({ length: 5 }, () =>
-          migratePostgres(petModel, through(url), readConfig(ENVIRONMENT), log),
+          migratePostgres(through(url), readConfig(ENVIRONMENT), log),
         ),
       );
       const gateway = await open({ url });

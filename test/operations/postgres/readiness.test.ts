@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
@@ -12,7 +12,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   store = await copyOnPostgres();
   gateway = await startGateway({ POOL_SIZE: '2' }, (config, log) =>
-    openPostgres(petModel, store.url, config, log),
+    openPostgres(MIGRATIONS, store.url, config, log),
   );
 });
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makePet, mutate } from '../../support/make.ts';
@@ -21,7 +21,7 @@ let drop: () => Promise<void>;
 beforeAll(async () => {
   ({ url, drop } = await copyOnPostgres());
   const start = (): Promise<Gateway> =>
-    startGateway({ POOL_SIZE: '20' }, (config, log) => openPostgres(petModel, url, config, log));
+    startGateway({ POOL_SIZE: '20' }, (config, log) => openPostgres(MIGRATIONS, url, config, log));
   first = await start();
   second = await start();
 });

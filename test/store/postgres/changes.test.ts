@@ -3,15 +3,13 @@ import { once } from 'node:events';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { readConfig } from '../../../src/gateway/config/config.ts';
-import { migratePostgres, openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { openPostgres } from '../../../src/gateway/database/postgres.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { countStreams, type EventStream, openEvents } from '../../support/live.ts';
 import { makeCategory } from '../../support/make.ts';
-import { runSql } from '../../support/postgres.ts';
+import { migratePostgres, runSql } from '../../support/postgres.ts';
 import { untilSettled } from '../../support/settled.ts';
 
 const WAIT = { timeout: 30_000, interval: 10 };
@@ -25,7 +23,7 @@ let url: string;
 let drop: () => Promise<void>;
 
 const start = (environment: Record<string, string> = {}): Promise<Gateway> =>
-  startGateway(environment, (config, log) => openPostgres(petModel, url, config, log));
+  startGateway(environment, (config, log) => openPostgres(MIGRATIONS, url, config, log));
 
 beforeAll(async () => {
   ({ url, drop } = await copyOnPostgres());
@@ -142,7 +140,7 @@ it('a store in another schema has its own record', async () => {
   const { url: empty, drop: dropEmpty } = await copyOnPostgres();
   await runSql(empty, 'drop schema public cascade; create schema shop');
   const ofShop = `${empty}?options=${encodeURIComponent('-c search_path=shop')}`;
-  await migratePostgres(petModel, ofShop, readConfig({}), createLog('error'));
+  await migratePostgres(ofShop);
   await runSql(
     ofShop,
     `insert into categories (name) values ('in a shop'); truncate categories cascade`,

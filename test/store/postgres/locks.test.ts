@@ -1,10 +1,10 @@
 import { Client } from 'pg';
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
-import { Prisma } from '../../../src/store/generated/prisma/client.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../../support/make.ts';
@@ -26,12 +26,12 @@ const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
 
 /** Begins a transaction that takes locks. */
-async function begin(sql: string): Promise<Client> {
+async function begin(text: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
   // PostgreSQL ends the first that finds a deadlock; the gateway looks after a second.
   await client.query("set deadlock_timeout = '1min'");
-  await client.query(`begin; ${sql}`);
+  await client.query(`begin; ${text}`);
   return client;
 }
 
@@ -121,7 +121,7 @@ describe.concurrent('a change of stock', () => {
 });
 
 const countShared = (): number =>
-  gateway.statements.filter((sql) => sql.includes('skip locked')).length;
+  gateway.statements.filter((text) => text.includes('skip locked')).length;
 
 describe('orders that arrive at once', () => {
   it.each([
@@ -196,11 +196,11 @@ describe('orders that arrive at once', () => {
 describe('removing old idempotency keys', () => {
   it('does not wait for a key that another transaction has locked', async () => {
     const { db } = gateway;
-    await db.prisma.$executeRaw`
+    await db.write(sql`
       insert into idempotency_keys (key, request_hash, created_at)
-      select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`;
+      select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 3) as number`);
     await db.transaction(async ({ query }) => {
-      await query(Prisma.sql`select 1 from idempotency_keys where key = 'old 2' for update`);
+      await query(sql`select 1 from idempotency_keys where key = 'old 2' for update`);
       await deleteOldKeys(db, 60_000);
     });
     const left = await runSql(url, "select key from idempotency_keys where key like 'old %'");
@@ -215,7 +215,7 @@ describe('a database whose transactions are serializable', () => {
       `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
     );
     const strict = await startGateway({}, (config, log) =>
-      openPostgres(petModel, url, config, log),
+      openPostgres(MIGRATIONS, url, config, log),
     );
     const petId = await makePet(gateway, { stock: 20 });
     const answers = await Promise.all(

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
@@ -31,7 +31,7 @@ let gateway: Gateway;
 let petId: string;
 
 const startOn = (url: string): Promise<Gateway> =>
-  startGateway({ POOL_SIZE: '1' }, (config, log) => openPostgres(petModel, url, config, log));
+  startGateway({ POOL_SIZE: '1' }, (config, log) => openPostgres(MIGRATIONS, url, config, log));
 
 beforeAll(async () => {
   database = await copyOnPostgres();

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import type { Planning } from '../../../src/gateway/database/session.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
@@ -88,7 +88,7 @@ beforeAll(async () => {
   await client.connect();
   await fill();
   gateway = await startGateway({}, async (config, log) => {
-    const db = await openPostgres(petModel, url, config, log);
+    const db = await openPostgres(MIGRATIONS, url, config, log);
     const close = async (): Promise<void> => {
       await Promise.all([db.close(), client.end()]);
       await drop();

@@ -1,6 +1,6 @@
+import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { Prisma } from '../../../src/store/generated/prisma/client.ts';
 import { openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 
@@ -20,8 +20,8 @@ async function prepare(statements: number, comment: string): Promise<Prepared> {
   let most: Prepared = { count: 0, length: 0 };
   for (let index = 0; index < statements; index += 1) {
     const [prepared] = await gateway.db.query<Prepared>(
-      Prisma.sql`select count(*)::integer as count, coalesce(sum(length(statement)), 0)::integer as length
-        from pg_prepared_statements ${Prisma.raw(`/* ${comment} ${index} */`)}`,
+      sql`select count(*)::integer as count, coalesce(sum(length(statement)), 0)::integer as length
+        from pg_prepared_statements ${raw(`/* ${comment} ${index} */`)}`,
     );
     if (prepared && prepared.length > most.length) most = prepared;
   }
@@ -39,9 +39,9 @@ it('a connection prepares long statements up to 100,000 characters, and is then 
 });
 
 it('a connection stays after a statement that violates a constraint', async () => {
-  const pid = Prisma.sql`select pg_backend_pid() as pid`;
+  const pid = sql`select pg_backend_pid() as pid`;
   const before = await gateway.db.query(pid);
-  const insert = Prisma.sql`insert into pets (name, category_id) values ('Luna', 0)`;
+  const insert = sql`insert into pets (name, category_id) values ('Luna', 0)`;
   await expect(gateway.db.write(insert)).rejects.toMatchObject({ code: '23503' });
   const inTransaction = gateway.db.transaction(({ write }) => write(insert));
   await expect(inTransaction).rejects.toMatchObject({ code: '23503' });

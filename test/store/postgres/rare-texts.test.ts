@@ -1,3 +1,4 @@
+import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openCopyOnPostgres } from '../../support/databases.ts';
@@ -20,7 +21,7 @@ const RARE_FORM = 'any(array(select id from pets';
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({}, openCopyOnPostgres);
-  for (const sql of FILL) await gateway.db.prisma.$executeRawUnsafe(sql);
+  for (const sql of FILL) await gateway.db.write(raw(sql));
 });
 afterAll(() => gateway.close());
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres, openCopyOnPostgres } from '../../support/databases.ts';
 import { type Gateway, type OpenDatabase, startGateway } from '../../support/gateway.ts';
 import { post } from '../../support/post.ts';
@@ -40,7 +40,7 @@ async function createHostile(): Promise<OpenDatabase> {
       .join(';'),
   );
   return async (config, log) => {
-    const db = await openPostgres(petModel, url, config, log);
+    const db = await openPostgres(MIGRATIONS, url, config, log);
     const close = async (): Promise<void> => {
       await db.close();
       await drop();

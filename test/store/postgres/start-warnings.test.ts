@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/gateway/config/config.ts';
 import { openPostgres } from '../../../src/gateway/database/postgres.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
-import { petModel } from '../../../src/store/prisma.ts';
+import { MIGRATIONS } from '../../../src/store/migrations.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { runSql } from '../../support/postgres.ts';
 
@@ -20,7 +20,7 @@ async function warningsOf(url: string): Promise<unknown[]> {
   const warnings: unknown[] = [];
   const log = createLog('silent');
   log.warn = (text: unknown) => void warnings.push(text);
-  const db = await openPostgres(petModel, url, readConfig({}), log);
+  const db = await openPostgres(MIGRATIONS, url, readConfig({}), log);
   await db.close();
   return warnings;
 }
@@ -44,7 +44,7 @@ it('does not start if foreign keys are off for its role, which may not enable th
   const url = new URL(database.url);
   url.username = role;
   url.password = 'x';
-  const opened = openPostgres(petModel, url.href, readConfig({}), createLog('silent'));
+  const opened = openPostgres(MIGRATIONS, url.href, readConfig({}), createLog('silent'));
   await expect(opened).rejects.toThrow(ConfigError);
   await expect(opened).rejects.toThrow('session_replication_role');
   await runSql(database.url, `drop owned by ${role}; drop role ${role}`);

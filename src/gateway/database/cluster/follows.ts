@@ -1,50 +1,56 @@
 import type { ServerState, WatchedServer } from './watch.ts';
 
-/** What was seen of a replica since it started, or since the last promotion. */
+/** Whether a replica has only what the primary has written, or more, which was lost in a failover. */
+type Verdict = 'follows' | 'left' | 'unknown';
+
+/** What was last seen of a replica. */
 interface Seen {
   readonly identity: string;
   readonly timeline: number;
   readonly position: bigint;
-  readonly follows: boolean;
+  readonly verdict: Verdict;
+}
+
+/** Compares the position of a replica with that of the primary; `last` is what was seen of it before. */
+function compare(replica: ServerState, primary: ServerState, last: Seen | undefined): Verdict {
+  if (replica.position === primary.position) return 'follows';
+  // The primary may have written more after it was asked.
+  if (replica.knownAt > primary.askedAt) return 'unknown';
+  if (replica.position > primary.position) return 'left';
+  return last && replica.position > last.position ? 'follows' : 'unknown';
 }
 
 /**
- * Returns whether a replica of an unknown timeline follows the primary: it is where the primary is, or it has
- * moved, and is no further than the primary was later. A replica that is further has left the primary's log.
- * Undefined if that can't be said yet.
+ * Tells which replicas follow the primary. After a promotion, a replica may have a part of the log that the new
+ * primary does not have, and respond with rows that were lost.
+ *
+ *   the replica reports                      it follows the primary
+ *   --------------------------------------   ----------------------------------------------------
+ *   the timeline that it receives            if that is the primary's
+ *   no timeline, and there is a primary
+ *     at the position of the primary         yes
+ *     beyond where the primary was later     no
+ *     behind it, and moved since last time   yes
+ *   anything else                            as it did last time; at first no
+ *
+ * A replica reports its timeline only to a role that may know it (pg_read_all_stats), and only while it receives.
+ * What was seen before it started again, or before a promotion, does not count.
  */
-function judge(state: ServerState, primary: ServerState, seen: Seen | undefined) {
-  if (state.position === primary.position) return true;
-  if (state.knownAt > primary.askedAt) return undefined;
-  if (state.position > primary.position) return false;
-  return seen && state.position > seen.position ? true : undefined;
-}
+export class Followers {
+  readonly #lastSeen = new WeakMap<WatchedServer, Seen>();
 
-/**
- * Creates a function that tells whether a replica is known to follow the primary. After a promotion, a replica
- * may have a part of the log that the new primary does not have, and answer with rows that were lost. A replica
- * reports the timeline that it receives only to a role that may know it (pg_read_all_stats), and only while it
- * receives: then positions have to tell.
- */
-export function createFollows(
-  readPrimary: () => WatchedServer | undefined,
-  readTimeline: () => number,
-): (replica: WatchedServer) => boolean {
-  const lastSeen = new WeakMap<WatchedServer, Seen>();
-  return (replica) => {
+  /** Whether a replica is known to follow the primary, whose last timeline is `timeline`. */
+  has(replica: WatchedServer, primary: ServerState | undefined, timeline: number): boolean {
     const { state } = replica;
     if (!state) return false;
     const { identity, position } = state;
-    const timeline = readTimeline();
-    const last = lastSeen.get(replica);
-    const seen = last?.identity === identity && last.timeline === timeline ? last : undefined;
-    const primary = readPrimary()?.state;
-    const judged =
-      state.timeline === null
-        ? primary && judge(state, primary, seen)
-        : state.timeline === timeline;
-    const follows = judged ?? seen?.follows ?? false;
-    lastSeen.set(replica, { identity, timeline, position, follows });
-    return follows;
-  };
+    const seen = this.#lastSeen.get(replica);
+    const last = seen?.identity === identity && seen.timeline === timeline ? seen : undefined;
+    let verdict: Verdict = 'unknown';
+    if (state.timeline !== null) verdict = state.timeline === timeline ? 'follows' : 'left';
+    else if (primary) verdict = compare(state, primary, last);
+    if (verdict === 'unknown' && last) ({ verdict } = last);
+    this.#lastSeen.set(replica, { identity, timeline, position, verdict });
+    return verdict === 'follows';
+  }
 }

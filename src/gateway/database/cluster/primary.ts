@@ -1,108 +1,103 @@
 import { Unavailable } from '../../contract/gateway-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../database-errors.ts';
-import type { Server } from '../postgres-server.ts';
+import type { TransactionRunner } from '../database.ts';
+import type { PostgresServer } from '../postgres-server.ts';
+import type { Runner, RunOptions } from '../session.ts';
 import type { WatchedServer } from './watch.ts';
 
-/** Each request gets it immediately; the log has one line when the primary is lost. */
-const noPrimary = (): Unavailable =>
-  new Unavailable('The store does not accept writes at the moment.');
-
-/** The server that accepts writes, also after a failover. */
-export interface Primary {
+/**
+ * The server that accepts writes, also after a failover. If certainly nothing was written, as the server was lost
+ * or accepts reads only, a statement or a transaction runs once more on the server that is the primary then.
+ */
+export class Primary implements TransactionRunner {
   /** Undefined while no server accepts writes. */
-  readonly current: () => Server | undefined;
-  /** The last timeline of the primary; 0 if there was none. */
-  readonly timeline: () => number;
-  /** Finds the primary again after the state of a server was set. */
-  readonly update: () => void;
-  /**
-   * Runs `work` on the primary. If certainly nothing was written, as the server was lost or accepts
-   * reads only, it runs once more on the server that is the primary now.
-   * @throws GatewayError
-   */
-  readonly use: <Result>(work: (server: Server) => Promise<Result>) => Promise<Result>;
-  /** Like `use` for work that only reads: while there is no primary, on the last one if it responds. */
-  readonly read: Primary['use'];
-  /** The number of failovers to another server since the start. */
-  readonly failovers: () => number;
-}
-
-/** The servers that were elected. */
-interface Elected {
   current: WatchedServer | undefined;
+  /** The last timeline of the primary; 0 if there was none. */
+  timeline = 0;
+  /** The number of failovers to another server since the start. */
+  failovers = 0;
+  readonly #candidates: readonly WatchedServer[];
+  readonly #log: Log;
   /** The current one or, if there is none, the one before. */
-  last: WatchedServer | undefined;
-  /** The timeline and the identity of the last one. */
-  timeline: number;
-  identity: string;
-  failovers: number;
-}
+  #last: WatchedServer | undefined;
+  #identity = '';
+  #lostAt = 0;
 
-/** Creates the function that elects the primary after the state of a server was set, and logs a change. */
-function createUpdate(elected: Elected, candidates: readonly WatchedServer[], log: Log) {
-  let lostAt = 0;
-  const replace = (found: WatchedServer, former: WatchedServer, timeline: number): void => {
-    if (found !== former || timeline !== elected.timeline) elected.failovers += 1;
-    // What still waits for the former primary would get no response before its time limit, and behind one
-    // address, connections may lead to it still.
-    former.server.abort();
-    const ms = elected.current ? 0 : Math.round(performance.now() - lostAt);
-    log.warn(`The primary is ${found.server.name} now, after ${ms} ms without one.`);
-  };
-  return (): void => {
-    const { current, last } = elected;
-    const writable = candidates.filter(({ state }) => state?.writes);
-    // A former primary that does not know of its end has an earlier timeline: what it wrote would be lost.
-    const timeline = Math.max(
-      elected.timeline,
-      ...writable.map(({ state }) => state?.timeline ?? 0),
-    );
-    const latest = writable.filter(({ state }) => state?.timeline === timeline);
-    const found = latest.find((watched) => watched === current) ?? latest[0];
-    const identity = found?.state?.identity ?? elected.identity;
-    if (!found && current) {
-      lostAt = performance.now();
-      log.error(`The primary ${current.server.name} is lost: mutations are rejected.`);
+  constructor(candidates: readonly WatchedServer[], log: Log) {
+    this.#candidates = candidates;
+    this.#log = log;
+  }
+
+  /** Runs one statement. While there is no primary, one that only reads runs on the last one if it responds. */
+  async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
+    const server = this.#serverFor(options);
+    try {
+      return await server.run<Row>(text, values, options);
+    } catch (error) {
+      return (await this.#serverAfter(error)).run<Row>(text, values, options);
     }
-    const isOther = found !== current || identity !== elected.identity;
-    if (found && last && isOther) replace(found, last, timeline);
-    Object.assign(elected, { current: found, last: found ?? last, timeline, identity });
-  };
-}
+  }
 
-/** Creates the primary of a store: the one of `candidates` that accepts writes. */
-export function createPrimary(candidates: readonly WatchedServer[], log: Log): Primary {
-  const elected: Elected = {
-    current: undefined,
-    last: undefined,
-    timeline: 0,
-    identity: '',
-    failovers: 0,
-  };
-  const useOr =
-    (other: () => WatchedServer | undefined): Primary['use'] =>
-    async (work) => {
-      const { server } = elected.current ?? other() ?? {};
-      if (!server) throw noPrimary();
-      try {
-        return await work(server);
-      } catch (error) {
-        const canRepeat = error instanceof NothingWritten || isReadOnlyServer(error);
-        if (!canRepeat && !(error instanceof OutcomeUnknown)) throw error;
-        const checks = Promise.all(candidates.map(({ check }) => check()));
-        if (!canRepeat) throw error;
-        await checks;
-        if (!elected.current) throw noPrimary();
-        return work(elected.current.server);
-      }
-    };
-  return {
-    current: () => elected.current?.server,
-    timeline: () => elected.timeline,
-    update: createUpdate(elected, candidates, log),
-    use: useOr(() => undefined),
-    read: useOr(() => (elected.last?.state ? elected.last : undefined)),
-    failovers: () => elected.failovers,
-  };
+  async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
+    const server = this.requireServer();
+    try {
+      return await server.transaction(work);
+    } catch (error) {
+      return (await this.#serverAfter(error)).transaction(work);
+    }
+  }
+
+  /** Elects the primary after the state of a server was set, and logs a change. */
+  elect(): void {
+    const former = this.current;
+    const writable = this.#candidates.filter(({ state }) => state?.writes);
+    const timelines = writable.map(({ state }) => state?.timeline ?? 0);
+    // A stale primary that has not noticed its demotion has an earlier timeline: what it wrote would be lost.
+    const timeline = Math.max(this.timeline, ...timelines);
+    const latest = writable.filter(({ state }) => state?.timeline === timeline);
+    const found = latest.find((watched) => watched === former) ?? latest[0];
+    const identity = found?.state?.identity ?? this.#identity;
+    if (!found && former) {
+      this.#lostAt = performance.now();
+      this.#log.error(`The primary ${former.server.name} is lost: mutations are rejected.`);
+    }
+    if (found && (found !== former || identity !== this.#identity)) this.#replace(found, timeline);
+    this.current = found;
+    this.#last = found ?? this.#last;
+    this.timeline = timeline;
+    this.#identity = identity;
+  }
+
+  /** Gives up what still runs on the last primary, if there was one. */
+  #replace(found: WatchedServer, timeline: number): void {
+    const last = this.#last;
+    if (!last) return;
+    if (found !== last || timeline !== this.timeline) this.failovers += 1;
+    // It would get no response before its time limit, and behind one address, connections may lead to it still.
+    last.server.abort();
+    const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
+    this.#log.warn(`The primary is ${found.server.name} now, after ${ms} ms without one.`);
+  }
+
+  /** Returns the server that accepts writes. @throws Unavailable; the log has one line when the primary is lost */
+  requireServer(): PostgresServer {
+    if (this.current) return this.current.server;
+    throw new Unavailable('The store does not accept writes at the moment.');
+  }
+
+  #serverFor({ writes }: RunOptions): PostgresServer {
+    const canReadLast = !writes && !this.current && this.#last?.state;
+    return canReadLast && this.#last ? this.#last.server : this.requireServer();
+  }
+
+  /** Returns the server on which to run again what failed; throws the error if that may write twice. */
+  async #serverAfter(failure: unknown): Promise<PostgresServer> {
+    const canRepeat = failure instanceof NothingWritten || isReadOnlyServer(failure);
+    if (!canRepeat && !(failure instanceof OutcomeUnknown)) throw failure;
+    const checks = Promise.all(this.#candidates.map((candidate) => candidate.check()));
+    if (!canRepeat) throw failure;
+    await checks;
+    return this.requireServer();
+  }
 }

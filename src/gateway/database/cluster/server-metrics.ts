@@ -4,11 +4,15 @@ import type { Lag } from './lag.ts';
 import type { Primary } from './primary.ts';
 import type { WatchedServer } from './watch.ts';
 
+interface ServersToReport {
+  readonly servers: readonly WatchedServer[];
+  readonly primary: Primary;
+  readonly lag: Lag;
+}
+
 /** Adds the metrics of several servers, of which one is the primary, to a registry. */
 export function reportServers(
-  servers: readonly WatchedServer[],
-  primary: Pick<Primary, 'current' | 'failovers'>,
-  lag: Pick<Lag, 'of'>,
+  { servers, primary, lag }: ServersToReport,
   registry: Registry,
 ): void {
   const registers = [registry];
@@ -35,7 +39,7 @@ export function reportServers(
   };
   gauge('database_server_up', 'Whether the server responds.', ({ state }) => (state ? 1 : 0));
   gauge('database_server_primary', 'Whether writes go to the server.', ({ server }) =>
-    server === primary.current() ? 1 : 0,
+    server === primary.current?.server ? 1 : 0,
   );
   gauge('database_replica_lag_seconds', 'How far the replica is behind the primary.', ({ state }) =>
     state?.isReplica ? lag.of(state.position) / 1000 : undefined,
@@ -47,7 +51,7 @@ export function reportServers(
     labelNames: ['server'],
     collect() {
       this.reset();
-      for (const { server } of servers) this.inc({ server: server.name }, server.countStatements());
+      for (const { server } of servers) this.inc({ server: server.name }, server.statements);
     },
   });
   void new Counter({
@@ -56,7 +60,7 @@ export function reportServers(
     registers,
     collect() {
       this.reset();
-      this.inc(primary.failovers());
+      this.inc(primary.failovers);
     },
   });
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../../config/config.ts';
-import { createPostgresProbe } from '../postgres-probe.ts';
-import { IDENTITY_SQL, type Server } from '../postgres-server.ts';
-import { createPing } from '../probe.ts';
+import { toError } from '../../contract/gateway-error.ts';
+import { IDENTITY_SQL, type PostgresServer } from '../postgres-server.ts';
+import { Probe } from '../probe.ts';
 
 // How long to wait after a check of a server.
 const INTERVAL_MS = 500;
@@ -32,7 +32,7 @@ export interface ServerState extends Omit<StateRow, 'position'> {
 }
 
 /** Selects a StateRow. CASE, as PostgreSQL does not allow the functions of a primary on a replica. */
-export const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
+const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
   pg_is_in_recovery() AS "isReplica",
   CASE WHEN pg_is_in_recovery() THEN (SELECT received_tli FROM pg_stat_wal_receiver)
     ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer
@@ -43,67 +43,87 @@ export const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off
   current_setting('server_version') AS "version",
   ${IDENTITY_SQL} AS "identity"`;
 
-/** A server and what is known about it. */
-export interface WatchedServer {
-  readonly server: Server;
+/** Learns what a server reports. */
+interface Observer {
+  /** Whether the address of a server may lead to another one by now, which should be asked. */
+  mayLeadElsewhere(server: PostgresServer, state: StateRow): boolean;
+  /** Called after the state of a server was set. */
+  onState(watched: WatchedServer): void;
+}
+
+/** A server that is checked every half second, on a connection of its own, until it is stopped. */
+export class WatchedServer {
+  readonly server: PostgresServer;
   /** Undefined if it did not respond within two seconds, or if a connection to it was lost. */
   state: ServerState | undefined;
   /** Whether it was a replica when it last responded: then no statement on it writes. */
-  wasReplica: boolean;
-  /** Reads the state now; concurrent calls share one statement. */
-  readonly check: () => Promise<void>;
-  /** Forgets the state until the next check, as a connection was lost. */
-  readonly markLost: () => void;
-  readonly stop: () => void;
-}
+  wasReplica = false;
+  /** Why it did not respond to the last check. */
+  failure: unknown;
+  readonly #observer: Observer;
+  readonly #probe: Probe<StateRow>;
+  #checking: Promise<void> | undefined;
+  #isStopped = false;
 
-/**
- * Checks a server every half second, on a connection of its own, until it is stopped. `onState` is called after
- * the state was set, with true if a check failed.
- */
-export function watchServer(
-  server: Server,
-  config: Config,
-  shouldReconnect: (state: StateRow) => boolean,
-  onState: (watched: WatchedServer, hasFailed: boolean) => void,
-): WatchedServer {
-  const probe = createPostgresProbe<StateRow>(server.url, config, STATE_SQL, shouldReconnect);
-  const ping = createPing({
-    disconnect: probe.disconnect,
-    read: async () => {
-      const askedAt = performance.now();
-      return { ...(await probe.read()), askedAt, knownAt: performance.now() };
-    },
-  });
-  const stopping = new AbortController();
-  const setState = (state: ServerState | undefined, hasFailed = false): void => {
-    if (stopping.signal.aborted) return;
-    watched.state = state;
-    if (state) watched.wasReplica = state.isReplica;
-    onState(watched, hasFailed);
-  };
-  const watched: WatchedServer = {
-    server,
-    state: undefined,
-    wasReplica: false,
-    check: async () => {
-      const row = await ping().catch(() => undefined);
-      // The log has a line when the server is no longer used.
-      if (!row) return setState(undefined, true);
-      return setState({ ...row, position: BigInt(row.position) });
-    },
-    markLost: () => setState(undefined),
-    stop: () => {
-      stopping.abort();
-      probe.disconnect();
-    },
-  };
-  const keepChecking = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+  constructor(server: PostgresServer, config: Config, observer: Observer) {
+    this.server = server;
+    this.#observer = observer;
+    this.#probe = new Probe(server.url, config, STATE_SQL, (state) =>
+      observer.mayLeadElsewhere(server, state),
+    );
+    void this.#keepChecking();
+  }
+
+  /** Reads the state now; concurrent calls share one statement. */
+  check(): Promise<void> {
+    this.#checking ??= this.#checkOnce().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  /** Forgets the state until the next check, as a connection was lost. */
+  markLost(): void {
+    this.#setState(undefined);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#probe.close();
+  }
+
+  async #keepChecking(): Promise<void> {
+    while (!this.#isStopped) {
       await sleep(INTERVAL_MS, undefined, { ref: false });
-      await watched.check();
+      if (!this.#isStopped) await this.check();
     }
-  };
-  void keepChecking();
-  return watched;
+  }
+
+  async #checkOnce(): Promise<void> {
+    const askedAt = performance.now();
+    try {
+      const row = await this.#probe.read();
+      this.failure = undefined;
+      this.#setState({
+        ...row,
+        position: BigInt(row.position),
+        askedAt,
+        knownAt: performance.now(),
+      });
+    } catch (error) {
+      if (this.#isStopped) return;
+      // The log has a line when the server is no longer used.
+      this.failure = toError(error).cause;
+      this.#setState(undefined);
+      // What waits for a lost replica can be read from another server; a write can't be repeated.
+      if (this.wasReplica) this.server.abort();
+    }
+  }
+
+  #setState(state: ServerState | undefined): void {
+    if (this.#isStopped) return;
+    this.state = state;
+    if (state) this.wasReplica = state.isReplica;
+    this.#observer.onState(this);
+  }
 }

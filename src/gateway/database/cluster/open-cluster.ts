@@ -1,0 +1,125 @@
+import { type Config, ConfigError } from '../../config/config.ts';
+import { Unavailable } from '../../contract/gateway-error.ts';
+import type { PoolUse } from '../../telemetry/database-metrics.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { toObstacle } from '../database-errors.ts';
+import type { Readiness } from '../database.ts';
+import { PostgresServer } from '../postgres-server.ts';
+import type { Servers } from '../postgres.ts';
+import { Lag } from './lag.ts';
+import { Primary } from './primary.ts';
+import { Replicas } from './replicas.ts';
+import { reportServers } from './server-metrics.ts';
+import { type StateRow, WatchedServer } from './watch.ts';
+
+const NO_POOL: PoolUse = { max: 0, total: 0, idle: 0, waiting: 0 };
+
+/**
+ * Several servers, of which one accepts writes. Each is checked every half second (watch.ts); what it reports
+ * goes to the others in this order:
+ *
+ *   primary.elect      which server accepts writes
+ *   lag.add            how far its log is
+ *   replicas.update    which replicas may be read
+ */
+class Cluster {
+  readonly servers: readonly WatchedServer[];
+  readonly primary: Primary;
+  readonly lag: Lag;
+  /** Undefined without DATABASE_REPLICA_URLS. */
+  readonly replicas: Replicas | undefined;
+  readonly #primaryUrls: readonly string[];
+
+  constructor(
+    primaryUrls: readonly string[],
+    replicaUrls: readonly string[],
+    config: Config,
+    log: Log,
+  ) {
+    this.#primaryUrls = primaryUrls;
+    this.servers = [...new Set([...primaryUrls, ...replicaUrls])].map(
+      (url) => new WatchedServer(new PostgresServer(url, config, log), config, this),
+    );
+    const ofUrls = (urls: readonly string[]): WatchedServer[] =>
+      this.servers.filter(({ server }) => urls.includes(server.url));
+    this.primary = new Primary(ofUrls(primaryUrls), log);
+    const maxLagMs = config.replicaMaxLagMs;
+    this.lag = new Lag(maxLagMs);
+    if (replicaUrls.length > 0) {
+      const options = { lag: this.lag, maxLagMs, log };
+      this.replicas = new Replicas(ofUrls(replicaUrls), this.primary, options);
+    }
+  }
+
+  onState({ state }: WatchedServer): void {
+    const { primary } = this;
+    primary.elect();
+    if (state && state === primary.current?.state) this.lag.add(state.position, primary.timeline);
+    this.replicas?.update();
+  }
+
+  mayLeadElsewhere({ url, identities }: PostgresServer, state: StateRow): boolean {
+    if (!this.#primaryUrls.includes(url)) return !state.isReplica;
+    // Of several hosts each is one server. A single address may lead to another one after a failover.
+    if (this.#primaryUrls.length > 1) return false;
+    // A stale primary that has not noticed its demotion still accepts writes. But there is a later timeline, or
+    // other connections to the same address lead to another server.
+    const timelines = this.servers.map((watched) => watched.state?.timeline ?? 0);
+    const isStale = (state.timeline ?? 0) < Math.max(this.primary.timeline, ...timelines);
+    return !state.writes || isStale || [...identities].some((other) => other !== state.identity);
+  }
+
+  /** Checks all servers. @throws ConfigError if none accepts writes */
+  async requirePrimary(): Promise<void> {
+    await Promise.all(this.servers.map((watched) => watched.check()));
+    if (this.primary.current) return;
+    const obstacles = this.servers
+      .filter(({ server }) => this.#primaryUrls.includes(server.url))
+      .map(({ server, state, failure }) =>
+        state ? `${server.name} accepts no writes` : toObstacle(failure),
+      );
+    throw new ConfigError(`DATABASE_URL: ${obstacles.join(', ')}.`);
+  }
+
+  /** Returns what is known of all servers together. */
+  async readiness(): Promise<Readiness> {
+    const [state] = this.servers.flatMap((watched) => watched.state ?? []);
+    if (!state) throw new Unavailable('No server responds.');
+    return { writes: this.primary.current !== undefined, version: state.version };
+  }
+
+  async close(): Promise<void> {
+    for (const watched of this.servers) watched.stop();
+    await Promise.all(this.servers.map(({ server }) => server.close()));
+  }
+}
+
+/**
+ * Opens the servers of DATABASE_URL, of which one accepts writes, and of DATABASE_REPLICA_URLS.
+ * @throws ConfigError
+ */
+export async function openCluster(
+  primaryUrls: readonly string[],
+  replicaUrls: readonly string[],
+  config: Config,
+  log: Log,
+): Promise<Servers> {
+  const cluster = new Cluster(primaryUrls, replicaUrls, config, log);
+  try {
+    await cluster.requirePrimary();
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+  const { primary, replicas } = cluster;
+  return {
+    runner: primary,
+    description: `PostgreSQL at ${cluster.servers.map(({ server }) => server.name).join(', ')}`,
+    primaryUrl: () => primary.requireServer().url,
+    poolUse: () => primary.current?.server.poolUse() ?? NO_POOL,
+    replicas,
+    reportServers: (registry) => reportServers(cluster, registry),
+    ping: () => cluster.readiness(),
+    disconnect: () => cluster.close(),
+  };
+}
