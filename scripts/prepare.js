@@ -2,9 +2,14 @@
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
+// The pet store, and the second store of the tests.
+const SCHEMAS = ['prisma/schema.prisma', 'test/gateway/bookshop/schema.prisma'];
+
 // Without the development dependencies, the programs that were built before are used.
 if (existsSync('node_modules/tsx')) {
-  execSync('prisma generate', { stdio: 'inherit' });
+  for (const schema of SCHEMAS) {
+    execSync(`prisma generate --schema ${schema}`, { stdio: 'inherit' });
+  }
   execSync('tsx scripts/make-template.ts', { stdio: 'inherit' });
   execSync('node build.js', { stdio: 'inherit' });
 }

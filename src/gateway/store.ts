@@ -91,8 +91,11 @@ export interface Store {
     readonly example: { readonly query: string; readonly result: string };
     /** The subscription of the start page. */
     readonly subscription: string;
-    /** A script that says in words what a change was: it exports FIELDS, toWords and toTime. */
-    readonly changeWords: URL;
+    /**
+     * A script that says in words what a change was. It exports FIELDS, the fragment `Words on Change`, and toWords,
+     * which returns undefined for a change that the gateway describes by its type.
+     */
+    readonly changeWords?: URL;
     /** The folder of the example queries of GraphiQL. The first line of each is `# group: title`. */
     readonly examples: URL;
   };

@@ -13,7 +13,7 @@ const { schema, pages, rest } = petStore;
 const deprecatedIn = (document: string, of = schema): string[] =>
   validate(of, parse(document), [NoDeprecatedCustomRule]).map(({ message }) => message);
 
-const { FIELDS } = (await import(pages.changeWords.href)) as { FIELDS: string };
+const { FIELDS } = (await import(pages.changeWords?.href ?? '')) as { FIELDS: string };
 
 const guides = ['README.md', ...readdirSync('docs').map((file) => `docs/${file}`)]
   .filter((file) => file.endsWith('.md'))
@@ -27,7 +27,7 @@ const samples = [
   ...(await readExamples(pages.examples)).map((text) => ['an example of GraphiQL', text] as const),
   ['the start page', pages.example.query] as const,
   ['the start page', pages.subscription] as const,
-  ['the list of changes', `{ changes { nodes { ...Shown } } } ${FIELDS}`] as const,
+  ['the list of changes', `{ changes { nodes { ...Words } } } ${FIELDS}`] as const,
   ...rest.operations.map(
     ({ name, migration }) => [`the guide of ${name}`, migration.query] as const,
   ),

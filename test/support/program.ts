@@ -54,13 +54,20 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
 const toEntry = (line: string): LogEntry | undefined =>
   line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
 
-/** Starts a built program as an operator does, without waiting for it; `output` is a file for its log. */
+/** The programs that are built, and that of the second store. */
+const PROGRAMS = {
+  main: ['dist/main.js'],
+  migrate: ['dist/migrate.js'],
+  bookshop: ['--import', 'tsx', 'test/gateway/bookshop/main.ts'],
+};
+
+/** Starts a program as an operator does, without waiting for it; `output` is a file for its log. */
 export function spawnProgram(
-  name: 'main' | 'migrate',
+  name: keyof typeof PROGRAMS,
   environment: Readonly<Record<string, string | undefined>>,
   output?: number,
 ): Program {
-  const child = spawn(process.execPath, [...V8_FLAGS, `dist/${name}.js`], {
+  const child = spawn(process.execPath, [...V8_FLAGS, ...PROGRAMS[name]], {
     env: { PORT: '0', STOP_DELAY_MS: '0', ...environment },
     stdio: ['ignore', output ?? 'pipe', 'pipe'],
   });
@@ -111,8 +118,9 @@ export function spawnProgram(
 /** Starts the gateway and waits until its log says that it listens. */
 export async function startProgram(
   environment: Readonly<Record<string, string>>,
+  name: keyof typeof PROGRAMS = 'main',
 ): Promise<Program> {
-  const program = spawnProgram('main', environment);
+  const program = spawnProgram(name, environment);
   await program.logged(LISTENING);
   return program;
 }

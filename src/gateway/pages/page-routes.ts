@@ -17,6 +17,12 @@ const createSchemaRoute = ({ store }: Site): Route => ({
   })),
 });
 
+const createWordsRoute = ({ store: { pages } }: Site): Route[] => {
+  const { changeWords } = pages;
+  if (!changeWords) return [];
+  return [{ path: '/assets/live-words.js', get: serveAsset(() => readAsset(changeWords)) }];
+};
+
 /** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
 export const createPages = (site: Site, deprecated: readonly Deprecated[]): Route[] => [
   { path: '/', get: serveAsset(() => renderHome(site)) },
@@ -29,10 +35,8 @@ export const createPages = (site: Site, deprecated: readonly Deprecated[]): Rout
     path: `/assets/${name}`,
     get: serveAsset(() => ownFile(name)),
   })),
-  {
-    path: '/assets/live-words.js',
-    get: serveAsset(() => readAsset(site.store.pages.changeWords)),
-  },
+  // In place of the gateway's own.
+  ...createWordsRoute(site),
   { path: '/assets/swagger-ui.css', get: serveAsset(() => swaggerFile('swagger-ui.css')) },
   {
     path: '/assets/swagger-ui-bundle.js',

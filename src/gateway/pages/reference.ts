@@ -45,7 +45,7 @@ export const renderReference = (site: Site): Asset =>
     styles: ['/assets/reference.css'],
     scripts: ['/assets/swagger-ui-bundle.js', '/assets/reference.js'],
     main: `<h1>REST reference</h1>
-<p class="lead">The two routes of the old API. GraphQL has the same data and all other operations.
+<p class="lead">The routes of the old API. GraphQL has the same data and all other operations.
 As an OpenAPI document: <a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>.</p>
 <h2>Operations</h2>
 <p>Their errors are <a href="#errors">below</a>.</p>

@@ -171,9 +171,11 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
           type: RowChange,
           description: `The changes of ${words.changes}.`,
           args: {
-            filter: t.arg({
-              type: RowFilter,
-              description: `Conditions for the ${words.all}; all by default.`,
+            ...(RowFilter && {
+              filter: t.arg({
+                type: RowFilter,
+                description: `Conditions for the ${words.all}; all by default.`,
+              }),
             }),
             after: t.arg.string({
               description:

@@ -115,19 +115,17 @@ export function defineLists<Types extends StoreTypes>(
     const { prefix } = words;
     const isLong = Object.values(filters).filter(({ list }) => list !== undefined).length > 1;
     const all = isLong ? ` Each ${words.short} in the list meets all of them.` : '';
-    const filter = filterOf(
-      `${prefix}Filter`,
-      `Conditions for a list of ${words.list}.${all}`,
-      'list',
-      rows,
-    );
+    const conditions = `Conditions for a list of ${words.list}.${all}`;
+    const filter = filterOf(`${prefix}Filter`, conditions, 'list', rows);
     const sort = sortOf(rows);
     const [first = ''] = Object.values(sorts);
     const defaultOrder = first.replace(/^Order (.*)\.$/, '$1');
     const args = builder.args((t) => ({
-      filter: t.field({
-        type: filter,
-        description: `Conditions for the ${words.all}; all by default.`,
+      ...(filter && {
+        filter: t.field({
+          type: filter,
+          description: `Conditions for the ${words.all}; all by default.`,
+        }),
       }),
       orderBy: t.field({
         type: sort,

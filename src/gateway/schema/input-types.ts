@@ -40,23 +40,27 @@ function defineFilters(builder: Builder) {
     };
   };
 
+  /** Defines the input type of a filter; undefined if it has no condition. */
   return (
     name: string,
     description: string,
     place: 'list' | 'changes',
     { filters }: Repository,
-  ): InputRef<object> =>
-    builder.inputType(name, {
+  ): InputRef<object> | undefined => {
+    const conditions = Object.entries(filters).filter(([, filter]) => filter[place] !== undefined);
+    // GraphQL has no input type without a field.
+    if (conditions.length === 0) return undefined;
+    return builder.inputType(name, {
       description,
       fields: (t) =>
         Object.fromEntries(
-          Object.entries(filters).flatMap(([field, condition]) => {
-            const text = condition[place];
-            if (text === undefined) return [];
-            return [[field, t.field({ ...toOptions(condition, place), description: text })]];
-          }),
+          conditions.map(([field, condition]) => [
+            field,
+            t.field({ ...toOptions(condition, place), description: condition[place] ?? '' }),
+          ]),
         ),
     });
+  };
 }
 
 /** Defines the input types of filters and of writes. */

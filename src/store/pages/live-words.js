@@ -1,13 +1,7 @@
-const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 const fullDate = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
 /** What the sentences say about a change. */
-export const FIELDS = `fragment Shown on Change {
-  type: __typename
-  cursor
-  kind
-  changedAt
+export const FIELDS = `fragment Words on Change {
   ... on CategoryChange {
     categoryBefore: before { name }
     categoryAfter: after { name }
@@ -82,19 +76,5 @@ const WORDS = {
   OrderChange: toOrderWords,
 };
 
-const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was deleted' };
-
-/** Says it of any type: also an upgraded gateway can have some that this page does not know. */
-const toOtherWords = ({ type, kind }) =>
-  `${type.replace(/Change$/, '').replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${KINDS[kind] ?? 'has changed'}`;
-
 /** Says what a change was; `others` are changes that may know the name of its pet. */
-export const toWords = (change, others) =>
-  WORDS[change.type]?.(change, nameOf(change, others)) ?? toOtherWords(change);
-
-/** The time of a change of today, the day of an older one. */
-export function toTime(changedAt) {
-  const at = new Date(changedAt);
-  const isToday = at.toDateString() === new Date().toDateString();
-  return isToday ? time.format(at) : date.format(at);
-}
+export const toWords = (change, others) => WORDS[change.type]?.(change, nameOf(change, others));

@@ -2,6 +2,9 @@ const MAX_SHOWN = 8;
 const UPDATE_MS = 2000;
 const TIMEOUT_MS = 10_000;
 
+const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
 const list = document.querySelector('#changes');
 const state = document.querySelector('#live-state');
 const note = document.querySelector('#live-note');
@@ -18,21 +21,35 @@ function report(text) {
   if (state.textContent !== text) state.textContent = text;
 }
 
-function createItem({ changedAt }, words, { toTime }) {
+/** The time of a change of today, the day of an older one. */
+function toTime(changedAt) {
+  const at = new Date(changedAt);
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday ? time.format(at) : date.format(at);
+}
+
+const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was deleted' };
+
+/** Says what happened to a row of any type: an upgraded gateway can have some that this page does not know. */
+const toGeneralWords = ({ type, kind }) =>
+  `${type.replace(/Change$/, '').replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${KINDS[kind] ?? 'has changed'}`;
+
+function createItem(change, words) {
   const item = document.createElement('li');
-  const time = document.createElement('time');
-  time.dateTime = changedAt;
-  time.textContent = toTime(changedAt);
+  const changedAt = document.createElement('time');
+  changedAt.dateTime = change.changedAt;
+  changedAt.textContent = toTime(change.changedAt);
   const text = document.createElement('span');
   text.textContent = words;
   text.title = words;
-  item.append(time, text);
+  item.append(changedAt, text);
   return item;
 }
 
 async function load() {
-  const words = await import('/assets/live-words.js');
-  const query = `{ changes(last: ${MAX_SHOWN}) { nodes { ...Shown } } } ${words.FIELDS}`;
+  const { FIELDS, toWords } = await import('/assets/live-words.js');
+  const query = `{ changes(last: ${MAX_SHOWN}) {
+    nodes { type: __typename cursor kind changedAt ...Words } } } ${FIELDS}`;
   const response = await fetch('/graphql', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -46,7 +63,8 @@ async function load() {
   // Adds what is new and removes what is too old: a screen reader reads only what was added.
   for (const [index, change] of changes.entries()) {
     const { cursor } = change;
-    const item = before.get(cursor) ?? createItem(change, words.toWords(change, changes), words);
+    const words = toWords(change, changes) ?? toGeneralWords(change);
+    const item = before.get(cursor) ?? createItem(change, words);
     items.set(cursor, item);
     if (list.children[index] !== item) list.insertBefore(item, list.children[index] ?? null);
   }

@@ -1,0 +1,24 @@
+import { setFlagsFromString } from 'node:v8';
+
+import type { Store } from '../store.ts';
+import { run } from './run.ts';
+import { serve } from './serve.ts';
+import { onStopSignal } from './shutdown.ts';
+import { isWorker, onPrimaryStops, startWorkers } from './workers.ts';
+
+// V8 lets the heap grow to a multiple of its live objects before it collects garbage. A factor of two
+// saves a busy gateway some 50 MB, at no measurable cost.
+setFlagsFromString('--heap-growing-percent=100');
+
+/** Runs the gateway of a store as the program of this process, until a signal stops it. */
+export const runGateway = (store: Store): Promise<void> =>
+  run(async (config, log) => {
+    const isPrimary = config.workers > 1 && !isWorker;
+    const close = await (isPrimary ? startWorkers : serve)(store, config, log);
+    const stop = async (): Promise<void> => {
+      if (!isWorker) log.info('Stopping.');
+      await close().catch((error: unknown) => log.error({ err: error }, 'Shutdown failed.'));
+      process.exit(0);
+    };
+    (isWorker ? onPrimaryStops : onStopSignal)(() => void stop());
+  });

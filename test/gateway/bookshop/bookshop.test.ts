@@ -1,0 +1,260 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
+
+import { readExamples } from '../../../src/gateway/pages/files.ts';
+import type { DatabaseKind } from '../../support/databases.ts';
+import { lintOpenApi } from '../../support/lint-openapi.ts';
+import { openEvents } from '../../support/live.ts';
+import { post } from '../../support/post.ts';
+import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
+import { killPrograms, type Program, startProgram } from '../../support/program.ts';
+import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
+import { bookshop } from './index.ts';
+
+/** Creates an empty database for a program: returns the variable that names it, and how to remove it. */
+async function createEmpty(kind: DatabaseKind) {
+  if (kind === 'PGlite') {
+    const folder = await mkdtemp(join(tmpdir(), 'bookshop-'));
+    const remove = () => rm(folder, { recursive: true, force: true });
+    return { variables: { DATA_DIR: folder }, remove };
+  }
+  const { server } = inject('emptyPostgres');
+  const url = await createDatabaseOn(server);
+  return { variables: { DATABASE_URL: url }, remove: () => dropDatabaseOn(server, url) };
+}
+
+describe.each(inject('databases'))('the bookshop on %s', (kind) => {
+  let program: Program;
+  let headers: Record<string, string>;
+
+  beforeAll(async () => {
+    const { variables, remove } = await createEmpty(kind);
+    const settings = { ...AUTH_BY_SECRET, AUTH_READ: 'open', SAMPLE_STORE: 'true' };
+    program = await startProgram({ ...variables, ...settings, LOG_LEVEL: 'debug' }, 'bookshop');
+    headers = await withScopes('books:write', 'metrics');
+    return async () => {
+      await killPrograms();
+      await remove();
+    };
+  });
+
+  const ask = async (query: string) => (await post(program, { query }, { headers })).json();
+  const data = async (query: string) => {
+    const { data: found, errors } = await ask(query);
+    expect(errors).toBeUndefined();
+    return found;
+  };
+  const page = async (path: string): Promise<string> => {
+    const response = await fetch(`${program.url}${path}`, {
+      headers: { ...headers, accept: 'text/html, */*' },
+    });
+    expect(response.status).toBe(200);
+    return response.text();
+  };
+
+  const createBook = (fields: string) =>
+    data(`mutation { createBook(input: { title: "Copy", ${fields} }) {
+      ... on Error { code status message } } }`);
+  const createAuthor = (name: string) =>
+    data(`mutation { createAuthor(input: { name: "${name}" }, idempotencyKey: "key") {
+      ... on Author { id } ... on Error { code } } }`);
+  const sellBook = () =>
+    data('mutation { sellBook(id: "1") { ... on Book { copies } ... on Error { code } } }');
+  const release = (day: string) =>
+    data(`mutation { updateBook(id: "1", input: { releasedOn: "${day}" }) { __typename } }`);
+  const follow = (after?: string) =>
+    openEvents(
+      program,
+      `subscription ($after: String) { bookChanged(after: $after) {
+        cursor kind before { copies } after { releasedOn } book { author { name } } } }`,
+      { variables: { after } },
+    );
+
+  /** Executes a query until it is compiled, with the same result; returns the SQL of its last execution. */
+  async function statementsOf(query: string): Promise<string[]> {
+    const first = await data(query);
+    expect(await data(query)).toEqual(first);
+    const before = program.entries.length;
+    const response = await post(program, { query }, { headers });
+    expect(await response.json()).toEqual({ data: first });
+    const requestId = response.headers.get('x-request-id');
+    // The lines of a request come before that of its end.
+    await vi.waitFor(() =>
+      expect(program.entries).toContainEqual(expect.objectContaining({ requestId })),
+    );
+    return program.entries.slice(before).flatMap(({ sql }) => (typeof sql === 'string' ? sql : []));
+  }
+
+  it('fills a new store with its samples, which the start page shows', async () => {
+    const { query, result } = bookshop.pages.example;
+    expect(await ask(query)).toEqual(JSON.parse(result));
+  });
+
+  it.each([
+    '{ authors { nodes { name books { totalCount nodes { title author { name } } } } } }',
+    ...['TITLE', 'RELEASED_ON'].map(
+      (field) => `{ books(filter: { releasedOn: { from: "1974-01-01" } },
+        orderBy: { field: ${field} }) { nodes { title releasedOn author { name } } } }`,
+    ),
+  ])('reads a list by one statement: %s', async (query) => {
+    expect(await statementsOf(query)).toHaveLength(1);
+  });
+
+  it('pages through a list by a day that may be null', async () => {
+    await data(`mutation {
+      a: createBook(input: { title: "Old", isbn: "9780000000001", releasedOn: "1900-01-01" }) { __typename }
+      b: createBook(input: { title: "Later", isbn: "9780000000002" }) { __typename } }`);
+    const titles: string[] = [];
+    for (let after: string | null = null; ;) {
+      const { books } = await data(`{ books(first: 1, after: ${JSON.stringify(after)},
+        orderBy: { field: RELEASED_ON }) { nodes { title author { name } } pageInfo { hasNextPage endCursor } } }`);
+      titles.push(books.nodes[0].title);
+      after = books.pageInfo.endCursor;
+      if (!books.pageInfo.hasNextPage) break;
+    }
+    expect(titles).toEqual(['Old', 'The Dispossessed', 'Later']);
+  });
+
+  it('returns the errors of a unique text, of a relation and of a rule', async () => {
+    expect(await createBook('isbn: "9780061054884"')).toEqual({
+      createBook: {
+        code: 'BOOK_ISBN_TAKEN',
+        status: 409,
+        message: 'Another book has the isbn 9780061054884.',
+      },
+    });
+    expect(await createBook('isbn: "9780000000003", authorId: "99"')).toMatchObject({
+      createBook: { code: 'AUTHOR_NOT_FOUND' },
+    });
+    expect(await createBook('isbn: "9780000000003", copies: -1')).toMatchObject({
+      createBook: { code: 'INVALID_INPUT', message: 'input.copies: must not be negative.' },
+    });
+  });
+
+  it('writes once for an idempotency key', async () => {
+    const first = await createAuthor('Octavia E. Butler');
+    expect(await createAuthor('Octavia E. Butler')).toEqual(first);
+    expect(await createAuthor('Ann Leckie')).toEqual({
+      createAuthor: { code: 'IDEMPOTENCY_CONFLICT' },
+    });
+  });
+
+  it('sells the copies of a book, until none is left', async () => {
+    for (const copies of [2, 1, 0]) expect(await sellBook()).toEqual({ sellBook: { copies } });
+    expect(await sellBook()).toEqual({ sellBook: { code: 'BOOK_SOLD_OUT' } });
+  });
+
+  it('sends each change, also those since a cursor', async () => {
+    const last = await data(
+      '{ changes(last: 1) { nodes { cursor ... on BookChange { bookId } } } }',
+    );
+    const live = await follow(last.changes.nodes[0]?.cursor);
+    await release('1974-05-02');
+    const { bookChanged } = await live.data();
+    expect(bookChanged).toMatchObject({
+      kind: 'UPDATED',
+      before: { copies: 0 },
+      after: { releasedOn: '1974-05-02' },
+      book: { author: { name: 'Ursula K. Le Guin' } },
+    });
+    live.disconnect();
+    await release('1974-05-03');
+    await release('1974-05-04');
+    const resumed = await follow(bookChanged.cursor);
+    const days = [await resumed.data(), await resumed.data()].map(
+      (change) => change.bookChanged.after.releasedOn,
+    );
+    expect(days).toEqual(['1974-05-03', '1974-05-04']);
+    resumed.disconnect();
+  });
+
+  it('rejects a query whose cost is above the limit', async () => {
+    const nested = `{ authors(first: 100) { nodes { books(first: 100) { nodes { author {
+      books(first: 100) { nodes { title } } } } } } } }`;
+    const { errors } = await ask(nested);
+    expect(errors[0].extensions.code).toBe('QUERY_TOO_COSTLY');
+  });
+
+  it('requires the scope of a mutation', async () => {
+    const response = await post(
+      program,
+      { query: 'mutation { sellBook(id: "1") { ... on Forbidden { scope } } }' },
+      { headers: await withScopes('read') },
+    );
+    expect(await response.json()).toEqual({ data: { sellBook: { scope: 'books:write' } } });
+  });
+
+  it('has changes for the start page, which describes them by their types', async () => {
+    const script = await page('/assets/live-words.js');
+    const { FIELDS, toWords } = (await import(
+      `data:text/javascript,${encodeURIComponent(script)}`
+    )) as { FIELDS: string; toWords: () => undefined };
+    const { changes } = await data(`{ changes { nodes { ...Words } } } ${FIELDS}`);
+    expect(changes.nodes).toContainEqual({ kind: 'CREATED' });
+    expect(toWords()).toBeUndefined();
+  });
+
+  it('finds a row by its global id', async () => {
+    expect(await data('{ node(nodeId: "Book_1") { ... on Book { title } } }')).toEqual({
+      node: { title: 'The Dispossessed' },
+    });
+  });
+
+  it('serves a book over REST', async () => {
+    expect(JSON.parse(await page('/books/2'))).toEqual({
+      id: 2,
+      title: 'Old',
+      releasedOn: '1900-01-01',
+    });
+    const missing = await fetch(`${program.url}/books/99`);
+    expect(await missing.json()).toEqual({
+      code: 'BOOK_NOT_FOUND',
+      message: 'There is no book 99.',
+      status: 404,
+    });
+  });
+
+  it('describes its REST route as OpenAPI', async () => {
+    const text = await page('/openapi.json');
+    expect(await lintOpenApi(text)).toEqual([]);
+    expect(Object.keys(JSON.parse(text).paths)).toEqual(['/books/{bookId}']);
+  });
+
+  it('has GraphiQL with examples that run', async () => {
+    const html = await page('/graphql');
+    expect(html).toContain('<title>GraphiQL · Bookshop</title>');
+    expect(html).toContain('The newest books');
+    for (const example of await readExamples(bookshop.pages.examples)) await data(example);
+  });
+
+  it.each(['/', '/docs', '/docs/moving', '/status', '/schema.graphql', '/openapi.yaml'])(
+    'has no word of another store at %s',
+    async (path) => {
+      const text = await page(path);
+      expect(text).toMatch(/book/i);
+      expect(text).not.toMatch(/\bpets?\b|categor|inventor|\bstock\b/i);
+    },
+  );
+
+  it('reports what runs', async () => {
+    expect(JSON.parse(await page('/status.json'))).toMatchObject({
+      database: { state: 'ready' },
+      deprecated: [],
+    });
+    expect(await page('/metrics')).toContain('graphql');
+  });
+
+  it('stops on a signal', async () => {
+    expect(await program.stop()).toBe(0);
+  });
+});
+
+it('its first migration is a copy of the file with the tables of the gateway', async () => {
+  const migration = new URL('20270101000000_gateway/migration.sql', bookshop.migrations);
+  expect(await readFile(migration, 'utf8')).toBe(
+    await readFile('src/gateway/database/gateway-tables.sql', 'utf8'),
+  );
+});

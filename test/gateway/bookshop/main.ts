@@ -1,0 +1,4 @@
+import { runGateway } from '../../../src/gateway/server/run-gateway.ts';
+import { bookshop } from './index.ts';
+
+await runGateway(bookshop);

@@ -1,0 +1,20 @@
+import { createBuilder, createTables } from '../../../src/gateway/index.ts';
+import type PrismaTypes from './generated/pothos.ts';
+import { getDatamodel } from './generated/pothos.ts';
+import { ENUMS, TABLES } from './generated/tables.ts';
+
+interface Types {
+  PrismaTypes: PrismaTypes;
+}
+
+/** Pothos for the types of the bookshop, and what they are defined with besides it. */
+export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
+  datamodel: getDatamodel(),
+  tables: TABLES,
+});
+
+/** Makes the table of a model of schema.prisma. */
+export const table = createTables<PrismaTypes>(TABLES, ENUMS);
+
+/** What every mutation needs. */
+export const scope = 'books:write';

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { describeOnBothDatabases, openRaw, type RawDatabase } from '../support/databases.ts';
+
+const FILE = 'src/gateway/database/gateway-tables.sql';
+
+/** A store with one table, whose changes are recorded. */
+const NEW_STORE = `
+  create table categories (id bigint primary key);
+  select record_changes_of('categories', 'Category', 'id')`;
+
+/** All that the catalogue has of the gateway's tables, and of the triggers of a table. */
+const READ_CATALOGUE = `
+  with own as (select unnest(array['changes', 'idempotency_keys', 'settled_changes']) as name)
+  select 'column' as kind, to_jsonb(columns) - '{table_catalog,udt_catalog}'::text[] as fact
+    from information_schema.columns join own on name = table_name
+  union all select 'index', to_jsonb(pg_indexes) from pg_indexes join own on name = tablename
+  union all select 'constraint', jsonb_build_array(conname, pg_get_constraintdef(pg_constraint.oid))
+    from pg_constraint join own on conrelid = name::regclass
+  union all select 'view', to_jsonb(pg_get_viewdef('settled_changes'::regclass))
+  union all select 'sequence', to_jsonb(pg_sequences) - 'last_value'
+    from pg_sequences where sequencename = 'changes_id_seq'
+  union all select 'enum', to_jsonb(enum_range(null::change_kind))
+  union all select 'function',
+    to_jsonb(regexp_replace(pg_get_functiondef(oid), '\\s+', ' ', 'g') || coalesce(proacl::text, ''))
+    from pg_proc where proname in ('record_changes_of', 'record_categories')
+  union all select 'trigger', to_jsonb(pg_get_triggerdef(oid))
+    from pg_trigger where tgrelid = 'categories'::regclass and not tgisinternal
+  order by 1, 2`;
+
+describeOnBothDatabases(() => {
+  let petStore: Record<string, unknown>[];
+  let raw: RawDatabase;
+
+  beforeAll(async () => {
+    raw = await openRaw();
+    petStore = await raw.run(READ_CATALOGUE);
+    await raw.run('drop schema public cascade; create schema public');
+    await raw.run(await readFile(FILE, 'utf8'));
+    await raw.run(NEW_STORE);
+  });
+  afterAll(() => raw.close());
+
+  it('the SQL file for new stores makes the tables that the migrations of the pet store make', async () => {
+    expect(new Set(petStore.map(({ kind }) => kind)).size).toBe(8);
+    expect(await raw.run(READ_CATALOGUE)).toEqual(petStore);
+  });
+
+  it.each([
+    ['a column', 'alter table changes alter before set not null'],
+    ['an index', 'drop index idempotency_keys_created_at_idx'],
+    ['a constraint', 'alter table idempotency_keys drop constraint idempotency_keys_key_check'],
+    ['a sequence', 'alter sequence changes_id_seq cache 1'],
+    ['a right', 'grant execute on function record_categories() to public'],
+    ['a trigger', 'drop trigger record_truncate on categories'],
+  ])('a difference in %s is found', async (_what, change) => {
+    expect(await raw.run(`begin; ${change}; ${READ_CATALOGUE}`)).not.toEqual(petStore);
+    await raw.run('rollback');
+  });
+});
