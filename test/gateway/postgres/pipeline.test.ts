@@ -40,10 +40,15 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   // Whatever happens once for all requests, such as opening a connection.
   await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
-  tracedFiles.clear();
-  const response = await post({ url }, { query: '{ pet(id: 1) { name category { name } } }' });
-  data = await response.json();
-  files = [...tracedFiles];
+  // Each time another document. What a timer runs meanwhile is not in all of the traces.
+  const traces: string[][] = [];
+  for (let time = 1; time <= 5; time += 1) {
+    tracedFiles.clear();
+    const query = `{ pet(id: 1) { name category { name } } } #${time}`;
+    data = await (await post({ url }, { query })).json();
+    traces.push([...tracedFiles]);
+  }
+  [files = []] = traces.toSorted((a, b) => a.length - b.length);
 });
 afterAll(() => close());
 
