@@ -240,7 +240,7 @@ const LIMITS: Fault[] = [
   },
   {
     name: 'a document is deeper than allowed by its fragments',
-    file: 'src/gateway/graphql/analysis/validation.ts',
+    file: 'src/gateway/graphql/analysis/document-size.ts',
     text: 'kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1',
     replacement: 'kind === Kind.FRAGMENT_SPREAD ? 0 : inside + 1',
     test: ['quick', 'test/gateway/limits.test.ts', 'cannot have 21 levels in fragments'],

@@ -50,6 +50,7 @@ describe('a document that cannot be executed', () => {
       '{ orders(filter: { shipDate: { from: "2027-02-30T00:00:00Z" } }) { totalCount } }',
     ],
     ['subscribes to a list', 'subscription { pets }'],
+    ['has an alias in introspection', '{ __schema { a: types { name } b: types { name } } }'],
     ['uses a variable wrongly', 'query ($id: [ID!]!) { pet(id: $id) { id } }'],
   ])('is GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
     expectCode(query, 'GRAPHQL_VALIDATION_FAILED'),

@@ -75,6 +75,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       loaders: { db, observeBatch: createMetrics().observeBatch },
       caller: await createAuthenticate(undefined)({}),
       recipient: { destroyed: false },
+      changes: { publishWrite: () => {} },
     }),
     plugins: [
       {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
 import type { Estimate } from '../../src/gateway/graphql/analysis/field-cost.ts';
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
-import { isLargerThan } from '../../src/gateway/graphql/analysis/size.ts';
+import { isLargerThan } from '../../src/gateway/graphql/json-text.ts';
 import { petStore } from '../../src/store/index.ts';
 import { describeOnBothDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';

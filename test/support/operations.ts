@@ -302,6 +302,19 @@ export function operationsOn(
   const known = new Map<string, Arbitrary<Write>>();
   const composites = Object.values(schema.getTypeMap()).filter(isCompositeType);
 
+  /** What is selected inside a field; introspection takes no aliases. */
+  const insideOf = (
+    field: GraphQLField<unknown, unknown>,
+    type: GraphQLCompositeType,
+    left: number,
+  ): Arbitrary<Write> =>
+    field === TypeMetaFieldDef
+      ? constantFrom<Write>(
+          () => '{ kind }',
+          () => '{ name fields { name type { kind } } }',
+        )
+      : selectionsOf(type, left - 1);
+
   function fieldOf(field: GraphQLField<unknown, unknown>, left: number): Arbitrary<Write> {
     const type = getNamedType(field.type);
     return record({
@@ -313,7 +326,7 @@ export function operationsOn(
         valueOf(arg.name, arg.type, arg.defaultValue !== undefined, from),
       ),
       marks: from.isWild ? directives : constant<Write>(() => ''),
-      selections: isCompositeType(type) ? selectionsOf(type, left - 1) : constant(null),
+      selections: isCompositeType(type) ? insideOf(field, type, left) : constant(null),
     }).map(({ alias, args, marks, selections }) => (draft) => {
       const values = args.map(([name, write]) => `${name}: ${write(draft)}`).join(', ');
       const call = `${field.name}${values && `(${values})`}`;
@@ -359,7 +372,7 @@ export function operationsOn(
     const typename = constant<Write>((draft) => draft.keyOf('__typename', ''));
     const choices = [{ weight: 1, arbitrary: typename }];
     if (usable.length > 0) {
-      const some = usable.map((field) => fieldOf(field, field === TypeMetaFieldDef ? 2 : left));
+      const some = usable.map((field) => fieldOf(field, left));
       choices.push({ weight: 12, arbitrary: oneof(...some) });
     }
     if (left > 0) {

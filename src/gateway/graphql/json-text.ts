@@ -23,3 +23,37 @@ export function stringifyResult(result: ExecutionResult): string {
   const rest = JSON.stringify(others);
   return rest === '{}' ? `{"data":${data.text}}` : `{"data":${data.text},${rest.slice(1)}`;
 }
+
+/** Whether a value takes more than `maxBytes` as JSON in UTF-8. Stops measuring when it does. */
+export function isLargerThan(value: unknown, maxBytes: number): boolean {
+  if (value instanceof JsonText) return Buffer.byteLength(value.text) > maxBytes;
+  let left = maxBytes;
+  // A response has each key many times, and may repeat a long text.
+  const bytesOf = new Map<string, number>();
+  const measureText = (text: string): void => {
+    const bytes = bytesOf.get(text) ?? Buffer.byteLength(JSON.stringify(text));
+    bytesOf.set(text, bytes);
+    left -= bytes;
+  };
+  const measure = (part: unknown): void => {
+    if (typeof part === 'string') return measureText(part);
+    if (typeof part !== 'object' || part === null) {
+      left -= String(part).length;
+      return;
+    }
+    const entries = Object.entries(part);
+    // The brackets and the commas.
+    left -= Math.max(2, entries.length + 1);
+    for (const [key, inner] of entries) {
+      if (left < 0) return;
+      if (!Array.isArray(part)) {
+        measureText(key);
+        // The colon.
+        left -= 1;
+      }
+      measure(inner);
+    }
+  };
+  measure(value);
+  return left < 0;
+}

@@ -1,13 +1,177 @@
-import { type GraphQLSchema, type OperationDefinitionNode, valueFromASTUntyped } from 'graphql';
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  getNamedType,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+  isCompositeType,
+  Kind,
+  type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionNode,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  type ValueNode,
+  valueFromASTUntyped,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import { type Estimate, isIndexed, type Variables } from './field-cost.ts';
+import { MAX_LIST_SIZE } from '../../contract/parse.ts';
+import type { ListSize } from '../../schema/cost-directives.ts';
+import {
+  addEstimates,
+  bytesOf,
+  costOfArguments,
+  type Estimate,
+  fieldOf,
+  isIndexed,
+  multiplyEstimate,
+  type Variables,
+  weightOf,
+  ZERO,
+} from './field-cost.ts';
 import type { Operation } from './operation.ts';
-import { estimateOperation } from './selection-cost.ts';
 
+// Fields that read rows by a statement.
+const READING_KINDS = new Set<string | undefined>(['row', 'related', 'page']);
+// A list of Query scans the rows of all parents.
+const ROOT_SCAN_FACTOR = 10;
+// A statement for one row takes about as long as a hundred fields of rows that are read anyway.
+const STATEMENT_COST = 100;
+// As long as it may take: without aliases (see validation.ts), a result has each part of the schema a few times.
+const INTROSPECTION_COSTS = new Map<unknown, number>([
+  [SchemaMetaFieldDef, 40_000],
+  [TypeMetaFieldDef, 5000],
+]);
 // How many estimates are cached for an operation, and the length of their keys.
 const MAX_ESTIMATES = 100;
 const MAX_KEY_LENGTH = 1000;
+
+/** The page around a selection. */
+interface Page {
+  /** The fields of the connection that have one value for each row. */
+  readonly rowFields: readonly string[];
+  readonly size: number;
+  /** How much more a search or a count costs than in the list of one parent. */
+  readonly scanFactor: number;
+}
+
+const NO_PAGE: Page = { rowFields: [], size: 1, scanFactor: 1 };
+
+/** Estimates the parts of an operation, with the variables of a request and their defaults. */
+class Estimator {
+  /** The names of the variables on which the estimate depends. */
+  readonly used = new Set<string>();
+  readonly #schema: GraphQLSchema;
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #variables: Variables;
+  /** A fragment is estimated once for each page around it: it can be spread any number of times. */
+  readonly #known = new Map<string, Estimate>();
+
+  constructor(schema: GraphQLSchema, { fragments }: Operation, variables: Variables) {
+    this.#schema = schema;
+    this.#fragments = fragments;
+    this.#variables = variables;
+  }
+
+  ofOperation({ operation, selectionSet }: OperationDefinitionNode): Estimate {
+    const type = this.#schema.getRootType(operation);
+    const total = type ? this.#ofSelections(type, selectionSet, NO_PAGE) : ZERO;
+    return { ...total, cost: Math.ceil(total.cost + STATEMENT_COST * total.statements) };
+  }
+
+  #ofSelections(type: GraphQLCompositeType, { selections }: SelectionSetNode, page: Page) {
+    let total = ZERO;
+    for (const node of selections) total = addEstimates(total, this.#ofSelection(type, node, page));
+    return total;
+  }
+
+  #ofSelection(type: GraphQLCompositeType, node: SelectionNode, page: Page): Estimate {
+    if (node.kind === Kind.FIELD) return this.#ofField(type, node, page);
+    if (node.kind === Kind.FRAGMENT_SPREAD) return this.#ofFragment(node.name.value, page);
+    const condition = node.typeCondition && this.#typeOf(node.typeCondition.name.value);
+    return this.#ofSelections(condition ?? type, node.selectionSet, page);
+  }
+
+  #ofFragment(name: string, page: Page): Estimate {
+    const key = `${name} ${page.size} ${page.scanFactor}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const fragment = this.#fragments.get(name);
+    const type = fragment && this.#typeOf(fragment.typeCondition.name.value);
+    const result = type ? this.#ofSelections(type, fragment.selectionSet, page) : ZERO;
+    this.#known.set(key, result);
+    return result;
+  }
+
+  #typeOf(name: string): GraphQLCompositeType | undefined {
+    const type = this.#schema.getType(name);
+    return isCompositeType(type) ? type : undefined;
+  }
+
+  #ofField(parent: GraphQLCompositeType, node: FieldNode, outer: Page): Estimate {
+    const name = node.name.value;
+    const field = fieldOf(this.#schema, parent, name);
+    if (!field) return ZERO;
+    const cost = INTROSPECTION_COSTS.get(field);
+    // The size of the response is measured when it is there.
+    if (cost !== undefined) return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
+    const { readsEveryRow, sql } = field.extensions;
+    const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);
+    const weight = weightOf(field) * (readsEveryRow ? outer.scanFactor : 1);
+    const rows = page === NO_PAGE ? 0 : page.size;
+    const args = costOfArguments(node, field, this.#variables, this.used);
+    const own = {
+      cost: weight + rows + page.scanFactor * args,
+      bytes: bytesOf(field, node),
+      statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
+    };
+    // Without fields for its rows, the list is the value itself.
+    const values = page.rowFields.length === 0 ? page.size : 1;
+    const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
+    const rowsAround = outer.rowFields.includes(name) ? outer.size : 1;
+    return multiplyEstimate(addEstimates(own, inside), rowsAround);
+  }
+
+  #insideOf({ type }: GraphQLField<unknown, unknown>, { selectionSet }: FieldNode, page: Page) {
+    const named = getNamedType(type);
+    return selectionSet && isCompositeType(named)
+      ? this.#ofSelections(named, selectionSet, page)
+      : ZERO;
+  }
+
+  /** Returns the page that a field is; its size is MAX_LIST_SIZE at most. */
+  #pageOf(
+    parent: GraphQLCompositeType,
+    { arguments: nodes = [] }: FieldNode,
+    listSize: ListSize | undefined,
+  ): Page {
+    if (!listSize) return NO_PAGE;
+    const sizes = nodes
+      .filter(({ name }) => listSize.slicingArguments.includes(name.value))
+      .flatMap(({ value }) => this.#sizeIn(value) ?? []);
+    const size = sizes.length > 0 ? Math.max(...sizes) : listSize.assumedSize;
+    return {
+      rowFields: listSize.sizedFields,
+      size: Math.min(Math.max(size, 0), MAX_LIST_SIZE),
+      scanFactor: parent === this.#schema.getQueryType() ? ROOT_SCAN_FACTOR : 1,
+    };
+  }
+
+  /** Returns the page size in an argument; the largest page for an invalid value, which will be rejected. */
+  #sizeIn(node: ValueNode): number | undefined {
+    if (node.kind === Kind.INT) return Number(node.value);
+    if (node.kind === Kind.LIST) return node.values.length;
+    if (node.kind !== Kind.VARIABLE) return undefined;
+    const name = node.name.value;
+    this.used.add(name);
+    const value = this.#variables[name];
+    if (typeof value === 'number') return value;
+    if (Array.isArray(value)) return value.length;
+    return value == null ? undefined : MAX_LIST_SIZE;
+  }
+}
 
 /** The cached estimates of an operation, by the variables on which they depend. */
 export interface Estimates {
@@ -62,8 +226,9 @@ export function estimate(
   const variables = withDefaults(operation.node, requestVariables);
   const known = before?.estimateOf.get(cacheKeyOf(schema, before.names, variables));
   if (known) return known;
-  const { total, used } = estimateOperation(schema, operation, variables);
-  const result = { ...total, cost: Math.ceil(total.cost) };
+  const estimator = new Estimator(schema, operation, variables);
+  const result = estimator.ofOperation(operation.node);
+  const { used } = estimator;
   const estimates: Estimates = {
     ...(used.size === 0 && { constant: result }),
     names: [...used],

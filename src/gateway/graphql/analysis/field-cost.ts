@@ -34,6 +34,16 @@ export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   statements: Math.min(a.statements + b.statements, Number.MAX_SAFE_INTEGER),
 });
 
+/** Multiplies an estimate by a number of rows: one statement reads those of all parents. */
+export const multiplyEstimate = (
+  { cost, bytes, statements }: Estimate,
+  rows: number,
+): Estimate => ({
+  cost: rows * cost,
+  bytes: rows * bytes,
+  statements,
+});
+
 // The longest text of weight 1 is a name: 255 control characters. Its cursor is that JSON in base64.
 const TEXT_BYTES = 1550;
 const CURSOR_BYTES = 2200;

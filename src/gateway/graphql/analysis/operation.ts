@@ -1,7 +1,12 @@
-import { type DocumentNode, getOperationAST, type OperationDefinitionNode } from 'graphql';
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  getOperationAST,
+  type OperationDefinitionNode,
+} from 'graphql';
 
-import { perObject } from '../../database/per-object.ts';
 import type { Estimates } from './cost.ts';
+import { fragmentsOf } from './document-size.ts';
 import type { Usage } from './usage.ts';
 
 const MAX_NAME_LENGTH = 100;
@@ -10,6 +15,8 @@ const MAX_NAME_LENGTH = 100;
 export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
+  /** The fragments of its document. */
+  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Its name for logs and traces, at most 100 characters; undefined if it has none. */
   readonly name: string | undefined;
   /** Set by the first call of usageOf. */
@@ -18,7 +25,7 @@ export interface Operation {
   estimates?: Estimates;
 }
 
-const operationsOf = perObject((_document: DocumentNode) => new Map<string, Operation>());
+const operationsOf = new WeakMap<DocumentNode, Map<string, Operation>>();
 
 /** Returns the operation that a request executes; undefined if the document has no such operation. */
 export function operationOf(
@@ -26,12 +33,13 @@ export function operationOf(
   operationName: string | null | undefined,
 ): Operation | undefined {
   const key = operationName ?? '';
-  const operations = operationsOf(document);
+  const operations = operationsOf.get(document) ?? new Map<string, Operation>();
   const found = operations.get(key);
   if (found) return found;
   const node = getOperationAST(document, operationName);
   if (!node) return undefined;
-  const operation = { document, node, name: node.name?.value.slice(0, MAX_NAME_LENGTH) };
-  operations.set(key, operation);
+  const name = node.name?.value.slice(0, MAX_NAME_LENGTH);
+  const operation = { document, node, fragments: fragmentsOf(document), name };
+  operationsOf.set(document, operations.set(key, operation));
   return operation;
 }

@@ -17,7 +17,6 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 
-import { fragmentsOf } from './fragments.ts';
 import type { Operation } from './operation.ts';
 
 /** The parts of the schema that an operation uses, as schema coordinates. */
@@ -28,8 +27,6 @@ export interface Usage {
   readonly deprecated: Map<string, string>;
   /** The fields that have arguments. */
   readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
-  /** The fragments of its document. */
-  readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** Whether it reads the store: by Query, or by selecting other rows of a mutation's payload. */
   reads: boolean;
 }
@@ -99,14 +96,12 @@ function createVisitor(
   };
 }
 
-function findUsage(schema: GraphQLSchema, { document, node: operation }: Operation): Usage {
+function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operation): Usage {
   const typeInfo = new TypeInfo(schema);
-  const fragments = fragmentsOf(document);
   const used: Usage = {
     counted: new Set(),
     deprecated: new Map(),
     fields: new Map(),
-    fragments,
     reads: false,
   };
   // Grows while it is iterated: the visitor adds the fragments that are spread.

@@ -57,7 +57,7 @@ function findArgumentErrors(
   { schema, operation }: Call,
   variables: Record<string, unknown>,
 ): GraphQLError[] {
-  const { fields, fragments } = usageOf(schema, operation);
+  const { fields } = usageOf(schema, operation);
   const errors: GraphQLError[] = [];
   const spread = new Set<string>();
 
@@ -90,7 +90,8 @@ function findArgumentErrors(
       if (!attempt(node, () => shouldIncludeNode(variables, node))) continue;
       if (node.kind === Kind.FIELD) checkField(node);
       if (node.kind === Kind.FRAGMENT_SPREAD) spread.add(node.name.value);
-      const inner = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      const inner =
+        node.kind === Kind.FRAGMENT_SPREAD ? operation.fragments.get(node.name.value) : node;
       if (inner?.selectionSet) walk(inner.selectionSet);
     }
   };

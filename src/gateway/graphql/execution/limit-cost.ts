@@ -2,8 +2,8 @@ import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
 import type { Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
-import { isLargerThan } from '../analysis/size.ts';
 import { toExecutionError } from '../client-errors.ts';
+import { isLargerThan } from '../json-text.ts';
 import { MAX_RESULT_COST } from '../stream-budget.ts';
 import { type Call, type Check, mapResult, type Step } from './call.ts';
 

@@ -4,7 +4,7 @@ import type { Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../../database/session.ts';
 import type { LoaderContext } from '../../tables/loaders.ts';
-import { createFold, sum } from '../analysis/fragments.ts';
+import { add, createFold } from '../analysis/document-size.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate } from './json-sql.ts';
 import { readSelection, type Selection, type SlotSql } from './read-selection.ts';
@@ -152,7 +152,7 @@ function isCompilable({ document, node }: Operation): boolean {
   const countFields = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),
-    sum,
+    add,
   );
   return countFields(node.selectionSet) <= MAX_FIELDS;
 }

@@ -5,7 +5,6 @@ import type { Part } from '../../kinds/kind.ts';
 import type { ListPage, RelatedRow } from '../../schema/rows.ts';
 import type { Table } from '../../tables/table.ts';
 import type { Window } from '../../tables/window.ts';
-import { fragmentsOf } from '../analysis/fragments.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate, isWritable, orNull, writeColumn } from './json-sql.ts';
 import { whereAll, writeCursor, writeList, writePageInfo, writeRows } from './page-sql.ts';
@@ -219,13 +218,13 @@ function readRoot(reading: Reading, field: Field, nodes: Nodes): Write<Writing> 
  */
 export function readSelection(
   schema: GraphQLSchema,
-  { document, node }: Operation,
+  { fragments: byName, node }: Operation,
   variables: Record<string, unknown>,
 ): Selection | undefined {
   const type = schema.getQueryType();
   if (!type) return undefined;
   const fragments: Reading['fragments'] = Object.create(null);
-  for (const [name, fragment] of fragmentsOf(document)) fragments[name] = fragment;
+  for (const [name, fragment] of byName) fragments[name] = fragment;
   const reading: Reading = { schema, fragments, variables, slots: [], relations: 0 };
   const { fields } = collectFields(schema, fragments, variables, type, node.selectionSet);
   try {

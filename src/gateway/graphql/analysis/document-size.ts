@@ -1,0 +1,178 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+  type ValueNode,
+  visit,
+} from 'graphql';
+
+import type { Limits } from '../../config/config.ts';
+import { MAX_LIST_SIZE } from '../../contract/parse.ts';
+
+// Far more than real documents have. With these limits, validation takes less than 20 ms.
+const SPREADS_PER_FRAGMENT = 6;
+const COMPARISONS_PER_TOKEN = 2;
+
+/** Returns the fragments of a document by their names. */
+export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
+  new Map(
+    definitions
+      .filter((node) => node.kind === Kind.FRAGMENT_DEFINITION)
+      .map((node) => [node.name.value, node]),
+  );
+
+/**
+ * Creates a function that measures a selection set: `ofSelection` measures one selection from the
+ * measure of its own selection set, and `combine` combines the selections of a set. Each fragment is
+ * measured once, because nested spreads can expand to an exponential number of selections. Inside itself
+ * a fragment measures 0.
+ */
+export function createFold(
+  document: DocumentNode,
+  ofSelection: (selection: SelectionNode, inside: number) => number,
+  combine: (total: number, next: number) => number,
+): (set?: SelectionSetNode) => number {
+  const fragments = fragmentsOf(document);
+  const known = new Map<SelectionSetNode, number>();
+  const fold = (set?: SelectionSetNode): number => {
+    if (!set) return 0;
+    const before = known.get(set);
+    if (before !== undefined) return before;
+    known.set(set, 0);
+    let total = 0;
+    for (const node of set.selections) {
+      const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+      total = combine(total, ofSelection(node, fold(spread?.selectionSet)));
+    }
+    known.set(set, total);
+    return total;
+  };
+  return fold;
+}
+
+/** Combines by adding. */
+export const add = (total: number, next: number): number => total + next;
+
+/** Returns how many values a value consists of. */
+function sizeOf(value: ValueNode): number {
+  if (value.kind === Kind.LIST) return value.values.reduce((sum, part) => sum + sizeOf(part), 1);
+  if (value.kind !== Kind.OBJECT) return 1;
+  return value.fields.reduce((sum, field) => sum + sizeOf(field.value), 1);
+}
+
+/** Fields that are merged, as they have the same response key. */
+interface Merged {
+  count: number;
+  readonly inside: SelectionSetNode[];
+}
+
+/**
+ * Counts what takes validation longest, with fragments where they are spread: each selection, each value of
+ * its arguments, and each pair of fields that are merged, as validation compares all pairs. It stops beyond
+ * `max`, and at `maxDepth`, as a fragment may spread itself.
+ */
+function countComparisons(document: DocumentNode, max: number, maxDepth: number): number {
+  const fragments = fragmentsOf(document);
+  const reached = new Set<SelectionSetNode>();
+  let total = 0;
+
+  const addField = (field: FieldNode, merged: Map<string, Merged>): void => {
+    const key = (field.alias ?? field.name).value;
+    const others = merged.get(key) ?? { count: 0, inside: [] };
+    total += others.count;
+    for (const { value } of field.arguments ?? []) total += sizeOf(value);
+    others.count += 1;
+    if (field.selectionSet) others.inside.push(field.selectionSet);
+    merged.set(key, others);
+  };
+
+  /** Merges the fields of selection sets, in which each fragment counts once. */
+  const merge = (sets: readonly SelectionSetNode[], depth: number): void => {
+    const merged = new Map<string, Merged>();
+    // Grows while it is iterated.
+    const open = new Set(sets);
+    for (const set of open) {
+      reached.add(set);
+      for (const node of set.selections) {
+        total += 1;
+        if (total > max) return;
+        if (node.kind === Kind.FIELD) addField(node, merged);
+        const spread = node.kind === Kind.FRAGMENT_SPREAD ? fragments.get(node.name.value) : node;
+        if (node.kind !== Kind.FIELD && spread?.selectionSet) open.add(spread.selectionSet);
+      }
+    }
+    if (depth === maxDepth) return;
+    for (const { inside } of merged.values()) if (inside.length > 0) merge(inside, depth + 1);
+  };
+
+  for (const node of document.definitions) {
+    if (node.kind === Kind.OPERATION_DEFINITION) merge([node.selectionSet], 1);
+  }
+  // Validation compares the fields of fragments that no operation spreads too.
+  for (const { selectionSet } of fragments.values()) {
+    if (!reached.has(selectionSet)) merge([selectionSet], 1);
+  }
+  return total;
+}
+
+/** Counts nodes that take long to validate or to execute, and finds the longest list and string. */
+function countNodes(document: DocumentNode) {
+  const counts = { aliases: 0, directives: 0, fragments: 0, spreads: 0, values: 0, characters: 0 };
+  visit(document, {
+    enter: (node) => {
+      if (node.kind === Kind.FIELD && node.alias) counts.aliases += 1;
+      if (node.kind === Kind.DIRECTIVE) counts.directives += 1;
+      if (node.kind === Kind.FRAGMENT_DEFINITION) counts.fragments += 1;
+      if (node.kind === Kind.FRAGMENT_SPREAD) counts.spreads += 1;
+      if (node.kind === Kind.LIST) counts.values = Math.max(counts.values, node.values.length);
+      if (node.kind === Kind.STRING) {
+        counts.characters = Math.max(counts.characters, node.value.length);
+      }
+    },
+  });
+  return counts;
+}
+
+/** Measures what a document has, and how many it may have of it; what takes least time first. */
+export function* measureDocument(
+  document: DocumentNode,
+  limits: Limits,
+): Generator<[count: number, max: number, unit: string]> {
+  const { definitions } = document;
+  // Inline fragments are levels like fields, as counting visits the selections of nested ones at each level.
+  const depthOf = createFold(
+    document,
+    ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),
+    Math.max,
+  );
+  const depths = definitions.map((node) =>
+    'selectionSet' in node ? depthOf(node.selectionSet) : 0,
+  );
+  yield [Math.max(...depths), limits.maxDepth, 'levels of fields and inline fragments'];
+  const rootFieldsOf = createFold(
+    document,
+    ({ kind }, inside) => (kind === Kind.FIELD ? 1 : inside),
+    add,
+  );
+  const rootFields = definitions.map((node) =>
+    node.kind === Kind.OPERATION_DEFINITION ? rootFieldsOf(node.selectionSet) : 0,
+  );
+  yield [Math.max(...rootFields), limits.maxRootFields, 'root fields'];
+  const counts = countNodes(document);
+  yield [counts.aliases, limits.maxAliases, 'aliases'];
+  yield [counts.directives, limits.maxDirectives, 'directives'];
+  yield [counts.fragments, limits.maxFragments, 'fragments'];
+  // Validation compares each pair of fragments that are spread in the same place.
+  yield [counts.spreads, SPREADS_PER_FRAGMENT * limits.maxFragments, 'fragment spreads'];
+  yield [counts.values, MAX_LIST_SIZE, 'values in a list'];
+  yield [counts.characters, limits.maxTextLength, 'characters in a string'];
+  const max = COMPARISONS_PER_TOKEN * limits.maxTokens;
+  yield [
+    countComparisons(document, max, limits.maxDepth),
+    max,
+    'selections, values and pairs of fields to merge, with fragments where they are spread',
+  ];
+}

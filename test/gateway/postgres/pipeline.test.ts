@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { readConfig } from '../../../src/gateway/config/config.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { copyOnPostgres } from '../../support/databases.ts';
+import { post } from '../../support/post.ts';
+import { importTraced } from '../../support/traced-program.ts';
+
+// So that one can read what a request does: how many files of the source run, and how often the folder changes, in the
+// order in which they first run. Whoever lowers them lowers the bounds.
+const MAX_FILES = 54;
+const MAX_CHANGES_OF_FOLDER = 31;
+
+/** Returns the folder of a file: one of the gateway, or one of the store. */
+const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/');
+
+/** The files that ran, in the order in which they first did. */
+let files: readonly string[];
+let data: unknown;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  const { createGateway, openPostgres, petStore } = await importTraced();
+  const { url: store, drop } = await copyOnPostgres();
+  const config = readConfig({ DATABASE_URL: store });
+  const log = createLog('error');
+  const db = await openPostgres(petStore.model, store, config, log);
+  await petStore.fillSample(db);
+  const { server } = createGateway(petStore, db, config, log);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => void server.close(resolve));
+    await db.close();
+    await drop();
+  };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  // Whatever happens once for all requests, such as opening a connection.
+  await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
+  // Each time another document. What a timer runs meanwhile is not in all of the traces.
+  const traces: string[][] = [];
+  for (let time = 1; time <= 5; time += 1) {
+    tracedFiles.clear();
+    const query = `{ pet(id: 1) { name category { name } } } #${time}`;
+    data = await (await post({ url }, { query })).json();
+    traces.push([...tracedFiles]);
+  }
+  [files = []] = traces.toSorted((a, b) => a.length - b.length);
+});
+afterAll(() => close());
+
+it('a small query runs few files, and seldom changes between their folders', () => {
+  expect(data).toMatchObject({ data: { pet: { category: { name: expect.any(String) } } } });
+  const folders = files.map(folderOf);
+  const changes = folders.filter((folder, index) => index > 0 && folder !== folders[index - 1]);
+  // A failure shows the files.
+  expect(files.length > MAX_FILES ? files : []).toEqual([]);
+  expect(changes.length > MAX_CHANGES_OF_FOLDER ? files : []).toEqual([]);
+});

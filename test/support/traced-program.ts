@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { build, transform, type Plugin } from 'esbuild';
+import { parseAst } from 'vitest/node';
+
+import type { openPostgres } from '../../src/gateway/database/postgres.ts';
+import type { createGateway } from '../../src/gateway/server/server.ts';
+import type { petStore } from '../../src/store/index.ts';
+
+/** A node of a syntax tree (ESTree). */
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly body?: unknown;
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && 'type' in value;
+
+/** Returns all functions in a part of a syntax tree. */
+function functionsIn(part: unknown): Node[] {
+  if (Array.isArray(part)) return part.flatMap(functionsIn);
+  if (!isNode(part)) return [];
+  const inner = Object.values(part).flatMap(functionsIn);
+  return /Function/.test(part.type) ? [part, ...inner] : inner;
+}
+
+/** Returns code in which each function first makes a call. */
+function insertCalls(code: string, call: string): string {
+  // vitest exports no other parser.
+  // oxlint-disable-next-line typescript/no-deprecated
+  const insertions = functionsIn(parseAst(code)).flatMap(({ body }): [number, string][] => {
+    if (!isNode(body)) return [];
+    return body.type === 'BlockStatement'
+      ? [[body.start + 1, `${call};`]]
+      : [
+          [body.start, `(${call},`],
+          [body.end, ')'],
+        ];
+  });
+  // From the end, so that the other places stay the same.
+  return insertions
+    .map((insertion, index) => ({ at: insertion[0], text: insertion[1], index }))
+    .toSorted((a, b) => b.at - a.at || b.index - a.index)
+    .reduce((text, one) => text.slice(0, one.at) + one.text + text.slice(one.at), code);
+}
+
+const traceSource: Plugin = {
+  name: 'trace-source',
+  setup: (builder) => {
+    builder.onLoad(
+      { filter: /\/src\/(gateway|store\/[a-z-]+(\/[a-z-]+)?\.ts)/ },
+      async ({ path }) => {
+        const { code } = await transform(await readFile(path, 'utf8'), { loader: 'ts' });
+        const name = JSON.stringify(relative('src', path));
+        return { contents: insertCalls(code, `globalThis.tracedFiles.add(${name})`), loader: 'js' };
+      },
+    );
+  },
+};
+
+declare global {
+  /** The files of which a function has run, in the order of the first calls. */
+  // oxlint-disable-next-line no-var
+  var tracedFiles: Set<string>;
+}
+
+/** What the program exports. */
+interface TracedProgram {
+  readonly createGateway: typeof createGateway;
+  readonly openPostgres: typeof openPostgres;
+  readonly petStore: typeof petStore;
+}
+
+/** Bundles the source, with a call in each function that adds its file to `tracedFiles`, and imports it. */
+export async function importTraced(): Promise<TracedProgram> {
+  globalThis.tracedFiles = new Set();
+  const outfile = join('node_modules', '.cache', 'traced.js');
+  await build({
+    stdin: {
+      contents: `
+        export { createGateway } from './src/gateway/server/server.ts';
+        export { openPostgres } from './src/gateway/database/postgres.ts';
+        export { petStore } from './src/store/index.ts';`,
+      resolveDir: process.cwd(),
+    },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    plugins: [traceSource],
+    outfile,
+  });
+  return (await import(pathToFileURL(outfile).href)) as TracedProgram;
+}
