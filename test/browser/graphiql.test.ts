@@ -3,8 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
 import { petStore } from '../../src/store/index.ts';
-import { execute, toggleExamples, typeHeaders } from '../support/graphiql.ts';
+import { execute, isResult, openExample, toggleExamples } from '../support/graphiql.ts';
 import { describeInChromium, expectAccessible, expectShown } from '../support/in-chromium.ts';
+import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 describeInChromium((chromium) => {
   let page: Page;
@@ -17,6 +18,12 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
+    it('begins in the editor, where a key executes the query', async () => {
+      const response = page.waitForResponse((each) => isResult(each.request().postData()));
+      await page.keyboard.press('Control+Enter');
+      expect(await (await response).text()).toContain('"Biscuit"');
+    });
+
     it('executes its examples, each in a tab with its name', async () => {
       const links = await page.locator('#examples a').all();
       expect(links).toHaveLength((await readExamples(petStore.pages.examples)).length);
@@ -27,6 +34,7 @@ describeInChromium((chromium) => {
         if (name === undefined) continue;
         await toggleExamples(page);
         await link.click();
+        expect(page.url()).toBe(`${chromium.gateway.url}/graphql`);
         await expectShown(page.locator('.graphiql-tab-active').getByText(name));
         await page.locator('.graphiql-query-editor').getByText(name).first().waitFor();
         const answer = await execute(page);
@@ -56,13 +64,45 @@ describeInChromium((chromium) => {
       await expectShown(page.locator('.graphiql-query-editor .squiggly-error').first());
     });
 
-    it('warns before an example loses the headers that one has typed', async () => {
-      const note = page.locator('#examples .note');
-      await toggleExamples(page);
-      expect(await note.isVisible()).toBe(false);
-      await typeHeaders(page, '{"X-Token":"typed"}');
-      await toggleExamples(page);
-      await expectShown(note);
+    it('names no icon by a minified function', async () => {
+      expect(await page.locator('svg > title').count()).toBe(0);
+    });
+
+    it('shows the cross that closes a dialog', async () => {
+      await page.getByRole('button', { name: 'Settings' }).click();
+      const cross = page.locator('.graphiql-dialog-close svg');
+      const box = await cross.boundingBox();
+      // Beside its padding of 12 pixels on each side.
+      expect(box?.width).toBeGreaterThan(24);
+      await page.keyboard.press('Escape');
+      await cross.waitFor({ state: 'hidden' });
+    });
+  });
+
+  describe('GraphiQL of a gateway with AUTH=jwt', () => {
+    it('sends the token with every tab and example, and keeps it nowhere in the browser', async () => {
+      const { url } = await chromium.startOther(AUTH_BY_SECRET);
+      page = await chromium.openEmpty(url);
+      await page.goto(`${url}/graphql`);
+      await page.getByText('OnePet').first().waitFor();
+      await expectAccessible(page);
+      const token = await mint({ scope: 'read orders:write' });
+      await page.getByLabel('Token').fill(`Bearer ${token}`);
+      expect(await execute(page)).toContain('"Biscuit"');
+      await openExample(page, 'A pet');
+      expect(await execute(page)).toContain('"Biscuit"');
+      await page.locator('.graphiql-tab-add').click();
+      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
+      await page.keyboard.insertText('query Typed { pets(first: 1) { nodes { name } } }');
+      await expectShown(page.locator('.graphiql-tab-active').getByText('Typed'));
+      expect(await execute(page)).toContain('"Biscuit"');
+      expect(await page.getByLabel('Token').inputValue()).toBe('');
+      await expect
+        .poll(() => page.evaluate('JSON.stringify(localStorage)'))
+        .toContain('PlaceOrder');
+      expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain(
+        token,
+      );
     });
   });
 

@@ -1,8 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { executeButton, exampleOf } from '../support/graphiql.ts';
-import { describeInChromium } from '../support/in-chromium.ts';
+import { executeButton, openExample } from '../support/graphiql.ts';
+import { describeInChromium, expectAccessible } from '../support/in-chromium.ts';
 import { countStreams } from '../support/live.ts';
 import { makeOrder } from '../support/make.ts';
 
@@ -18,7 +18,7 @@ describeInChromium((chromium) => {
   const streams = (): Promise<number> => countStreams(chromium.gateway);
   const shown = (): Promise<string[]> => page.locator('#changes li span').allInnerTexts();
   const state = (): Promise<string> => page.locator('#live-state').innerText();
-  const button = (name: string): Locator => page.getByRole('button', { name });
+  const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
   const placeOfNext = (): Promise<number> =>
     page.locator('#ways').evaluate((element) => element.getBoundingClientRect().top);
 
@@ -125,21 +125,27 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL', () => {
-    it('runs a subscription until it is stopped', async () => {
-      const query = await exampleOf('subscription FollowOrders');
-      await page.goto(`${chromium.gateway.url}/graphql?query=${encodeURIComponent(query)}`);
-      await page.locator('.graphiql-tab-active').getByText('FollowOrders').waitFor();
-      const opened = page.waitForResponse(
-        (response) => response.headers()['content-type']?.startsWith('text/event-stream') === true,
-      );
+    it('lists the events of a subscription, the newest first, until it is stopped', async () => {
+      await page.goto(`${chromium.gateway.url}/graphql`);
+      await page.getByText('OnePet').first().waitFor();
+      await openExample(page, 'Orders as they come');
       await executeButton(page).click();
-      await opened;
+      const events = page.getByRole('log', { name: 'Events' });
+      await page.getByText('Waiting for events').waitFor();
       await order(1, '4');
-      await page.locator('.result-window').getByText('"Peanut"').waitFor();
+      await events.getByText('"Peanut"').waitFor();
+      // It goes on in another tab.
+      await openExample(page, 'A pet');
       await order(1, '5');
-      await page.locator('.result-window').getByText('"Pip"').waitFor();
-      await button('Stop query').click();
+      await events.getByText('"Pip"').waitFor();
+      expect(await events.innerText()).toMatch(
+        /^\d\d:\d\d:\d\d[^]+Pip[^]+\d\d:\d\d:\d\d[^]+Peanut/,
+      );
+      await expectAccessible(page);
+      await button('Stop').click();
       await expect.poll(streams).toBe(0);
+      await button('Close').click();
+      expect(await events.isVisible()).toBe(false);
     });
   });
 });

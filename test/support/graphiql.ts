@@ -1,22 +1,16 @@
 import type { Locator, Page } from 'playwright-core';
 
-import { readExamples } from '../../src/gateway/pages/files.ts';
-import { petStore } from '../../src/store/index.ts';
-
-/** Returns the example of GraphiQL with an operation, such as `query OnePet`. */
-export const exampleOf = async (operation: string): Promise<string> =>
-  (await readExamples(petStore.pages.examples)).find((query) => query.includes(operation)) ?? '';
-
 /** The button of GraphiQL that executes the operation in the editor. */
 export const executeButton = (page: Page): Locator =>
   page.getByRole('button', { name: 'Execute query' });
 
+/** Whether a request of GraphiQL executes the operation in the editor. */
+export const isResult = (body: string | null): boolean =>
+  body !== null && !body.includes('IntrospectionQuery');
+
 /** Executes the operation in the editor of GraphiQL and returns the response. */
 export async function execute(page: Page): Promise<string> {
-  const answered = page.waitForResponse((response) => {
-    const body = response.request().postData() ?? 'IntrospectionQuery';
-    return !body.includes('IntrospectionQuery');
-  });
+  const answered = page.waitForResponse((response) => isResult(response.request().postData()));
   await executeButton(page).click();
   const text = await (await answered).text();
   // While an operation is executed, the same button stops it.
@@ -27,6 +21,12 @@ export async function execute(page: Page): Promise<string> {
 /** Opens or closes the menu of examples. */
 export const toggleExamples = (page: Page): Promise<void> =>
   page.getByRole('button', { name: 'Examples' }).click();
+
+/** Opens an example in a tab. */
+export async function openExample(page: Page, title: string): Promise<void> {
+  await toggleExamples(page);
+  await page.getByRole('link', { name: title, exact: true }).click();
+}
 
 /** Types headers, as JSON, into their editor. */
 export async function typeHeaders(page: Page, headers: string): Promise<void> {

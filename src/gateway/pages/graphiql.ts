@@ -4,7 +4,7 @@ import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { readExamples, textAsset } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
-import { renderHeader, renderHtml, type Site } from './page.ts';
+import { renderHeader, renderHtml, type Site, TOKEN_ATTRIBUTES } from './page.ts';
 
 // The editor of GraphiQL sets inline styles, and its style sheet contains its fonts.
 const POLICY = {
@@ -28,9 +28,10 @@ function renderMenu(examples: readonly string[]): string {
     ([group, links]) => `<div><h2>${escapeHtml(group)}</h2><ul>${links.join('\n')}</ul></div>`,
   );
   return `<button id="examples-button" class="copy" type="button" popovertarget="examples">Examples</button>
-<nav id="examples" popover aria-label="Examples">${lists.join('\n')}
-<p class="note" hidden>An example loads this page again: the headers that you typed are lost.</p></nav>`;
+<nav id="examples" popover aria-label="Examples">${lists.join('\n')}</nav>`;
 }
+
+const TOKEN_FIELD = `<label class="token">Token <input id="token" ${TOKEN_ATTRIBUTES}></label>`;
 
 /**
  * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
@@ -52,11 +53,16 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
     title: 'GraphiQL',
     policy: POLICY,
     styles: ['/assets/page.css', '/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
-    scripts: ['/assets/graphiql/graphiql.js', '/assets/graphiql-page.js'],
-    body: `${renderHeader(site, '/graphql', renderMenu(examples))}
+    library: '/assets/graphiql/graphiql.js',
+    scripts: ['/assets/graphiql-page.js'],
+    body: `${renderHeader(site, '/graphql', (config.auth ? TOKEN_FIELD : '') + renderMenu(examples))}
 <main><h1 class="hidden">GraphiQL</h1>
 <noscript>GraphiQL needs JavaScript.</noscript>
-<div id="root"></div></main>
+<div id="root"></div>
+<section id="events" aria-label="Subscription" hidden></section></main>
+<template id="subscription"><p><strong></strong> <span role="status">Waiting for events</span>
+<button class="copy" type="button">Stop</button></p>
+<div role="log" tabindex="0" aria-label="Events"></div></template>
 <script type="application/json" id="options">${JSON.stringify(options).replaceAll('<', '\\u003c')}</script>`,
   });
 }

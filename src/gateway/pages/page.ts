@@ -35,6 +35,13 @@ export const renderHeader = (site: Site, path: string, menu = ''): string => {
 ${menu}</header>`;
 };
 
+/**
+ * Of a field for a token: not of the type password, whose content browsers offer to keep, and without a name, so
+ * that nothing is sent.
+ */
+export const TOKEN_ATTRIBUTES =
+  'class="secret" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"';
+
 // Only resources of this server, and no inline scripts.
 const POLICY = {
   'default-src': "'none'",
@@ -57,6 +64,8 @@ interface HtmlDocument {
   readonly title?: string;
   readonly body: string;
   readonly styles: readonly string[];
+  /** A script that is no module, which is loaded first. */
+  readonly library?: string;
   readonly scripts: readonly string[];
   /** Directives that replace those of POLICY. */
   readonly policy?: Readonly<Record<string, string>>;
@@ -65,7 +74,7 @@ interface HtmlDocument {
 /** Renders an HTML document with a Content-Security-Policy. */
 export const renderHtml = (
   { store }: Site,
-  { title, body, styles, scripts, policy }: HtmlDocument,
+  { title, body, styles, library, scripts, policy }: HtmlDocument,
 ): Asset => ({
   type: 'text/html; charset=utf-8',
   headers: {
@@ -88,7 +97,8 @@ ${styles.map((url) => `<link rel="stylesheet" href="${url}">`).join('\n')}
 </head>
 <body>
 ${body}
-${scripts.map((url) => `<script src="${url}"></script>`).join('\n')}
+${library ? `<script src="${library}"></script>` : ''}
+${scripts.map((url) => `<script type="module" src="${url}"></script>`).join('\n')}
 </body>
 </html>
 `,
@@ -101,16 +111,18 @@ interface HtmlPage {
   /** The content of `main`, as HTML. */
   readonly main: string;
   readonly styles?: readonly string[];
+  readonly library?: string;
   readonly scripts?: readonly string[];
 }
 
 /** Renders a page with the links to all other pages. */
 export const renderPage = (
   site: Site,
-  { path, title, main, styles = [], scripts = [] }: HtmlPage,
+  { path, title, main, styles = [], library, scripts = [] }: HtmlPage,
 ): Asset =>
   renderHtml(site, {
     ...(title && { title }),
+    ...(library && { library }),
     // Before those of the page, which use its properties.
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],

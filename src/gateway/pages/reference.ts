@@ -43,7 +43,8 @@ export const renderReference = (site: Site): Asset =>
     path: '/docs',
     title: 'REST reference',
     styles: ['/assets/reference.css'],
-    scripts: ['/assets/swagger-ui-bundle.js', '/assets/reference.js'],
+    library: '/assets/swagger-ui-bundle.js',
+    scripts: ['/assets/reference.js'],
     main: `<h1>REST reference</h1>
 <p class="lead">The routes of the old API. GraphQL has the same data and all other operations.
 As an OpenAPI document: <a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>.</p>

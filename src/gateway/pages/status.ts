@@ -1,13 +1,12 @@
 import escapeHtml from 'escape-html';
 
 import type { Asset } from '../http/static-asset.ts';
-import { renderPage, type Site } from './page.ts';
+import { renderPage, type Site, TOKEN_ATTRIBUTES } from './page.ts';
 
-// Not a password field, whose content browsers offer to keep, and without a name, so that nothing is sent.
 const TOKEN_FORM = `<form id="token-form" class="card" hidden>
 <label for="token"><strong>A token with the scope <code>metrics</code></strong></label>
 <div class="actions">
-<input id="token" type="text" autocomplete="off" autocapitalize="off" spellcheck="false" required aria-describedby="token-note">
+<input id="token" ${TOKEN_ATTRIBUTES} required aria-describedby="token-note">
 <button class="button">Show the status</button>
 </div>
 <p id="token-note" class="note">It stays in the memory of this page: reload the page, and it is gone.</p>

@@ -1,17 +1,20 @@
 /* global YogaGraphiQL */
+import { follow } from './graphiql-events.js';
+import { takeToken } from './token.js';
 
 self.MonacoEnvironment = {
   globalAPI: false,
   getWorkerUrl: (_module, label) => `/assets/graphiql/${label}.js`,
 };
 
+const select = (selector) => document.querySelector(selector);
+const root = select('#root');
+
 // GraphiQL 5 stores its history with the headers of requests, which can contain a token.
 const HISTORY = new Set(['graphiql:queries', 'graphiql:favorites']);
 
 const withoutHeaders = (text) =>
   JSON.stringify(JSON.parse(text), (name, value) => (name === 'headers' ? null : value));
-
-const TABS = 'graphiql:tabState';
 
 /** The local storage, without headers. */
 const storage = {
@@ -24,51 +27,83 @@ const storage = {
   },
 };
 
-/** The request of a link to this page. */
-function readLink() {
-  const parameters = new URLSearchParams(location.search);
-  const query = parameters.get('query');
-  return query && { query, variables: parameters.get('variables') ?? '' };
-}
-
-const readTabs = () => JSON.parse(storage.getItem(TABS)) ?? { tabs: [] };
-
-/** Makes the tab of a link the active one. GraphiQL itself can take another one, and change its variables. */
-function storeLink(link) {
-  const state = readTabs();
-  state.activeTabIndex = state.tabs.findIndex(
-    ({ query, variables }) => query === link.query && (variables ?? '') === link.variables,
-  );
-  if (state.activeTabIndex < 0) {
-    const name = /^(?!#).*(?:query|mutation|subscription)\s+(\w+)/m.exec(link.query)?.[1] ?? null;
-    state.activeTabIndex =
-      state.tabs.push({
-        id: `linked-${Date.now()}`,
-        hash: null,
-        title: name ?? '<untitled>',
-        ...link,
-        headers: null,
-        operationName: name,
-        response: null,
-      }) - 1;
+/** Reads the tabs of the last visit; undefined if the browser keeps nothing for this page. */
+function readTabs() {
+  try {
+    return JSON.parse(localStorage.getItem('graphiql:tabState')) ?? { tabs: [] };
+  } catch {
+    return undefined;
   }
-  storage.setItem(TABS, JSON.stringify(state));
-  // Loading the page again would open it again.
-  history.replaceState(null, '', location.pathname);
 }
 
-/** Lets GraphiQL show the tab with a request. */
-function showTab({ query, variables }) {
-  options.query = query;
-  options.variables = variables ?? '';
-  if (variables) options.defaultEditorToolsVisibility = 'variables';
+const kept = readTabs();
+let tabs = kept?.tabs ?? [];
+
+/** The request of a link to this page. */
+function readLink(search) {
+  const parameters = new URLSearchParams(search);
+  return { query: parameters.get('query'), variables: parameters.get('variables') ?? '' };
+}
+
+/** Finds an editor of GraphiQL by the name of its file. */
+const editorOf = (name) =>
+  // oxlint-disable-next-line no-underscore-dangle -- GraphiQL's own name for its editors' module
+  globalThis.__MONACO?.editor
+    .getEditors()
+    .find((editor) => editor.getModel()?.uri.path.endsWith(name));
+
+/** Shows a request in the tab that has it, or else in a new one. */
+function openTab({ query, variables }) {
+  const index = tabs.findIndex((tab) => tab.query === query && (tab.variables ?? '') === variables);
+  if (index >= 0) {
+    root.querySelectorAll('.graphiql-tab-button')[index].click();
+  } else {
+    root.querySelector('.graphiql-tab-add').click();
+    editorOf('operation.graphql').setValue(query);
+    editorOf('variables.json').setValue(variables);
+  }
+  editorOf('operation.graphql').focus();
+}
+
+select('#examples').addEventListener('click', (event) => {
+  const link = event.target.closest('a');
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  select('#examples').hidePopover();
+  openTab(readLink(link.search));
+});
+
+// Only here, so that it is gone when the page is closed.
+let token;
+
+select('#token')?.addEventListener('change', ({ target }) => {
+  token = takeToken(target);
+  target.placeholder = token ? 'Sent with each request' : 'This is not a token';
+});
+
+/** Sends a request of GraphiQL with the token. */
+async function send(request, { headers } = {}) {
+  const response = await fetch('/graphql', {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/graphql-response+json, text/event-stream',
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: JSON.stringify(request),
+  });
+  if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
+    return response.json();
+  void follow(response, request.operationName ?? 'Subscription');
+  return { events: 'They are listed below, the newest first.' };
 }
 
 /**
  * Turns the tabs into a list of buttons, and shows the one that is active. In GraphiQL 5, a tab contains two
- * buttons: neither can be reached by screen readers.
+ * buttons: neither can be reached by screen readers. The titles of its icons are names of minified functions.
  */
-function mendTabs() {
+function mend() {
   for (const element of root.querySelectorAll(
     '.graphiql-tabs, .graphiql-tabs > *, #graphiql-session',
   )) {
@@ -82,44 +117,40 @@ function mendTabs() {
     button.ariaCurrent = isActive;
     if (isActive === 'true') tab.scrollIntoView({ block: 'nearest' });
   }
+  for (const title of document.querySelectorAll('svg > title')) title.remove();
 }
 
-const options = JSON.parse(document.querySelector('#options').textContent);
-const root = document.querySelector('#root');
+let link = readLink(location.search);
+// GraphiQL would open it too, and loading the page again would open it again.
+history.replaceState(null, '', location.pathname);
 
-const link = readLink();
-
-try {
-  if (link) storeLink(link);
-  // GraphiQL would open one with the request that it has stored last, which can be in no tab.
-  const { tabs, activeTabIndex } = readTabs();
-  showTab(tabs[activeTabIndex] ?? {});
-  options.storage = storage;
-} catch {
-  // The browser keeps nothing for this page.
-  options.storage = null;
-}
-if (link) {
-  showTab(link);
-  // If there are no tabs yet.
-  options.defaultTabs = [link];
+/** Opens the request of the link to this page, as soon as there is an editor. */
+function begin() {
+  const editor = editorOf('operation.graphql');
+  if (!link || !editor || !editorOf('variables.json')) return;
+  if (link.query) openTab(link);
+  link = undefined;
+  editor.focus();
 }
 
-new MutationObserver(mendTabs).observe(root, {
-  subtree: true,
-  childList: true,
-  attributeFilter: ['class'],
-});
+new MutationObserver(() => {
+  mend();
+  begin();
+}).observe(document.body, { subtree: true, childList: true, attributeFilter: ['class'] });
+
+// GraphiQL would begin with the request that it has stored last, which can be in no tab.
+const { query, variables } = kept?.tabs[kept.activeTabIndex] ?? {};
 
 YogaGraphiQL.renderYogaGraphiQL(root, {
-  ...options,
-  // Yoga's GraphiQL would send subscriptions by GET, in a URL that can be too long.
-  method: 'POST',
+  ...JSON.parse(select('#options').textContent),
+  query,
+  variables,
+  ...((link.variables || variables) && { defaultEditorToolsVisibility: 'variables' }),
+  storage: kept && storage,
+  fetcher: send,
+  onTabChange: (state) => (tabs = state.tabs),
   // Those of GraphiQL itself: its history.
   plugins: undefined,
   // Yoga's would write the query into the URL.
   onEditQuery: undefined,
-  onEditHeaders(text) {
-    document.querySelector('#examples .note').hidden = !text.trim();
-  },
 });

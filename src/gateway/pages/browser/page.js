@@ -1,3 +1,5 @@
+import { highlight } from './highlight.js';
+
 // The server does not know by which URL callers reach it.
 for (const element of document.querySelectorAll('.origin')) {
   element.textContent = location.origin;
@@ -19,6 +21,8 @@ function addCopyButton(block) {
   button.addEventListener('click', () => void copy());
   caption.append(button);
 }
+
+for (const code of document.querySelectorAll('.code pre')) highlight(code);
 
 // On a phone, the links of the pages scroll.
 document.querySelector('.pages [aria-current]')?.scrollIntoView({ block: 'nearest' });

@@ -1,7 +1,8 @@
+import { show } from './status-view.js';
+import { takeToken } from './token.js';
+
 const UPDATE_MS = 5000;
 const TIMEOUT_MS = 10_000;
-// RFC 6750 §2.1
-const TOKEN = /^[\w.~+/-]+=*$/;
 
 // Only here: neither localStorage nor sessionStorage, which other scripts and later users could read.
 let token;
@@ -16,12 +17,11 @@ function report(text) {
 }
 
 function askForToken(reason) {
-  const isFirst = token === undefined;
   token = undefined;
   report(reason);
   $('status').hidden = true;
   $('token-form').hidden = false;
-  if (!isFirst) $('token').focus();
+  $('token').focus();
 }
 
 async function load() {
@@ -36,7 +36,6 @@ async function load() {
     const message = error?.message ?? `The gateway responded with ${status}.`;
     return [401, 403].includes(status) ? askForToken(`${status}: ${message}`) : report(message);
   }
-  const { show } = await import('/assets/status-view.js');
   show(await response.json());
   report('');
   // The field that had the focus is hidden.
@@ -62,12 +61,8 @@ async function update() {
 
 $('token-form').addEventListener('submit', (event) => {
   event.preventDefault();
-  token = $('token')
-    .value.trim()
-    .replace(/^Bearer /i, '');
-  // A browser keeps the content of fields when it restores a page.
-  $('token').value = '';
-  if (!TOKEN.test(token)) return askForToken('This is not a token: it has other characters.');
+  token = takeToken($('token'));
+  if (!token) return askForToken('This is not a token: it has other characters.');
   $('token-form').hidden = true;
   report('Loading.');
   void update();

@@ -1,0 +1,9 @@
+// RFC 6750 §2.1
+const TOKEN = /^[\w.~+/-]+=*$/;
+
+/** Takes the token from a field, in which a browser would keep it; undefined if it is not a token. */
+export function takeToken(field) {
+  const token = field.value.trim().replace(/^Bearer /i, '');
+  field.value = '';
+  return TOKEN.test(token) ? token : undefined;
+}
