@@ -26,7 +26,7 @@ beforeAll(async () => {
   const { url: store, drop } = await copyOnPostgres();
   const config = readConfig({ DATABASE_URL: store });
   const log = createLog('error');
-  const db = await openPostgres(petStore.model, store, config, log);
+  const db = await openPostgres(petStore.migrations, store, config, log);
   await petStore.fillSample(db);
   const { server } = createGateway(petStore, db, config, log);
   server.listen(0, '127.0.0.1');
