@@ -40,11 +40,9 @@ function toTable({ name: type, dbName, documentation, fields }, { models, indexe
       .filter(({ model, algorithm }) => model === type && (algorithm === 'Gin') === isSearch)
       .map((index) => index.fields[0].name);
   const known = { indexed: new Set(firstOf(false)), searched: new Set(firstOf(true)), references };
-  const users = models.filter(({ fields: others }) =>
-    others.some(
-      (field) => field.type === type && ['NoAction', 'Restrict'].includes(field.relationOnDelete),
-    ),
-  );
+  const keepsRow = (field) =>
+    field.type === type && ['NoAction', 'Restrict'].includes(field.relationOnDelete);
+  const users = models.filter((model) => model.fields.some(keepsRow));
   return {
     type,
     name,
