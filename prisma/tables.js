@@ -3,45 +3,53 @@ import { writeFileSync } from 'node:fs';
 
 import generatorHelper from '@prisma/generator-helper';
 
-/** Describes a column. Its default is null unless it is a constant. */
-function toColumn({ name, dbName, type, nativeType, isRequired, documentation, ...rest }, indexed) {
-  const { default: initial } = rest;
+/** Describes a column of a table. */
+function toColumn(table, { indexed, searched, references }, field) {
+  const { name, type, nativeType, default: initial } = field;
   const [native, [length] = []] = nativeType ?? [];
-  return [
-    name,
-    {
-      column: dbName ?? name,
-      type: native === 'Date' ? 'Date' : type,
-      description: documentation ?? null,
-      isNullable: !isRequired,
-      maxLength: native === 'VarChar' ? Number(length) : null,
-      // Whether an index begins with it.
-      isIndexed: indexed.has(name),
-      default: initial === undefined || typeof initial === 'object' ? null : initial,
-    },
-  ];
+  const column = field.dbName ?? name;
+  // Prisma names the constraints of its migrations like this.
+  const constraint = (suffix) => `${table}_${column}_${suffix}`;
+  return {
+    column: `${table}.${column}`,
+    ownColumn: column,
+    type: native === 'Date' ? 'Date' : type,
+    description: field.documentation ?? null,
+    isNullable: !field.isRequired,
+    maxLength: native === 'VarChar' ? Number(length) : null,
+    // Whether an index begins with it.
+    isIndexed: indexed.has(name),
+    hasTrigrams: searched.has(name),
+    hasDefault: field.hasDefaultValue,
+    // Null if it is not a constant.
+    default: initial === undefined || typeof initial === 'object' ? null : initial,
+    uniqueKey: field.isUnique ? constraint('key') : null,
+    foreignKey: references.has(name) ? constraint('fkey') : null,
+  };
 }
 
-function toTable({ dbName, name, documentation, fields }, indexes) {
+/** Describes a model, and which others keep its rows from being deleted. */
+function toTable({ name: type, dbName, documentation, fields }, { models, indexes }) {
+  const name = dbName ?? type;
   const columns = fields.filter(({ kind }) => kind !== 'object');
-  const columnOf = (field) => columns.find((column) => column.name === field)?.dbName ?? field;
-  const references = fields.filter(({ relationFromFields }) => relationFromFields?.length === 1);
-  const own = indexes.filter(({ model, algorithm }) => model === name && algorithm !== 'Gin');
-  const indexed = new Set(own.map((index) => index.fields[0].name));
-  // Prisma names the constraints of its migrations like this.
-  const constraint = (field, suffix) => [field, `${dbName ?? name}_${columnOf(field)}_${suffix}`];
+  const references = new Set(
+    fields.flatMap(({ relationFromFields: from }) => (from?.length === 1 ? from : [])),
+  );
+  const firstOf = (isSearch) =>
+    indexes
+      .filter(({ model, algorithm }) => model === type && (algorithm === 'Gin') === isSearch)
+      .map((index) => index.fields[0].name);
+  const known = { indexed: new Set(firstOf(false)), searched: new Set(firstOf(true)), references };
+  const keepsRow = (field) =>
+    field.type === type && ['NoAction', 'Restrict'].includes(field.relationOnDelete);
+  const users = models.filter((model) => model.fields.some(keepsRow));
   return {
-    type: name,
-    name: dbName ?? name,
+    type,
+    name,
     description: documentation ?? null,
     id: columns.find(({ isId }) => isId)?.name ?? null,
-    columns: Object.fromEntries(columns.map((column) => toColumn(column, indexed))),
-    foreignKeys: Object.fromEntries(
-      references.map(({ relationFromFields: [field] }) => constraint(field, 'fkey')),
-    ),
-    uniqueKeys: Object.fromEntries(
-      columns.filter(({ isUnique }) => isUnique).map((column) => constraint(column.name, 'key')),
-    ),
+    usedBy: users.map((user) => user.dbName ?? user.name),
+    columns: Object.fromEntries(columns.map((field) => [field.name, toColumn(name, known, field)])),
   };
 }
 
@@ -51,7 +59,7 @@ generatorHelper.generatorHandler({
   onManifest: () => ({ prettyName: 'tables', defaultOutput: './tables.ts' }),
   onGenerate: async ({ dmmf: { datamodel }, generator }) => {
     const tables = Object.fromEntries(
-      datamodel.models.map((model) => [model.name, toTable(model, datamodel.indexes)]),
+      datamodel.models.map((model) => [model.name, toTable(model, datamodel)]),
     );
     const enums = Object.fromEntries(
       datamodel.enums.map(({ name, dbName, values }) => [

@@ -191,11 +191,22 @@ describeOnBothDatabases(() => {
         recorded.map(({ name }) => `record_${name}`).toSorted(),
       );
       for (const { type, name, id, columns } of recorded) {
-        const column = Object.entries(columns).find(([field]) => field === id)?.[1].column;
+        const column = Object.entries(columns).find(([field]) => field === id)?.[1].ownColumn;
         await database.run(`select record_changes_of('${name}', '${type}', '${column}')`);
       }
       const after = await read();
       expect(plain(after)).toBe(plain(before));
+    });
+
+    it('have indexes of texts in the order of their code points', async () => {
+      const names = recorded.map(({ name }) => `'${name}'::regclass`).join(', ');
+      const wrong = await database.run(`
+        select indexrelid::regclass::text as index
+        from pg_index join pg_class on pg_class.oid = indexrelid join pg_am on pg_am.oid = relam
+        where indrelid in (${names}) and amname = 'btree' and exists (
+          select from unnest(indcollation) as key (id)
+          where id <> 0 and id <> '"C"'::regcollation)`);
+      expect(wrong, 'add COLLATE "C" to these indexes in their migration').toEqual([]);
     });
 
     it.each([

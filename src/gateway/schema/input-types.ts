@@ -3,6 +3,7 @@ import type { InputRef } from '@pothos/core';
 import type { RangeType } from '../kinds/kind.ts';
 import type { Condition } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
+import type { Field } from '../tables/stored-table.ts';
 import type { Builder } from './builder-types.ts';
 
 // Pothos finds a type by its name when the schema is built.
@@ -61,6 +62,29 @@ function defineFilters(builder: Builder) {
         ),
     });
   };
+}
+
+/** @throws Error if a row could not be created, or not for a reason that callers can know */
+export function requireInputs<Row extends object>({
+  type,
+  fields,
+  idField,
+  inputs,
+}: Repository<Row>): void {
+  const names = new Set(inputs.map(({ name }) => name));
+  for (const { name, isNullable, hasDefault } of new Map<string, Field>(
+    Object.entries(fields),
+  ).values()) {
+    const isNeeded = !isNullable && !hasDefault && name !== idField;
+    if (isNeeded && !names.has(name)) {
+      throw new Error(`${type}.${name} has no default, so it must be one of the inputs.`);
+    }
+  }
+  for (const { name, field, missing } of inputs) {
+    if (field?.foreignKey != null && !missing) {
+      throw new Error(`${type}.${name} needs the error for an id that does not exist: missing.`);
+    }
+  }
 }
 
 /** Defines the input types of filters and of writes. */

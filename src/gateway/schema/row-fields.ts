@@ -11,7 +11,7 @@ import type { KnownInput } from '../tables/inputs.ts';
 import type { Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
-import type { defineInputTypes } from './input-types.ts';
+import { type defineInputTypes, requireInputs } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { rowByArgument } from './rows.ts';
 
@@ -55,7 +55,7 @@ const toDeleteField = <Row extends object>(
   rows: Repository<Row>,
 ) => {
   const { words, usedBy, notFound, inUse } = rows;
-  const rule = usedBy && ` ${upperFirst(words.one)} with ${usedBy} cannot be deleted.`;
+  const rule = inUse && ` ${upperFirst(words.one)} with ${usedBy.join(' or ')} cannot be deleted.`;
   return {
     type,
     description: `Deletes ${words.one}.${rule ?? ''}`,
@@ -74,6 +74,7 @@ const toCreateField = <Row extends object>(
   rows: Repository<Row>,
   { newInputOf }: ReturnType<typeof defineInputTypes>,
 ) => {
+  requireInputs(rows);
   const { words, inputs } = rows;
   const hasIds = inputs.some((input) => input.type === 'ID');
   const NewInput = newInputOf(rows);

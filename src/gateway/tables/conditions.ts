@@ -55,14 +55,18 @@ export interface Condition extends Descriptions {
   readonly rule: z.ZodType<Given>;
   /** The cost of the argument. */
   readonly cost?: string;
-  /** The field whose index serves the condition. */
-  readonly index?: Field;
+  /** The index that would serve the condition, if its table lacks it. */
+  readonly missingIndex?: string | undefined;
 }
 
 export type Conditions = Readonly<Record<string, Condition>>;
 
 // It may search many rows to find a few.
 const SEARCH_COST = '300';
+
+/** Returns the index for the values of a column, if its table lacks it. */
+export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
+  isIndexed ? undefined : `an index that begins with ${column}`;
 
 const never = (): boolean => false;
 
@@ -108,7 +112,7 @@ export const oneOf = (field: Field, descriptions: Descriptions): Condition => ({
   ...descriptions,
   type: field.kind.graphql,
   isList: true,
-  index: field,
+  missingIndex: missingIndex(field),
   rule: z.array(field.rule).transform((values) => {
     const isConstant = hasFewValues(field);
     const where = isConstant ? isAmongConstants(field, values) : isAmongValues(field, values);
@@ -121,7 +125,7 @@ export const value = (field: Field, descriptions: Descriptions): Condition => ({
   ...descriptions,
   type: field.kind.graphql,
   isList: false,
-  index: field,
+  missingIndex: missingIndex(field),
   rule: field.rule.transform((wanted) => {
     const isConstant = hasFewValues(field);
     const where = isConstant
@@ -141,6 +145,7 @@ export const part = (field: Field, descriptions: Descriptions): Condition => ({
   type: field.kind.graphql,
   isList: false,
   cost: SEARCH_COST,
+  missingIndex: field.hasTrigrams ? undefined : `an index of trigrams of ${field.column}`,
   rule: TEXT.part(field).transform((text) => {
     const [table = ''] = field.column.split('.');
     const contains = sql`${raw(field.column)} ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
@@ -229,7 +234,7 @@ export function range(
 /** A condition for the row that the field `by` refers to. Give those of one list the same `of`. */
 export const related = (
   of: Related,
-  { rule, changes: _changes, index: _index, ...condition }: Condition,
+  { rule, changes: _changes, missingIndex: _index, ...condition }: Condition,
 ): Condition => ({
   ...condition,
   cost: SEARCH_COST,

@@ -79,7 +79,7 @@ export function toKnown<Row>(
   const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
   const { rule = field?.rule, type = field?.kind.graphql } = input;
   if (!rule || !type) throw new Error(`${place} is not a column: it needs a rule and a type.`);
-  const taken = field?.uniqueKey === undefined ? undefined : takenError(table.type, words, name);
+  const taken = field?.uniqueKey == null ? undefined : takenError(table.type, words, name);
   return { ...input, ...describeInput(place, input, field), name, field, rule, type, taken };
 }
 

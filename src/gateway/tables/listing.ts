@@ -2,7 +2,7 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 
 import { type IsRare, neverRare } from '../database/rare-texts.ts';
 import type { Kind } from '../kinds/kind.ts';
-import { type Conditions, type Given, readConditions } from './conditions.ts';
+import { type Conditions, type Given, missingIndex, readConditions } from './conditions.ts';
 import type { StoredTable } from './stored-table.ts';
 import type { Table } from './table.ts';
 import { toEnumName } from './words.ts';
@@ -87,20 +87,10 @@ function toWhere(given: readonly Given[], idBounds: IdBounds, isRare: IsRare): S
   });
 }
 
-/** @throws Error if PostgreSQL would scan the table for a condition or an order */
-function requireIndexes<Row>(
-  { name, fields }: StoredTable<Row>,
-  conditions: Conditions,
-  sorted: readonly (keyof Row & string)[],
-): void {
-  const served = Object.values(conditions).flatMap(({ list, index }) =>
-    list === undefined || !index ? [] : [index],
-  );
-  // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
-  const sorting = sorted.map((field) => fields[field]).filter(({ isNullable }) => !isNullable);
-  for (const { column, isIndexed } of [...served, ...sorting]) {
-    if (!isIndexed) throw new Error(`A list of ${name} needs an index that begins with ${column}.`);
-  }
+/** @throws Error if PostgreSQL would scan a table for a list */
+export function requireIndexes(name: string, missing: readonly (string | undefined)[]): void {
+  const index = missing.find((one) => one !== undefined);
+  if (index !== undefined) throw new Error(`A list of ${name} needs ${index}.`);
 }
 
 /** Creates the listing of a table from its conditions and sorts. */
@@ -112,7 +102,13 @@ export function createListing<Row>(
   // The names are those of fields.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const sorted = Object.keys(sorts) as (keyof Row & string)[];
-  requireIndexes(table, conditions, sorted);
+  const listed = Object.values(conditions).filter(({ list }) => list !== undefined);
+  // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
+  const sorting = sorted.map((field) => table.fields[field]).filter((field) => !field.isNullable);
+  requireIndexes(table.name, [
+    ...listed.map((condition) => condition.missingIndex),
+    ...sorting.map(missingIndex),
+  ]);
   const read = readConditions(conditions, 'list');
   return {
     table,

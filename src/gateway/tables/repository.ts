@@ -6,7 +6,12 @@ import { parse, parseId } from '../contract/parse.ts';
 import { isStillReferenced } from '../database/database-errors.ts';
 import type { Database } from '../database/database.ts';
 import { onlyRow, type Session } from '../database/session.ts';
-import { type Conditions, readConditions, type RecordedCondition } from './conditions.ts';
+import {
+  type Conditions,
+  missingIndex,
+  readConditions,
+  type RecordedCondition,
+} from './conditions.ts';
 import { type CallerKey, writeOnce } from './idempotency.ts';
 import {
   createRules,
@@ -17,7 +22,7 @@ import {
   toConstraintError,
   toKnown,
 } from './inputs.ts';
-import { createListing, type Sorts } from './listing.ts';
+import { createListing, requireIndexes, type Sorts } from './listing.ts';
 import { byId, type Pages, pagesOf, required, type RowLoader } from './loaders.ts';
 import type { StoredTable } from './stored-table.ts';
 import { lowerFirst, toEnumName, toWords, upperFirst, type Words } from './words.ts';
@@ -29,8 +34,6 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly filters: (fields: StoredTable<Row>['fields']) => Conditions;
   /** The first is the default. */
   readonly sorts: Sorts<keyof Row & string>;
-  /** What refers to a row, which then can't be deleted: `books`. */
-  readonly usedBy?: string;
   /** The error for an id that does not exist, if it is another one than that of other types. */
   readonly notFound?: ErrorAbout<bigint>;
   /** Other errors that mutations of these rows return. */
@@ -53,7 +56,6 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly notFound: ErrorAbout<bigint>;
   /** The error if rows refer to a row that is deleted. */
   readonly inUse: ErrorAbout<bigint> | undefined;
-  readonly usedBy: string | undefined;
   /** All errors that mutations of these rows return. */
   readonly errors: readonly ErrorType[];
   /** Loads a row; null if it does not exist. */
@@ -62,7 +64,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly required: RowLoader<Row>;
   readonly pages: Pages<Row>;
   /** The lists of the rows whose field refers to a parent. */
-  readonly pagesBy: (field: string) => Pages<Row>;
+  readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
   /** Validates the input for a new row, and the one that changes a row. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType;
@@ -83,8 +85,12 @@ const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
   }));
 
 /** Creates the error for a row that can't be deleted, as others refer to it. */
-const createInUse = (type: string, { short }: Words, usedBy: string): ErrorAbout<bigint> => {
-  const reason = `has ${usedBy}, so it cannot be deleted.`;
+const createInUse = (
+  type: string,
+  { short }: Words,
+  usedBy: readonly string[],
+): ErrorAbout<bigint> => {
+  const reason = `has ${usedBy.join(' or ')}, so it cannot be deleted.`;
   return errorOf(`${toEnumName(type)}_IN_USE`, 409, `The ${short} ${reason}`, (id: bigint) => ({
     message: `${upperFirst(short)} ${id} ${reason}`,
   }));
@@ -168,15 +174,15 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   table: StoredTable<Row>,
   options: Options<Row, Of>,
 ): Repository<Row, NewRow<Row, Of>> {
-  const { sorts, read, usedBy } = options;
-  const { type } = table;
+  const { sorts, read } = options;
+  const { type, usedBy } = table;
   const words = toWords(table, options.words ?? {});
   const inputs = Object.entries<Inputs<Row>[string]>(options.inputs).map((entry) =>
     toKnown(table, words, entry),
   );
   const filters = options.filters(table.fields);
   const NotFound = options.notFound ?? createNotFound(type, words);
-  const InUse = usedBy === undefined ? undefined : createInUse(type, words, usedBy);
+  const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
   const { newRule, updateRule } = createRules<Row, Of>(inputs);
   const listing = createListing(table, filters, sorts);
   const loader = byId(lowerFirst(type), table, read);
@@ -189,7 +195,6 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     sorts,
     notFound: NotFound,
     inUse: InUse,
-    usedBy,
     errors: [
       NotFound,
       InUse,
@@ -199,13 +204,17 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     byId: loader,
     required: required(loader, (id) => new NotFound(id)),
     pages: pagesOf(listing),
-    pagesBy: (field) =>
-      pagesOf(listing, `${lowerFirst(words.all)}By${upperFirst(field.replace(/Id$/, ''))}`, {
-        column: table.columns[field] ?? field,
+    pagesBy: (name) => {
+      const field = table.fields[name];
+      requireIndexes(table.name, [missingIndex(field)]);
+      return pagesOf(
+        listing,
+        `${lowerFirst(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
         // A column that refers to rows has their ids.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-        of: (row) => row[field as keyof Row] as bigint | null,
-      }),
+        { column: field.ownColumn, of: (row) => row[name] as bigint | null },
+      );
+    },
     newRule,
     updateRule,
     create: createCreate(table, options, inputs, newRule),

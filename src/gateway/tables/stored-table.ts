@@ -9,14 +9,24 @@ import { columnsOf, type Table, valueIn } from './table.ts';
 
 /** What prisma/tables.js writes of a column. */
 interface Column {
+  /** With the name of the table, and without. */
   readonly column: string;
+  readonly ownColumn: string;
   readonly type: string;
   readonly description: string | null;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
+  /** Whether an index begins with it. */
   readonly isIndexed: boolean;
+  /** Whether it has an index of trigrams, which finds a part of a text. */
+  readonly hasTrigrams: boolean;
+  readonly hasDefault: boolean;
   /** Null if it has none, or one that PostgreSQL computes. */
   readonly default: string | number | boolean | null;
+  /** The constraint that another row with the same value violates. */
+  readonly uniqueKey: string | null;
+  /** The constraint that a value violates to which no row belongs. */
+  readonly foreignKey: string | null;
 }
 
 /** What prisma/tables.js writes of a model. */
@@ -26,9 +36,9 @@ interface Model {
   readonly description: string | null;
   /** The field of its primary key; null if there are several. */
   readonly id: string | null;
+  /** The tables whose rows keep its rows from being deleted. */
+  readonly usedBy: readonly string[];
   readonly columns: Readonly<Record<string, Column>>;
-  readonly foreignKeys: Readonly<Record<string, string>>;
-  readonly uniqueKeys: Readonly<Record<string, string>>;
 }
 
 /** What prisma/tables.js writes of an enum. */
@@ -43,27 +53,13 @@ type Enums = Readonly<Record<string, Enum>>;
 type RowOf<Of> = Of extends { readonly Shape: infer Row extends object } ? Row : never;
 
 /** What is known of a field of a table. */
-export interface Field<Value = unknown> {
+export interface Field<Value = unknown> extends Column {
   readonly name: string;
-  /** Its column, with the name of the table, and without. */
-  readonly column: string;
-  readonly ownColumn: string;
   readonly kind: Kind<Value>;
-  /** What schema.prisma says of it. */
-  readonly description: string | null;
-  readonly isNullable: boolean;
-  readonly maxLength: number | null;
-  /** Whether an index begins with its column. */
-  readonly isIndexed: boolean;
-  readonly default: Value | null;
-  /** Its text: what a row has in the change log that was recorded before the column existed. */
+  /** Its default as text: what a row has in the change log that was recorded before the column existed. */
   readonly initial: string | null;
   /** Validates a value that is not null. */
   readonly rule: z.ZodType<Value>;
-  /** The constraint that another row with the same value violates. */
-  readonly uniqueKey: string | undefined;
-  /** The constraint that a value violates to which no row belongs. */
-  readonly foreignKey: string | undefined;
 }
 
 /** The values of a row by their columns, as text: JSON numbers could not hold every id. */
@@ -82,6 +78,8 @@ export interface StoredTable<Row> extends Table<Row> {
   /** The type of its rows in GraphQL. */
   readonly type: string;
   readonly description: string;
+  /** The tables whose rows keep its rows from being deleted. */
+  readonly usedBy: readonly string[];
   /** The field of its primary key. */
   readonly idField: string;
   /** How many characters the texts of a row can have. */
@@ -112,28 +110,19 @@ function parseText({ column, kind, isNullable }: Field, text: string | null): un
 }
 
 /** Returns all that is known of the columns of a model. */
-function fieldsOf(model: Model, enums: Enums): Field[] {
+function fieldsOf({ columns }: Model, enums: Enums): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
-  return Object.entries(model.columns).map(([name, column]): Field => {
-    const { type, description, isNullable, maxLength, isIndexed } = column;
+  return Object.entries(columns).map(([name, column]): Field => {
+    const { type, default: initial } = column;
     const values = enums[type];
     const kind = values ? kindOfEnum(type, values.type, values.values) : kinds[type];
     return {
+      ...column,
       name,
-      column: `${model.name}.${column.column}`,
-      ownColumn: column.column,
-      // Its values are those of the column, from which the type of the row is made.
-      kind: kind as Kind,
-      description,
-      isNullable,
-      maxLength,
-      isIndexed,
-      default: column.default,
-      initial: column.default === null ? null : String(column.default),
       // A column of another type, such as JSON, has no kind: callers can't write it.
-      rule: kind?.rule({ maxLength, isNullable }) as z.ZodType,
-      uniqueKey: model.uniqueKeys[name],
-      foreignKey: model.foreignKeys[name],
+      kind: kind as Kind,
+      initial: initial === null ? null : String(initial),
+      rule: kind?.rule(column) as z.ZodType,
     };
   });
 }
@@ -161,10 +150,10 @@ export const createTables =
   <Models>(models: Readonly<Record<keyof Models, Model>>, enums: Enums) =>
   <Name extends keyof Models>(model: Name): StoredTable<RowOf<Models[Name]>> => {
     type Row = RowOf<Models[Name]>;
-    const { type, name, description, id, columns } = models[model];
+    const { type, name, description, usedBy, id, columns } = models[model];
     if (id === null) throw new Error(`The primary key of ${name} has several columns.`);
     const fields = fieldsOf(models[model], enums);
-    const idColumn = columns[id]?.column ?? id;
+    const idColumn = columns[id]?.ownColumn ?? id;
     const toRow = (valueOf: (field: Field) => unknown): Row =>
       Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])) as Row;
     const given = (row: object): Field[] =>
@@ -180,6 +169,7 @@ export const createTables =
       ...table,
       type,
       description: description ?? '',
+      usedBy,
       idField: id,
       textLength: fields.reduce((sum, { maxLength }) => sum + (maxLength ?? 0), 0),
       fields: Object.fromEntries(

@@ -102,14 +102,14 @@ const noBounds: IdBounds = () => [];
 export function createToWindow<Row>(
   listing: Listing<Row>,
 ): (args: ListArguments, isRare?: IsRare) => Window {
-  const orders = new Map(
+  const orderOf = new Map(
     Object.keys(listing.keys).map((field) => [field, createOrder(listing, field)]),
   );
   return (args, isRare = neverRare) => {
     requirePageSize(args);
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
-    const order = orders.get(field);
+    const order = orderOf.get(field);
     if (!order) throw new Error(`No list of ${listing.table.name} is in the order ${field}.`);
     const [forwards, reverse] = directionsOf(order, args);
     const backwards = args.last != null;

@@ -22,5 +22,4 @@ export const categories = createRepository(table('Category'), {
     id: 'Order by id.',
     name: 'Order by name, by code point: capital letters come before small letters.',
   },
-  usedBy: 'pets',
 });

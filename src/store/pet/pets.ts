@@ -109,7 +109,6 @@ export const pets = createRepository(petTable, {
     id: 'Order by id.',
     name: 'Order by name, by code point: capital letters come before small letters.',
   },
-  usedBy: 'orders',
   notFound: PetNotFound,
   errors: [PetNotAvailable],
   read: petsByIds,
