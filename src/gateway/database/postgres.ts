@@ -15,9 +15,9 @@ import {
 } from './database.ts';
 import { migrate, MigrationError, requireMigrated, type SqlConnection } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
-import { APPLICATION_NAME, PostgresServer } from './postgres-server.ts';
-import { Probe } from './probe.ts';
+import { APPLICATION_NAME, createProbe, PostgresServer, READ } from './postgres-server.ts';
 import { sessionSql } from './session-settings.ts';
+import { onlyRow } from './session.ts';
 
 // PostgreSQL copies JSON as it writes it: a process needs ten times its size, 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
@@ -34,16 +34,21 @@ export interface Servers extends Omit<
 /** Opens the only server. */
 function openServer(url: string, config: Config, log: Log): Servers {
   const server = new PostgresServer(url, config, log);
-  const probe = new Probe<Readiness>(url, config, READINESS_SQL, ({ writes }) => !writes);
+  const probe = createProbe(url, config, log);
   return {
     runner: server,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
     primaryUrl: () => url,
     poolUse: () => server.poolUse(),
-    ping: () => probe.read(),
+    ping: async () => {
+      const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
+      // A proxy or DNS may lead to another server by now.
+      if (!state.writes) probe.abort();
+      return state;
+    },
     disconnect: async () => {
-      probe.close();
-      await server.close();
+      probe.abort();
+      await Promise.all([probe.close(), server.close()]);
     },
   };
 }

@@ -46,7 +46,7 @@ export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
         const causes = causesOf(error);
         if (!replica || attempt === MAX_ATTEMPTS || !causes.some(isServerFault)) throw error;
         failed = new Set(failed).add(replica);
-        if (causes.some((cause) => cause instanceof NothingWritten)) replica.markLost();
+        if (causes.some((cause) => cause instanceof NothingWritten)) void replica.check();
       }
     }
   };

@@ -38,7 +38,7 @@ class Cluster {
   ) {
     this.#primaryUrls = primaryUrls;
     this.servers = [...new Set([...primaryUrls, ...replicaUrls])].map(
-      (url) => new WatchedServer(new PostgresServer(url, config, log), config, this),
+      (url) => new WatchedServer(new PostgresServer(url, config, log), config, log, this),
     );
     const ofUrls = (urls: readonly string[]): WatchedServer[] =>
       this.servers.filter(({ server }) => urls.includes(server.url));
@@ -89,8 +89,7 @@ class Cluster {
   }
 
   async close(): Promise<void> {
-    for (const watched of this.servers) watched.stop();
-    await Promise.all(this.servers.map(({ server }) => server.close()));
+    await Promise.all(this.servers.map((watched) => watched.stop()));
   }
 }
 

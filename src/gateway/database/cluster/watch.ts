@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../../config/config.ts';
-import { toError } from '../../contract/gateway-error.ts';
-import { IDENTITY_SQL, type PostgresServer } from '../postgres-server.ts';
-import { Probe } from '../probe.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { createProbe, IDENTITY_SQL, type PostgresServer, READ } from '../postgres-server.ts';
+import { onlyRow } from '../session.ts';
 
 // How long to wait after a check of a server.
 const INTERVAL_MS = 500;
@@ -54,23 +54,19 @@ interface Observer {
 /** A server that is checked every half second, on a connection of its own, until it is stopped. */
 export class WatchedServer {
   readonly server: PostgresServer;
-  /** Undefined if it did not respond within two seconds, or if a connection to it was lost. */
+  /** Undefined if it did not respond within two seconds. */
   state: ServerState | undefined;
-  /** Whether it was a replica when it last responded: then no statement on it writes. */
-  wasReplica = false;
   /** Why it did not respond to the last check. */
   failure: unknown;
   readonly #observer: Observer;
-  readonly #probe: Probe<StateRow>;
+  readonly #probe: PostgresServer;
   #checking: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(server: PostgresServer, config: Config, observer: Observer) {
+  constructor(server: PostgresServer, config: Config, log: Log, observer: Observer) {
     this.server = server;
     this.#observer = observer;
-    this.#probe = new Probe(server.url, config, STATE_SQL, (state) =>
-      observer.mayLeadElsewhere(server, state),
-    );
+    this.#probe = createProbe(server.url, config, log);
     void this.#keepChecking();
   }
 
@@ -82,14 +78,10 @@ export class WatchedServer {
     return this.#checking;
   }
 
-  /** Forgets the state until the next check, as a connection was lost. */
-  markLost(): void {
-    this.#setState(undefined);
-  }
-
-  stop(): void {
+  async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#probe.close();
+    this.#probe.abort();
+    await Promise.all([this.#probe.close(), this.server.close()]);
   }
 
   async #keepChecking(): Promise<void> {
@@ -102,28 +94,16 @@ export class WatchedServer {
   async #checkOnce(): Promise<void> {
     const askedAt = performance.now();
     try {
-      const row = await this.#probe.read();
-      this.failure = undefined;
-      this.#setState({
-        ...row,
-        position: BigInt(row.position),
-        askedAt,
-        knownAt: performance.now(),
-      });
+      const row = onlyRow(await this.#probe.run<StateRow>(STATE_SQL, [], READ));
+      if (this.#observer.mayLeadElsewhere(this.server, row)) this.#probe.abort();
+      this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
-      if (this.#isStopped) return;
-      // The log has a line when the server is no longer used.
-      this.failure = toError(error).cause;
-      this.#setState(undefined);
       // What waits for a lost replica can be read from another server; a write can't be repeated.
-      if (this.wasReplica) this.server.abort();
+      if (this.state?.isReplica) this.server.abort();
+      // The log has a line when the server is no longer used.
+      this.failure = error;
+      this.state = undefined;
     }
-  }
-
-  #setState(state: ServerState | undefined): void {
-    if (this.#isStopped) return;
-    this.state = state;
-    if (state) this.wasReplica = state.isReplica;
-    this.#observer.onState(this);
+    if (!this.#isStopped) this.#observer.onState(this);
   }
 }
