@@ -13,7 +13,7 @@ import {
   type Readiness,
   READINESS_SQL,
 } from './database.ts';
-import { migrate, MigrationError, requireMigrated, type SqlConnection } from './migrations.ts';
+import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { APPLICATION_NAME, createProbe, PostgresServer, READ } from './postgres-server.ts';
 import { sessionSql } from './session-settings.ts';
@@ -80,20 +80,19 @@ async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Cli
   return client;
 }
 
-/** @throws ConfigError if the database can't store every character */
-async function requireUtf8({ query }: SqlConnection): Promise<void> {
-  const [row] = await query('SHOW server_encoding');
-  const encoding = String(row?.['server_encoding']);
-  if (encoding !== 'UTF8') {
+/**
+ * Warns of settings with which the gateway can't keep all its promises.
+ * @throws ConfigError if the database can't store every character
+ */
+async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
+  const [settings] = await runSql(`SELECT current_setting('server_encoding') AS encoding,
+    current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout`);
+  if (settings?.['encoding'] !== 'UTF8') {
+    const encoding = String(settings?.['encoding']);
     throw new ConfigError(`DATABASE_URL: the database's encoding is ${encoding}, not UTF8.`);
   }
-}
-
-/** Warns of settings with which the gateway can't keep all its promises. */
-async function warn({ query }: SqlConnection, log: Log): Promise<void> {
-  const [settings] = await query(
-    `SELECT current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout`,
-  );
+  // Only the primary process logs the warnings, not each worker.
+  if (cluster.isWorker) return;
   if (settings?.['commit'] === 'off') {
     log.warn(
       'synchronous_commit is off: acknowledged writes are lost if the database server crashes.',
@@ -114,21 +113,18 @@ async function warn({ query }: SqlConnection, log: Log): Promise<void> {
 async function withConnection(
   url: string,
   config: Config,
-  work: (connection: SqlConnection) => Promise<void>,
+  work: (runSql: RunSql) => Promise<void>,
 ): Promise<void> {
   const client = await connectTo(url, config).catch((error: unknown) => {
     throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
   });
-  const connection: SqlConnection = {
-    query: async (text, values) => (await client.query<Record<string, unknown>>(text, values)).rows,
-    script: async (text) => {
-      await client.query(text);
-    },
-  };
   try {
     await client.query(sessionSql(config));
-    await requireUtf8(connection);
-    await work(connection);
+    await work(async (text, values) => {
+      // Of several statements, pg returns a list.
+      const result = await client.query<Record<string, unknown>>(text, values);
+      return [result].flat().at(-1)?.rows ?? [];
+    });
   } catch (error) {
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
     // PostgreSQL reported the error, or the connection was lost.
@@ -160,12 +156,11 @@ export async function openPostgres(
 ): Promise<Database> {
   const servers = await openServers(url, config, log);
   try {
-    await withConnection(servers.primaryUrl(), config, async (connection) => {
+    await withConnection(servers.primaryUrl(), config, async (runSql) => {
+      await checkSettings(runSql, log);
       await (config.migrate
-        ? migrate(migrations, connection, log)
-        : requireMigrated(migrations, connection));
-      // Only the primary process logs the warnings, not each worker.
-      if (!cluster.isWorker) await warn(connection, log);
+        ? migrate(migrations, runSql, log)
+        : requireMigrated(migrations, runSql));
     });
   } catch (error) {
     await servers.disconnect();

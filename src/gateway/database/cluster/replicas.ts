@@ -31,8 +31,8 @@ const anyOf = (replicas: readonly WatchedServer[]): WatchedServer | undefined =>
  * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
  * replica than the check: then its position says nothing.
  */
-export const isOneServer = ({ server, state }: WatchedServer): boolean =>
-  [...server.identities].every((identity) => identity === state?.identity);
+export const isOneServer = ({ identities, state }: WatchedServer): boolean =>
+  [...identities].every((identity) => identity === state?.identity);
 
 /** Chooses replicas for reads. */
 export class Replicas {
@@ -88,7 +88,7 @@ export class Replicas {
   /** Finds the replicas that may be read after the state of a server was set. */
   update(): void {
     for (const replica of this.all) {
-      const { name } = replica.server;
+      const { name } = replica;
       const obstacle = this.#obstacleTo(replica);
       if (!obstacle && !this.#usable.has(replica)) {
         this.#usable.add(replica);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { createProbe, IDENTITY_SQL, type PostgresServer, READ } from '../postgres-server.ts';
+import { createProbe, IDENTITY_SQL, PostgresServer, READ } from '../postgres-server.ts';
 import { onlyRow } from '../session.ts';
 
 // How long to wait after a check of a server.
@@ -46,14 +46,13 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "w
 /** Learns what a server reports. */
 interface Observer {
   /** Whether the address of a server may lead to another one by now, which should be asked. */
-  mayLeadElsewhere(server: PostgresServer, state: StateRow): boolean;
+  mayLeadElsewhere(server: WatchedServer, state: StateRow): boolean;
   /** Called after the state of a server was set. */
-  onState(watched: WatchedServer): void;
+  onState(server: WatchedServer): void;
 }
 
 /** A server that is checked every half second, on a connection of its own, until it is stopped. */
-export class WatchedServer {
-  readonly server: PostgresServer;
+export class WatchedServer extends PostgresServer {
   /** Undefined if it did not respond within two seconds. */
   state: ServerState | undefined;
   /** Why it did not respond to the last check. */
@@ -63,10 +62,10 @@ export class WatchedServer {
   #checking: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(server: PostgresServer, config: Config, log: Log, observer: Observer) {
-    this.server = server;
+  constructor(url: string, config: Config, log: Log, observer: Observer) {
+    super(url, config, log);
     this.#observer = observer;
-    this.#probe = createProbe(server.url, config, log);
+    this.#probe = createProbe(url, config, log);
     void this.#keepChecking();
   }
 
@@ -78,10 +77,10 @@ export class WatchedServer {
     return this.#checking;
   }
 
-  async stop(): Promise<void> {
+  override async close(): Promise<void> {
     this.#isStopped = true;
     this.#probe.abort();
-    await Promise.all([this.#probe.close(), this.server.close()]);
+    await Promise.all([this.#probe.close(), super.close()]);
   }
 
   async #keepChecking(): Promise<void> {
@@ -95,11 +94,11 @@ export class WatchedServer {
     const askedAt = performance.now();
     try {
       const row = onlyRow(await this.#probe.run<StateRow>(STATE_SQL, [], READ));
-      if (this.#observer.mayLeadElsewhere(this.server, row)) this.#probe.abort();
+      if (this.#observer.mayLeadElsewhere(this, row)) this.#probe.abort();
       this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
       // What waits for a lost replica can be read from another server; a write can't be repeated.
-      if (this.state?.isReplica) this.server.abort();
+      if (this.state?.isReplica) this.abort();
       // The log has a line when the server is no longer used.
       this.failure = error;
       this.state = undefined;
