@@ -112,7 +112,7 @@ export class PostgresServer implements TransactionRunner {
   readonly #connections = new Map<ClientBase, Connection>();
   #aborts = 0;
 
-  constructor(url: string, config: Config, log: Log) {
+  constructor(url: string, config: Config, log: Log, graceMs = GRACE_MS) {
     this.url = url;
     this.name = new URL(url).host;
     this.#config = config;
@@ -121,7 +121,7 @@ export class PostgresServer implements TransactionRunner {
       application_name: APPLICATION_NAME,
       max: config.poolSize,
       connectionTimeoutMillis: config.connectTimeoutMs,
-      query_timeout: config.statementTimeoutMs + GRACE_MS,
+      query_timeout: config.statementTimeoutMs + graceMs,
       keepAlive: true,
       // oxlint-disable-next-line no-misused-promises -- pg waits for it, though its types don't say so
       onConnect: (client) => this.#setUp(client),
@@ -277,7 +277,8 @@ export const createProbe = (url: string, config: Config, log: Log): PostgresServ
       ...config,
       poolSize: 1,
       connectTimeoutMs: PROBE_TIMEOUT_MS,
-      statementTimeoutMs: PROBE_TIMEOUT_MS - GRACE_MS,
+      statementTimeoutMs: PROBE_TIMEOUT_MS,
     },
     log,
+    0,
   );
