@@ -103,8 +103,8 @@ export class ChangeLogReader {
       this.#start = undefined;
       throw error;
     }
-    const stopListening = this.#db.notifications?.listen(this.wake);
-    void this.#readWhileFollowed().finally(() => stopListening?.());
+    this.#db.notifications?.listen(this.wake);
+    void this.#readWhileFollowed();
   }
 
   async #beginAtEnd(): Promise<void> {

@@ -125,7 +125,8 @@ export function isUnavailable(error: unknown): boolean {
 
 /** Returns why a connection can't be opened; the error has no message if a name has several addresses. */
 export function toObstacle(error: unknown): string {
-  const { message, code }: NodeJS.ErrnoException = toError(error);
+  const reason = error instanceof GatewayError ? error.cause : error;
+  const { message, code }: NodeJS.ErrnoException = toError(reason);
   return message || String(code);
 }
 

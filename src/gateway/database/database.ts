@@ -56,9 +56,8 @@ export type Database = ReturnType<typeof createDatabase>;
 
 /** Creates a Database from a driver. At log level debug it logs every statement. */
 export function createDatabase(driver: Driver, log: Log) {
-  const { runner, description, keepsPlans, maxJsonBytes, maxHeavy } = driver;
-  const { poolUse, replicas, notifications, ping, disconnect } = driver;
-  const { registry, startStatement } = createDatabaseMetrics(ping, poolUse);
+  const { runner, maxHeavy, notifications } = driver;
+  const { registry, startStatement } = createDatabaseMetrics(driver.ping, driver.poolUse);
   driver.reportServers?.(registry);
   const observe: Observe = log.isLevelEnabled('debug')
     ? (load, sql) => {
@@ -75,6 +74,7 @@ export function createDatabase(driver: Driver, log: Log) {
   const runTransaction = <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
     runner.transaction((inTransaction) => work(createSession(inTransaction, { observe, limit })));
   return {
+    ...driver,
     query,
     write,
     /** Runs `work` in one transaction, and again after a conflict; `work` must use only its session. */
@@ -86,19 +86,12 @@ export function createDatabase(driver: Driver, log: Log) {
     sessionOn: (server: Runner): Session =>
       createSession(server, { observe, limit: pLimit(maxHeavy) }),
     /** Returns what is rare in the names of a table, so that PostgreSQL need not plan a search for it again. */
-    isRareIn: keepsPlans ? createRareTexts({ query }, log) : () => neverRare,
-    description,
-    keepsPlans,
-    maxJsonBytes,
-    poolUse,
-    replicas,
-    notifications,
+    isRareIn: driver.keepsPlans ? createRareTexts({ query }, log) : () => neverRare,
     /** Its metrics. */
     registry,
-    ping,
     close: async (): Promise<void> => {
       await notifications?.close();
-      await disconnect();
+      await driver.disconnect();
     },
   };
 }

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { PGlite } from '@electric-sql/pglite';
 
 import type { Log } from '../telemetry/log.ts';
@@ -35,28 +33,27 @@ async function maintain(pglite: PGlite): Promise<void> {
 
 /**
  * Starts the maintenance for which a PostgreSQL server has processes and PGlite has none: checkpoints,
- * without which the write-ahead log grows for ever, and VACUUM and ANALYZE of one table at a time. It
- * runs every two seconds, and requests may run between its commands. A failure is logged as a warning,
- * and the next run is a minute later. Returns a function that stops it after the current run.
+ * without which the write-ahead log grows forever, and VACUUM and ANALYZE of one table at a time. It runs two
+ * seconds after the last run, a minute after one that failed, and requests may run between its commands. Returns
+ * a function that stops it after the current run.
  */
 export function startMaintenance(pglite: PGlite, log: Log): () => Promise<void> {
-  const stopping = new AbortController();
-  const runUntilStopped = async (): Promise<void> => {
-    let pauseMs = INTERVAL_MS;
-    while (!stopping.signal.aborted) {
-      const pause = sleep(pauseMs, true, { ref: false, signal: stopping.signal });
-      // Rejects only if it is stopped.
-      if (!(await pause.catch(() => false))) return;
-      pauseMs = INTERVAL_MS;
-      await maintain(pglite).catch((error: unknown) => {
-        pauseMs = INTERVAL_AFTER_FAILURE_MS;
-        log.warn({ err: error }, 'Maintenance of the embedded database failed.');
-      });
-    }
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const runAfter = (ms: number): void => {
+    timer = setTimeout(() => {
+      running = maintain(pglite).then(
+        () => runAfter(INTERVAL_MS),
+        (error: unknown) => {
+          log.warn({ err: error }, 'Maintenance of the embedded database failed.');
+          runAfter(INTERVAL_AFTER_FAILURE_MS);
+        },
+      );
+    }, ms).unref();
   };
-  const stopped = runUntilStopped();
+  runAfter(INTERVAL_MS);
   return async () => {
-    stopping.abort();
-    await stopped;
+    await running;
+    clearTimeout(timer);
   };
 }

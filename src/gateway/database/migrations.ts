@@ -7,12 +7,8 @@ import type { Log } from '../telemetry/log.ts';
 // An arbitrary number, the same in every gateway.
 const LOCK_ID = 7_246_531;
 
-/** One connection to the database, to migrate and check it. */
-export interface SqlConnection {
-  readonly query: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
-  /** Runs several statements. */
-  readonly script: (text: string) => Promise<void>;
-}
+/** Runs a statement, or without values several, on a connection; returns the rows of the last. */
+export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** A migration is missing or can't be applied; the message contains its name and the reason. */
 export class MigrationError extends Error {}
@@ -46,10 +42,10 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   );
 }
 
-async function readApplied({ query }: SqlConnection): Promise<Record<string, unknown>[]> {
-  const [table] = await query(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS "exists"`);
+async function readApplied(runSql: RunSql): Promise<Record<string, unknown>[]> {
+  const [table] = await runSql(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS "exists"`);
   if (!table?.['exists']) return [];
-  return query(
+  return runSql(
     `SELECT "migration_name", "checksum", "finished_at" FROM "_prisma_migrations"
      WHERE "rolled_back_at" IS NULL`,
   );
@@ -59,9 +55,9 @@ async function readApplied({ query }: SqlConnection): Promise<Record<string, unk
  * Returns the migrations that are not applied yet. A later release may have applied others.
  * @throws MigrationError unless the database was migrated with these files or those of a later release
  */
-async function readPending(folder: URL, connection: SqlConnection): Promise<Migration[]> {
+async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
   const migrations = await readMigrations(folder);
-  const applied = await readApplied(connection);
+  const applied = await readApplied(runSql);
   const names = new Set(applied.map((row) => row['migration_name']));
   const pending = migrations.filter(({ name }) => !names.has(name));
   // A later release contains all these files too, and applies them first.
@@ -84,17 +80,14 @@ async function readPending(folder: URL, connection: SqlConnection): Promise<Migr
   return pending;
 }
 
-async function apply(
-  connection: SqlConnection,
-  { name, script, checksum }: Migration,
-): Promise<void> {
+async function apply(runSql: RunSql, { name, script, checksum }: Migration): Promise<void> {
   try {
-    await connection.script(script);
+    await runSql(script);
   } catch (error) {
     const { message } = toError(error);
     throw new MigrationError(`Migration ${name} failed: ${message}.`, { cause: error });
   }
-  await connection.query(
+  await runSql(
     `INSERT INTO "_prisma_migrations"
        ("id", "checksum", "migration_name", "finished_at", "applied_steps_count")
      VALUES ($1, $2, $3, now(), 1)`,
@@ -109,17 +102,17 @@ async function apply(
  * so it ends with its process, and works through a pooler. The state is read after the lock is acquired,
  * because another gateway may have applied the migration in the meantime.
  */
-async function applyNext(folder: URL, connection: SqlConnection, log: Log): Promise<void> {
-  await connection.script('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
+async function applyNext(folder: URL, runSql: RunSql, log: Log): Promise<void> {
+  await runSql('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
   try {
-    await connection.query('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
-    await connection.script(TABLE);
-    const [next] = await readPending(folder, connection);
-    if (next) await apply(connection, next);
-    await connection.script('COMMIT');
+    await runSql('SELECT pg_advisory_xact_lock($1)', [LOCK_ID]);
+    await runSql(TABLE);
+    const [next] = await readPending(folder, runSql);
+    if (next) await apply(runSql, next);
+    await runSql('COMMIT');
     if (next) log.info(`Applied migration ${next.name}.`);
   } catch (error) {
-    await connection.script('ROLLBACK');
+    await runSql('ROLLBACK');
     throw error;
   }
 }
@@ -128,17 +121,16 @@ async function applyNext(folder: URL, connection: SqlConnection, log: Log): Prom
  * Applies all pending migrations, each in its own transaction.
  * @throws MigrationError
  */
-export async function migrate(folder: URL, connection: SqlConnection, log: Log): Promise<void> {
-  while ((await readPending(folder, connection)).length > 0)
-    await applyNext(folder, connection, log);
+export async function migrate(folder: URL, runSql: RunSql, log: Log): Promise<void> {
+  while ((await readPending(folder, runSql)).length > 0) await applyNext(folder, runSql, log);
 }
 
 /**
  * Checks that every migration is applied; changes nothing.
  * @throws MigrationError
  */
-export async function requireMigrated(folder: URL, connection: SqlConnection): Promise<void> {
-  const [next] = await readPending(folder, connection);
+export async function requireMigrated(folder: URL, runSql: RunSql): Promise<void> {
+  const [next] = await readPending(folder, runSql);
   if (next) {
     throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
   }

@@ -12,29 +12,12 @@ const RECONNECT_MS = 1000;
 const LISTEN_TIMEOUT_MS = 5000;
 
 /** Tells the other gateways of a database that there are changes. */
-export interface Notifications {
-  /**
-   * Calls `onNotification` after a notification of another gateway, and whenever some may have been missed;
-   * returns the function that ends this.
-   */
-  readonly listen: (onNotification: () => void) => () => void;
-  /** Notifies the others, once for all calls within 20 ms. If that fails, they find the changes later. */
-  readonly notify: () => void;
-  readonly close: () => Promise<void>;
-}
+export type Notifications = ReturnType<typeof createNotifications>;
 
-/** Listens on a new connection until it ends, or until the signal closes it. */
-async function listenOnce(
-  connect: () => Promise<Client>,
-  onNotification: (sender?: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const client = await connect();
+/** Listens on a connection until it ends. */
+async function listenOn(client: Client, onNotification: (sender?: string) => void): Promise<void> {
   const ended = new Promise<void>((resolve) => void client.once('end', () => resolve()));
-  const close = (): void => void client.end();
-  signal.addEventListener('abort', close);
   try {
-    signal.throwIfAborted();
     client.on('notification', ({ payload }) => onNotification(payload));
     const statement = { text: `LISTEN ${CHANNEL}`, query_timeout: LISTEN_TIMEOUT_MS };
     await client.query(statement);
@@ -42,40 +25,39 @@ async function listenOnce(
     onNotification();
     await ended;
   } finally {
-    signal.removeEventListener('abort', close);
     await client.end();
   }
 }
 
 /**
- * Creates the notifications of a process. It has a connection of its own to listen, while it has listeners,
- * and notifies by `send`.
+ * Creates the notifications of a process, which are sent by `send`. From the first call of `listen`, it has a
+ * connection of its own.
  */
 export function createNotifications(
   connect: () => Promise<Client>,
   send: (sql: string) => Promise<unknown>,
   log: Log,
-): Notifications {
+) {
   const own = randomUUID();
-  const listeners = new Set<() => void>();
   const closing = new AbortController();
   const { signal } = closing;
+  let client: Client | undefined;
   let listening: Promise<void> | undefined;
   let isDue = false;
   let isNotifying = false;
 
-  const onNotification = (sender?: string): void => {
-    if (sender !== own) for (const listener of listeners) listener();
-  };
-  const listenWhileNeeded = async (): Promise<void> => {
-    while (listeners.size > 0 && !signal.aborted) {
-      await listenOnce(connect, onNotification, signal).catch((error: unknown) =>
-        log.debug({ err: error }, 'Notifications of changes cannot be received at the moment.'),
-      );
+  const listenUntilClosed = async (onNotification: () => void): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        client = await connect();
+        if (signal.aborted) await client.end();
+        else await listenOn(client, (sender) => void (sender !== own && onNotification()));
+      } catch (error) {
+        log.debug({ err: error }, 'Notifications of changes cannot be received at the moment.');
+      }
       // Rejects only if it is closed.
       await sleep(RECONNECT_MS, undefined, { ref: false, signal }).catch(() => {});
     }
-    listening = undefined;
   };
   const notifyWhileDue = async (): Promise<void> => {
     isNotifying = true;
@@ -90,17 +72,21 @@ export function createNotifications(
   };
 
   return {
-    listen: (listener) => {
-      listeners.add(listener);
-      listening ??= listenWhileNeeded();
-      return () => listeners.delete(listener);
+    /**
+     * Calls `onNotification`, that of the first call, after a notification of another gateway, and whenever some
+     * may have been missed.
+     */
+    listen: (onNotification: () => void): void => {
+      listening ??= listenUntilClosed(onNotification);
     },
-    notify: () => {
+    /** Notifies the others, once for all calls within 20 ms. If that fails, they find the changes later. */
+    notify: (): void => {
       isDue = true;
       if (!isNotifying) void notifyWhileDue();
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       closing.abort();
+      await client?.end();
       await listening;
     },
   };

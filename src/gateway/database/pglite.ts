@@ -10,7 +10,7 @@ import {
   type Readiness,
   READINESS_SQL,
 } from './database.ts';
-import { migrate, requireMigrated, type SqlConnection } from './migrations.ts';
+import { migrate, requireMigrated, type RunSql } from './migrations.ts';
 import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Runner } from './session.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
@@ -41,19 +41,19 @@ export async function createPglite(options: PGliteOptions): Promise<PGlite> {
   return pglite;
 }
 
-const toConnection = (pglite: PGlite): SqlConnection => ({
-  query: async (text, values) => (await pglite.query<Record<string, unknown>>(text, values)).rows,
-  script: async (text) => {
-    await pglite.exec(text);
-  },
-});
+const runSqlOn =
+  (pglite: PGlite): RunSql =>
+  async (text, values) =>
+    values
+      ? (await pglite.query<Record<string, unknown>>(text, values)).rows
+      : ((await pglite.exec(text)).at(-1)?.rows ?? []);
 
 /**
  * Migrates an embedded database.
  * @throws MigrationError
  */
 export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promise<void> =>
-  migrate(migrations, toConnection(pglite), log);
+  migrate(migrations, runSqlOn(pglite), log);
 
 const runnerOn = (session: Pick<PGlite, 'query'>): Runner => ({
   run: async <Row>(text: string, values: unknown[]) =>
@@ -65,7 +65,7 @@ const runnerOn = (session: Pick<PGlite, 'query'>): Runner => ({
  * @throws MigrationError
  */
 export async function openPglite(migrations: URL, pglite: PGlite, log: Log): Promise<Database> {
-  await requireMigrated(migrations, toConnection(pglite));
+  await requireMigrated(migrations, runSqlOn(pglite));
   const driver: Driver = {
     runner: {
       ...runnerOn(pglite),

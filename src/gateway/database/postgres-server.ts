@@ -14,7 +14,6 @@ import { GatewayError } from '../contract/gateway-error.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
 import type { PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
-import { cancelWhenGone } from './cancel.ts';
 import {
   isConnectionLost,
   keepsConnection,
@@ -35,6 +34,11 @@ export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(),
 
 // PostgreSQL itself ends a slow statement. If it does not, the gateway gives up after this time in addition.
 const GRACE_MS = 1000;
+const PROBE_TIMEOUT_MS = 2000;
+
+// How often to look whether somebody still needs the result of a statement. A shorter one ends by itself: to end it
+// would cost more than the rest of it, as its connection is closed then.
+const CHECK_MS = 100;
 
 // In the process of its connection, a prepared statement takes 50 to 100 KiB, a long one up to 150 times its
 // length. pg closes none while its connection is open.
@@ -49,6 +53,9 @@ const TYPES: CustomTypesConfig = {
 defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
+
+/** The error of connections that the gateway closes. */
+const ABORTED = new Error('Connection terminated: the server is not used at the moment.');
 
 /** Converts a parameter for pg, which would quote each item of an array; digits need no quotes. */
 const toParameter = (value: unknown): unknown =>
@@ -90,6 +97,9 @@ class Connection {
   }
 }
 
+/** How a statement runs that only reads. */
+export const READ = { planning: 'once', writes: false } as const;
+
 /** A server of PostgreSQL, or a balancer in front of some, with a pool of connections. It connects on demand. */
 export class PostgresServer implements TransactionRunner {
   readonly url: string;
@@ -98,29 +108,27 @@ export class PostgresServer implements TransactionRunner {
   /** How many statements and transactions were sent. */
   statements = 0;
   readonly #config: Config;
-  readonly #log: Log;
   readonly #pool: Pool;
   readonly #connections = new Map<ClientBase, Connection>();
   #aborts = 0;
 
-  constructor(url: string, config: Config, log: Log) {
+  constructor(url: string, config: Config, log: Log, graceMs = GRACE_MS) {
     this.url = url;
     this.name = new URL(url).host;
     this.#config = config;
-    this.#log = log;
     this.#pool = new Pool({
       connectionString: url,
       application_name: APPLICATION_NAME,
       max: config.poolSize,
       connectionTimeoutMillis: config.connectTimeoutMs,
-      query_timeout: config.statementTimeoutMs + GRACE_MS,
+      query_timeout: config.statementTimeoutMs + graceMs,
       keepAlive: true,
       // oxlint-disable-next-line no-misused-promises -- pg waits for it, though its types don't say so
       onConnect: (client) => this.#setUp(client),
     });
-    this.#pool.on('error', (error) =>
-      log.warn({ err: error }, 'An idle database connection was lost.'),
-    );
+    this.#pool.on('error', (error) => {
+      if (error !== ABORTED) log.warn({ err: error }, 'An idle database connection was lost.');
+    });
   }
 
   /**
@@ -130,17 +138,21 @@ export class PostgresServer implements TransactionRunner {
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const client = await this.#connect();
     const { recipient } = options;
-    const cancellation = recipient && cancelWhenGone(client, recipient, this.#log);
+    // PostgreSQL ends the statement of a connection that is closed (session-settings.ts).
+    const check = (): void => {
+      if (recipient?.destroyed) client.connection.stream.destroy(new RecipientGone());
+    };
+    const timer = recipient && setInterval(check, CHECK_MS);
     let failure: unknown;
     try {
       if (recipient?.destroyed) throw new RecipientGone();
       return await this.#send<Row>(client, text, values, options);
     } catch (error) {
       failure = error;
-      throw cancellation?.wasRequested() ? new RecipientGone() : toLossError(error, options.writes);
+      throw toLossError(error, options.writes);
     } finally {
-      cancellation?.stop();
-      this.#release(client, failure, cancellation?.wasRequested());
+      clearInterval(timer);
+      this.#release(client, failure);
     }
   }
 
@@ -193,7 +205,7 @@ export class PostgresServer implements TransactionRunner {
     this.#aborts += 1;
     for (const client of this.#connections.keys()) {
       if (!(client instanceof Client)) continue;
-      client.connection.stream.destroy(new Error('Connection terminated: the server is lost.'));
+      client.connection.stream.destroy(ABORTED);
     }
   }
 
@@ -222,7 +234,7 @@ export class PostgresServer implements TransactionRunner {
     });
     if (before === this.#aborts) return client;
     client.release(true);
-    throw new NothingWritten(new Error('Connection terminated: the server is no longer used.'));
+    throw new NothingWritten(ABORTED);
   }
 
   async #send<Row>(
@@ -242,16 +254,31 @@ export class PostgresServer implements TransactionRunner {
   /**
    * Returns a connection to the pool; closes it
    * - after an error that may leave it unusable,
-   * - if its statement was to be cancelled: the request may arrive late and must not end the next one,
    * - if a transaction is still open on it,
    * - if it has prepared many statements.
    */
-  #release(client: PoolClient, failure: unknown, wasCancelled = false): void {
+  #release(client: PoolClient, failure: unknown): void {
     const isUsable =
       (failure === undefined || isUsableAfter(failure)) &&
-      !wasCancelled &&
       client.getTransactionStatus() === 'I' &&
       this.#connections.get(client)?.isFull === false;
     client.release(!isUsable);
   }
 }
+
+/**
+ * Creates a connection of its own to a server, to ask whether it responds within two seconds: a busy pool is no
+ * reason to remove the gateway from its load balancer, or to elect another primary.
+ */
+export const createProbe = (url: string, config: Config, log: Log): PostgresServer =>
+  new PostgresServer(
+    url,
+    {
+      ...config,
+      poolSize: 1,
+      connectTimeoutMs: PROBE_TIMEOUT_MS,
+      statementTimeoutMs: PROBE_TIMEOUT_MS,
+    },
+    log,
+    0,
+  );

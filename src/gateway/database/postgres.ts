@@ -13,11 +13,11 @@ import {
   type Readiness,
   READINESS_SQL,
 } from './database.ts';
-import { migrate, MigrationError, requireMigrated, type SqlConnection } from './migrations.ts';
+import { migrate, MigrationError, requireMigrated, type RunSql } from './migrations.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
-import { APPLICATION_NAME, PostgresServer } from './postgres-server.ts';
-import { Probe } from './probe.ts';
+import { APPLICATION_NAME, createProbe, PostgresServer, READ } from './postgres-server.ts';
 import { sessionSql } from './session-settings.ts';
+import { onlyRow } from './session.ts';
 
 // PostgreSQL copies JSON as it writes it: a process needs ten times its size, 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
@@ -34,16 +34,21 @@ export interface Servers extends Omit<
 /** Opens the only server. */
 function openServer(url: string, config: Config, log: Log): Servers {
   const server = new PostgresServer(url, config, log);
-  const probe = new Probe<Readiness>(url, config, READINESS_SQL, ({ writes }) => !writes);
+  const probe = createProbe(url, config, log);
   return {
     runner: server,
     description: `PostgreSQL at ${server.name}${new URL(url).pathname}`,
     primaryUrl: () => url,
     poolUse: () => server.poolUse(),
-    ping: () => probe.read(),
+    ping: async () => {
+      const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
+      // A proxy or DNS may lead to another server by now.
+      if (!state.writes) probe.abort();
+      return state;
+    },
     disconnect: async () => {
-      probe.close();
-      await server.close();
+      probe.abort();
+      await Promise.all([probe.close(), server.close()]);
     },
   };
 }
@@ -75,20 +80,19 @@ async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Cli
   return client;
 }
 
-/** @throws ConfigError if the database can't store every character */
-async function requireUtf8({ query }: SqlConnection): Promise<void> {
-  const [row] = await query('SHOW server_encoding');
-  const encoding = String(row?.['server_encoding']);
-  if (encoding !== 'UTF8') {
+/**
+ * Warns of settings with which the gateway can't keep all its promises.
+ * @throws ConfigError if the database can't store every character
+ */
+async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
+  const [settings] = await runSql(`SELECT current_setting('server_encoding') AS encoding,
+    current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout`);
+  if (settings?.['encoding'] !== 'UTF8') {
+    const encoding = String(settings?.['encoding']);
     throw new ConfigError(`DATABASE_URL: the database's encoding is ${encoding}, not UTF8.`);
   }
-}
-
-/** Warns of settings with which the gateway can't keep all its promises. */
-async function warn({ query }: SqlConnection, log: Log): Promise<void> {
-  const [settings] = await query(
-    `SELECT current_setting('synchronous_commit') AS commit, current_setting('statement_timeout') AS timeout`,
-  );
+  // Only the primary process logs the warnings, not each worker.
+  if (cluster.isWorker) return;
   if (settings?.['commit'] === 'off') {
     log.warn(
       'synchronous_commit is off: acknowledged writes are lost if the database server crashes.',
@@ -109,21 +113,18 @@ async function warn({ query }: SqlConnection, log: Log): Promise<void> {
 async function withConnection(
   url: string,
   config: Config,
-  work: (connection: SqlConnection) => Promise<void>,
+  work: (runSql: RunSql) => Promise<void>,
 ): Promise<void> {
   const client = await connectTo(url, config).catch((error: unknown) => {
     throw new ConfigError(`DATABASE_URL: ${toObstacle(error)}.`);
   });
-  const connection: SqlConnection = {
-    query: async (text, values) => (await client.query<Record<string, unknown>>(text, values)).rows,
-    script: async (text) => {
-      await client.query(text);
-    },
-  };
   try {
     await client.query(sessionSql(config));
-    await requireUtf8(connection);
-    await work(connection);
+    await work(async (text, values) => {
+      // Of several statements, pg returns a list.
+      const result = await client.query<Record<string, unknown>>(text, values);
+      return [result].flat().at(-1)?.rows ?? [];
+    });
   } catch (error) {
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
     // PostgreSQL reported the error, or the connection was lost.
@@ -155,12 +156,11 @@ export async function openPostgres(
 ): Promise<Database> {
   const servers = await openServers(url, config, log);
   try {
-    await withConnection(servers.primaryUrl(), config, async (connection) => {
+    await withConnection(servers.primaryUrl(), config, async (runSql) => {
+      await checkSettings(runSql, log);
       await (config.migrate
-        ? migrate(migrations, connection, log)
-        : requireMigrated(migrations, connection));
-      // Only the primary process logs the warnings, not each worker.
-      if (!cluster.isWorker) await warn(connection, log);
+        ? migrate(migrations, runSql, log)
+        : requireMigrated(migrations, runSql));
     });
   } catch (error) {
     await servers.disconnect();

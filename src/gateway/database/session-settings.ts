@@ -41,6 +41,10 @@ const POOLED_SESSION = Object.entries(TRACKED)
 /** The first SQL of a direct session. */
 export const OWN_SESSION = toSql({ ...TRACKED, ...DIRECT });
 
+// Ends a statement within this time when its connection is closed. PostgreSQL for Windows can't.
+const CHECK_CONNECTION = `SELECT set_config('client_connection_check_interval', '20ms', false)
+  WHERE version() !~* 'visual c|msvc|mingw'`;
+
 /** Returns the SQL that each connection to a server runs first. */
 export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {
   if (pgbouncer) return POOLED_SESSION;
@@ -48,5 +52,6 @@ export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {
     `SET statement_timeout = ${statementTimeoutMs}`,
     `SET idle_in_transaction_session_timeout = ${statementTimeoutMs}`,
     OWN_SESSION,
+    CHECK_CONNECTION,
   ].join(';');
 }

@@ -1,20 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 
 import type { PGlite } from '@electric-sql/pglite';
 
 // How long statements may block timers, signals and connections, not counting a single long statement.
 const MAX_BLOCKED_MS = 20;
-// libuv accepts one connection in a tick, and reads from it in a later turn.
-const MAX_TURNS = 20;
-const MAX_TURNS_MS = 5;
-
-/** Yields to the event loop for one turn, and for more turns while they are short. */
-async function yieldToEventLoop(): Promise<void> {
-  const start = performance.now();
-  for (let turns = 0; turns < MAX_TURNS && performance.now() - start < MAX_TURNS_MS; turns += 1) {
-    await nextTurn();
-  }
-}
 
 /**
  * Lets the event loop run between the statements of a PGlite. They run on this thread, and a waiting
@@ -23,7 +12,7 @@ async function yieldToEventLoop(): Promise<void> {
  */
 export function yieldBetweenStatements(pglite: PGlite): void {
   const runMessage = pglite.execProtocolRaw.bind(pglite);
-  // When the first statement of this turn started.
+  // When the first statement of this tick started.
   let blockedSince: number | undefined;
   pglite.execProtocolRaw = async (...message) => {
     if (blockedSince === undefined) {
@@ -31,7 +20,7 @@ export function yieldBetweenStatements(pglite: PGlite): void {
       setImmediate(() => {
         blockedSince = undefined;
       });
-    } else if (performance.now() - blockedSince > MAX_BLOCKED_MS) await yieldToEventLoop();
+    } else if (performance.now() - blockedSince > MAX_BLOCKED_MS) await nextTick();
     return runMessage(...message);
   };
 }

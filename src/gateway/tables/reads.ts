@@ -30,7 +30,7 @@ export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
   const loadersOf = new Map<WatchedServer, LoaderContext>(
     replicas.all.map((replica) => [
       replica,
-      { ...loaders, db: { ...loaders.db, query: loaders.db.sessionOn(replica.server).query } },
+      { ...loaders, db: { ...loaders.db, query: loaders.db.sessionOn(replica).query } },
     ]),
   );
   const read: Reads['read'] = async (at, work) => {
@@ -46,7 +46,7 @@ export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
         const causes = causesOf(error);
         if (!replica || attempt === MAX_ATTEMPTS || !causes.some(isServerFault)) throw error;
         failed = new Set(failed).add(replica);
-        if (causes.some((cause) => cause instanceof NothingWritten)) replica.markLost();
+        if (causes.some((cause) => cause instanceof NothingWritten)) void replica.check();
       }
     }
   };

@@ -195,7 +195,7 @@ describe('two gateways on one database', () => {
     );
     expect(await nameOf(stream)).toBe('before the end');
     expect(await nameOf(stream)).toBe('after the end');
-    await expect.poll(() => runSql(url, `select ${LISTENING}`), WAIT).toHaveLength(1);
+    await expect.poll(() => runSql(url, `select ${LISTENING}`), WAIT).not.toEqual([]);
     stream.disconnect();
   });
 });

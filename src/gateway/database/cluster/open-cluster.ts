@@ -4,7 +4,6 @@ import type { PoolUse } from '../../telemetry/database-metrics.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { toObstacle } from '../database-errors.ts';
 import type { Readiness } from '../database.ts';
-import { PostgresServer } from '../postgres-server.ts';
 import type { Servers } from '../postgres.ts';
 import { Lag } from './lag.ts';
 import { Primary } from './primary.ts';
@@ -38,10 +37,10 @@ class Cluster {
   ) {
     this.#primaryUrls = primaryUrls;
     this.servers = [...new Set([...primaryUrls, ...replicaUrls])].map(
-      (url) => new WatchedServer(new PostgresServer(url, config, log), config, this),
+      (url) => new WatchedServer(url, config, log, this),
     );
     const ofUrls = (urls: readonly string[]): WatchedServer[] =>
-      this.servers.filter(({ server }) => urls.includes(server.url));
+      this.servers.filter(({ url }) => urls.includes(url));
     this.primary = new Primary(ofUrls(primaryUrls), log);
     const maxLagMs = config.replicaMaxLagMs;
     this.lag = new Lag(maxLagMs);
@@ -58,39 +57,38 @@ class Cluster {
     this.replicas?.update();
   }
 
-  mayLeadElsewhere({ url, identities }: PostgresServer, state: StateRow): boolean {
+  mayLeadElsewhere({ url, identities }: WatchedServer, state: StateRow): boolean {
     if (!this.#primaryUrls.includes(url)) return !state.isReplica;
     // Of several hosts each is one server. A single address may lead to another one after a failover.
     if (this.#primaryUrls.length > 1) return false;
     // A stale primary that has not noticed its demotion still accepts writes. But there is a later timeline, or
     // other connections to the same address lead to another server.
-    const timelines = this.servers.map((watched) => watched.state?.timeline ?? 0);
+    const timelines = this.servers.map((server) => server.state?.timeline ?? 0);
     const isStale = (state.timeline ?? 0) < Math.max(this.primary.timeline, ...timelines);
     return !state.writes || isStale || [...identities].some((other) => other !== state.identity);
   }
 
   /** Checks all servers. @throws ConfigError if none accepts writes */
   async requirePrimary(): Promise<void> {
-    await Promise.all(this.servers.map((watched) => watched.check()));
+    await Promise.all(this.servers.map((server) => server.check()));
     if (this.primary.current) return;
     const obstacles = this.servers
-      .filter(({ server }) => this.#primaryUrls.includes(server.url))
-      .map(({ server, state, failure }) =>
-        state ? `${server.name} accepts no writes` : toObstacle(failure),
+      .filter(({ url }) => this.#primaryUrls.includes(url))
+      .map(({ name, state, failure }) =>
+        state ? `${name} accepts no writes` : toObstacle(failure),
       );
     throw new ConfigError(`DATABASE_URL: ${obstacles.join(', ')}.`);
   }
 
   /** Returns what is known of all servers together. */
   async readiness(): Promise<Readiness> {
-    const [state] = this.servers.flatMap((watched) => watched.state ?? []);
+    const [state] = this.servers.flatMap((server) => server.state ?? []);
     if (!state) throw new Unavailable('No server responds.');
     return { writes: this.primary.current !== undefined, version: state.version };
   }
 
   async close(): Promise<void> {
-    for (const watched of this.servers) watched.stop();
-    await Promise.all(this.servers.map(({ server }) => server.close()));
+    await Promise.all(this.servers.map((server) => server.close()));
   }
 }
 
@@ -114,9 +112,9 @@ export async function openCluster(
   const { primary, replicas } = cluster;
   return {
     runner: primary,
-    description: `PostgreSQL at ${cluster.servers.map(({ server }) => server.name).join(', ')}`,
+    description: `PostgreSQL at ${cluster.servers.map(({ name }) => name).join(', ')}`,
     primaryUrl: () => primary.requireServer().url,
-    poolUse: () => primary.current?.server.poolUse() ?? NO_POOL,
+    poolUse: () => primary.current?.poolUse() ?? NO_POOL,
     replicas,
     reportServers: (registry) => reportServers(cluster, registry),
     ping: () => cluster.readiness(),

@@ -2,7 +2,6 @@ import { Unavailable } from '../../contract/gateway-error.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isReadOnlyServer, NothingWritten, OutcomeUnknown } from '../database-errors.ts';
 import type { TransactionRunner } from '../database.ts';
-import type { PostgresServer } from '../postgres-server.ts';
 import type { Runner, RunOptions } from '../session.ts';
 import type { WatchedServer } from './watch.ts';
 
@@ -60,7 +59,7 @@ export class Primary implements TransactionRunner {
     const identity = found?.state?.identity ?? this.#identity;
     if (!found && former) {
       this.#lostAt = performance.now();
-      this.#log.error(`The primary ${former.server.name} is lost: mutations are rejected.`);
+      this.#log.error(`The primary ${former.name} is lost: mutations are rejected.`);
     }
     if (found && (found !== former || identity !== this.#identity)) this.#replace(found, timeline);
     this.current = found;
@@ -75,24 +74,24 @@ export class Primary implements TransactionRunner {
     if (!last) return;
     if (found !== last || timeline !== this.timeline) this.failovers += 1;
     // It would get no response before its time limit, and behind one address, connections may lead to it still.
-    last.server.abort();
+    last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
-    this.#log.warn(`The primary is ${found.server.name} now, after ${ms} ms without one.`);
+    this.#log.warn(`The primary is ${found.name} now, after ${ms} ms without one.`);
   }
 
   /** Returns the server that accepts writes. @throws Unavailable; the log has one line when the primary is lost */
-  requireServer(): PostgresServer {
-    if (this.current) return this.current.server;
+  requireServer(): WatchedServer {
+    if (this.current) return this.current;
     throw new Unavailable('The store does not accept writes at the moment.');
   }
 
-  #serverFor({ writes }: RunOptions): PostgresServer {
+  #serverFor({ writes }: RunOptions): WatchedServer {
     const canReadLast = !writes && !this.current && this.#last?.state;
-    return canReadLast && this.#last ? this.#last.server : this.requireServer();
+    return canReadLast && this.#last ? this.#last : this.requireServer();
   }
 
   /** Returns the server on which to run again what failed; throws the error if that may write twice. */
-  async #serverAfter(failure: unknown): Promise<PostgresServer> {
+  async #serverAfter(failure: unknown): Promise<WatchedServer> {
     const canRepeat = failure instanceof NothingWritten || isReadOnlyServer(failure);
     if (!canRepeat && !(failure instanceof OutcomeUnknown)) throw failure;
     const checks = Promise.all(this.#candidates.map((candidate) => candidate.check()));

@@ -1,6 +1,7 @@
 import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 
 import type { Log } from '../../telemetry/log.ts';
+import { READ } from '../postgres-server.ts';
 import { onlyRow } from '../session.ts';
 import { Followers } from './follows.ts';
 import type { Lag } from './lag.ts';
@@ -23,27 +24,15 @@ const POSITION_SQL = `SELECT pg_wal_lsn_diff(
     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END,
   '0/0')::bigint AS "position"`;
 
-const usageOf = ({ server }: WatchedServer): number => {
-  const { total, idle, waiting } = server.poolUse();
-  return total - idle + waiting;
-};
-
-/** Returns the replica that is used least; of equal ones, a random one. */
-function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefined {
-  const start = Math.floor(Math.random() * replicas.length);
-  let least = replicas[start];
-  for (const replica of replicas) {
-    if (least && usageOf(replica) < usageOf(least)) least = replica;
-  }
-  return least;
-}
+const anyOf = (replicas: readonly WatchedServer[]): WatchedServer | undefined =>
+  replicas[Math.floor(Math.random() * replicas.length)];
 
 /**
  * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
  * replica than the check: then its position says nothing.
  */
-export const isOneServer = ({ server, state }: WatchedServer): boolean =>
-  [...server.identities].every((identity) => identity === state?.identity);
+export const isOneServer = ({ identities, state }: WatchedServer): boolean =>
+  [...identities].every((identity) => identity === state?.identity);
 
 /** Chooses replicas for reads. */
 export class Replicas {
@@ -70,7 +59,7 @@ export class Replicas {
   }
 
   /**
-   * Returns the replica that is used least of those that respond, are not behind for longer than
+   * Returns any of the replicas that respond, are not behind for longer than
    * REPLICA_MAX_LAG_MS, are not among `failed`, and have replayed `position` within 100 ms. Without a primary, it
    * may be one of those that failed, as it may have been restored.
    */
@@ -83,7 +72,7 @@ export class Replicas {
     const others = [...this.#usable].filter((replica) => !failed.has(replica));
     const replicas = others.length > 0 || hasPrimary ? others : [...this.#usable];
     return position === undefined
-      ? leastUsed(replicas)
+      ? anyOf(replicas)
       : this.#chooseAt(position, replicas.filter(isOneServer));
   }
 
@@ -99,7 +88,7 @@ export class Replicas {
   /** Finds the replicas that may be read after the state of a server was set. */
   update(): void {
     for (const replica of this.all) {
-      const { name } = replica.server;
+      const { name } = replica;
       const obstacle = this.#obstacleTo(replica);
       if (!obstacle && !this.#usable.has(replica)) {
         this.#usable.add(replica);
@@ -129,7 +118,7 @@ export class Replicas {
     const end = performance.now() + MAX_WAIT_MS;
     for (;;) {
       const reached = replicas.filter(({ state }) => state && state.position >= position);
-      if (reached.length > 0 || replicas.length === 0) return leastUsed(reached);
+      if (reached.length > 0 || replicas.length === 0) return anyOf(reached);
       if (performance.now() >= end) return undefined;
       this.#checking ??= this.#checkSoon();
       await this.#checking;
@@ -147,9 +136,8 @@ export class Replicas {
   async #readPositionNextTick(): Promise<bigint> {
     await nextTick();
     this.#position = undefined;
-    const options = { planning: 'once', writes: false } as const;
     const rows = await Promise.race([
-      this.#primary.run<{ position: bigint }>(POSITION_SQL, [], options),
+      this.#primary.run<{ position: bigint }>(POSITION_SQL, [], READ),
       sleep(MAX_POSITION_MS, undefined, { ref: false }),
     ]);
     if (!rows) throw new Error('The primary did not respond in time.');

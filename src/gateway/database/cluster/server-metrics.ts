@@ -32,14 +32,14 @@ export function reportServers(
         this.reset();
         for (const watched of servers) {
           const value = valueOf(watched);
-          if (value !== undefined) this.set({ server: watched.server.name }, value);
+          if (value !== undefined) this.set({ server: watched.name }, value);
         }
       },
     });
   };
   gauge('database_server_up', 'Whether the server responds.', ({ state }) => (state ? 1 : 0));
-  gauge('database_server_primary', 'Whether writes go to the server.', ({ server }) =>
-    server === primary.current?.server ? 1 : 0,
+  gauge('database_server_primary', 'Whether writes go to the server.', (server) =>
+    server === primary.current ? 1 : 0,
   );
   gauge('database_replica_lag_seconds', 'How far the replica is behind the primary.', ({ state }) =>
     state?.isReplica ? lag.of(state.position) / 1000 : undefined,
@@ -51,7 +51,7 @@ export function reportServers(
     labelNames: ['server'],
     collect() {
       this.reset();
-      for (const { server } of servers) this.inc({ server: server.name }, server.statements);
+      for (const { name, statements } of servers) this.inc({ server: name }, statements);
     },
   });
   void new Counter({

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../../config/config.ts';
-import { toError } from '../../contract/gateway-error.ts';
-import { IDENTITY_SQL, type PostgresServer } from '../postgres-server.ts';
-import { Probe } from '../probe.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { createProbe, IDENTITY_SQL, PostgresServer, READ } from '../postgres-server.ts';
+import { onlyRow } from '../session.ts';
 
 // How long to wait after a check of a server.
 const INTERVAL_MS = 500;
@@ -46,31 +46,26 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "w
 /** Learns what a server reports. */
 interface Observer {
   /** Whether the address of a server may lead to another one by now, which should be asked. */
-  mayLeadElsewhere(server: PostgresServer, state: StateRow): boolean;
+  mayLeadElsewhere(server: WatchedServer, state: StateRow): boolean;
   /** Called after the state of a server was set. */
-  onState(watched: WatchedServer): void;
+  onState(server: WatchedServer): void;
 }
 
 /** A server that is checked every half second, on a connection of its own, until it is stopped. */
-export class WatchedServer {
-  readonly server: PostgresServer;
-  /** Undefined if it did not respond within two seconds, or if a connection to it was lost. */
+export class WatchedServer extends PostgresServer {
+  /** Undefined if it did not respond within two seconds. */
   state: ServerState | undefined;
-  /** Whether it was a replica when it last responded: then no statement on it writes. */
-  wasReplica = false;
   /** Why it did not respond to the last check. */
   failure: unknown;
   readonly #observer: Observer;
-  readonly #probe: Probe<StateRow>;
+  readonly #probe: PostgresServer;
   #checking: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(server: PostgresServer, config: Config, observer: Observer) {
-    this.server = server;
+  constructor(url: string, config: Config, log: Log, observer: Observer) {
+    super(url, config, log);
     this.#observer = observer;
-    this.#probe = new Probe(server.url, config, STATE_SQL, (state) =>
-      observer.mayLeadElsewhere(server, state),
-    );
+    this.#probe = createProbe(url, config, log);
     void this.#keepChecking();
   }
 
@@ -82,14 +77,10 @@ export class WatchedServer {
     return this.#checking;
   }
 
-  /** Forgets the state until the next check, as a connection was lost. */
-  markLost(): void {
-    this.#setState(undefined);
-  }
-
-  stop(): void {
+  override async close(): Promise<void> {
     this.#isStopped = true;
-    this.#probe.close();
+    this.#probe.abort();
+    await Promise.all([this.#probe.close(), super.close()]);
   }
 
   async #keepChecking(): Promise<void> {
@@ -102,28 +93,16 @@ export class WatchedServer {
   async #checkOnce(): Promise<void> {
     const askedAt = performance.now();
     try {
-      const row = await this.#probe.read();
-      this.failure = undefined;
-      this.#setState({
-        ...row,
-        position: BigInt(row.position),
-        askedAt,
-        knownAt: performance.now(),
-      });
+      const row = onlyRow(await this.#probe.run<StateRow>(STATE_SQL, [], READ));
+      if (this.#observer.mayLeadElsewhere(this, row)) this.#probe.abort();
+      this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
-      if (this.#isStopped) return;
-      // The log has a line when the server is no longer used.
-      this.failure = toError(error).cause;
-      this.#setState(undefined);
       // What waits for a lost replica can be read from another server; a write can't be repeated.
-      if (this.wasReplica) this.server.abort();
+      if (this.state?.isReplica) this.abort();
+      // The log has a line when the server is no longer used.
+      this.failure = error;
+      this.state = undefined;
     }
-  }
-
-  #setState(state: ServerState | undefined): void {
-    if (this.#isStopped) return;
-    this.state = state;
-    if (state) this.wasReplica = state.isReplica;
-    this.#observer.onState(this);
+    if (!this.#isStopped) this.#observer.onState(this);
   }
 }
