@@ -1,7 +1,6 @@
 import { shouldIncludeNode } from '@graphql-tools/utils';
 import {
   coerceInputValue,
-  type FieldNode,
   getArgumentValues,
   getVariableValues,
   GraphQLError,
@@ -52,7 +51,17 @@ function findVariableErrors(
   return errors;
 }
 
-/** Returns the errors of the arguments that an operation selects with coerced variables. */
+/** Returns the error of an argument or a directive at a node. */
+function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
+  if (error instanceof GraphQLError) return toInputError(error, node);
+  if (error instanceof GatewayError) return toExecutionError(error, node);
+  throw error;
+}
+
+/**
+ * Returns the errors of the arguments that an operation selects with coerced variables. Like graphql-js, it collects a
+ * fragment once, and selects nothing inside a field whose arguments are invalid.
+ */
 function findArgumentErrors(
   { schema, operation }: Call,
   variables: Record<string, unknown>,
@@ -61,38 +70,32 @@ function findArgumentErrors(
   const errors: GraphQLError[] = [];
   const spread = new Set<string>();
 
-  /** Returns the result of a check; undefined if it finds an error. */
-  const attempt = <Result>(node: SelectionNode, check: () => Result): Result | undefined => {
-    try {
-      return check();
-    } catch (error) {
-      if (error instanceof GraphQLError) errors.push(toInputError(error, node));
-      else if (error instanceof GatewayError) errors.push(toExecutionError(error, node));
-      else throw error;
-      return undefined;
+  /** Checks a node, and returns the selections in it; none if it is left out. */
+  const checkNode = (node: SelectionNode): SelectionSetNode | undefined => {
+    if (!shouldIncludeNode(variables, node)) return undefined;
+    if (node.kind === Kind.FRAGMENT_SPREAD) {
+      const name = node.name.value;
+      if (spread.has(name)) return undefined;
+      spread.add(name);
+      return operation.fragments.get(name)?.selectionSet;
     }
-  };
-
-  const checkField = (node: FieldNode): void => {
-    const field = fields.get(node);
-    if (!field) return;
-    attempt(node, () => {
+    const field = node.kind === Kind.FIELD ? fields.get(node) : undefined;
+    if (field && node.kind === Kind.FIELD) {
       const args = getArgumentValues(field, node, variables);
       field.extensions.checkArguments?.(args);
-    });
+    }
+    return node.selectionSet;
   };
 
   const walk = ({ selections }: SelectionSetNode): void => {
     for (const node of selections) {
       if (errors.length >= MAX_VALIDATION_ERRORS) return;
-      // graphql-js does not look at a fragment that it has collected already.
-      if (node.kind === Kind.FRAGMENT_SPREAD && spread.has(node.name.value)) continue;
-      if (!attempt(node, () => shouldIncludeNode(variables, node))) continue;
-      if (node.kind === Kind.FIELD) checkField(node);
-      if (node.kind === Kind.FRAGMENT_SPREAD) spread.add(node.name.value);
-      const inner =
-        node.kind === Kind.FRAGMENT_SPREAD ? operation.fragments.get(node.name.value) : node;
-      if (inner?.selectionSet) walk(inner.selectionSet);
+      try {
+        const inner = checkNode(node);
+        if (inner) walk(inner);
+      } catch (error) {
+        errors.push(toArgumentError(error, node));
+      }
     }
   };
 
