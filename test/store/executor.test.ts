@@ -15,8 +15,10 @@ import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import { inOrder } from '../../src/gateway/graphql/execution/call.ts';
-import { checkArguments } from '../../src/gateway/graphql/execution/check-arguments.ts';
-import { executeByGraphqlJs } from '../../src/gateway/graphql/execution/graphql-js.ts';
+import {
+  checkArguments,
+  executeByGraphqlJs,
+} from '../../src/gateway/graphql/execution/graphql-js.ts';
 import { reportDeprecations } from '../../src/gateway/graphql/execution/report-usage.ts';
 import { useExecute } from '../../src/gateway/graphql/plugins/use-execute.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
