@@ -21,7 +21,7 @@ export type { RouteRequest, RouteResponse } from './http/route.ts';
 // The database: statements, and what an error of PostgreSQL means.
 export { isOutOfRange, isRolledBack } from './database/database-errors.ts';
 export type { Database } from './database/database.ts';
-export { perObject } from './database/per-object.ts';
+export { perObject } from './tables/per-object.ts';
 export { onlyRow, type Session } from './database/session.ts';
 
 // Tables and lists: how the rows of a type are read, filtered, sorted, written and followed.

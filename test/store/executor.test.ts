@@ -7,17 +7,20 @@ import {
   isNonNullType,
   OperationTypeNode,
 } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import { createYoga } from 'graphql-yoga';
 import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
-import { type Call, inOrder, toCall } from '../../src/gateway/graphql/execution/call.ts';
-import { checkArguments } from '../../src/gateway/graphql/execution/check-arguments.ts';
-import { executeByGraphqlJs } from '../../src/gateway/graphql/execution/graphql-js.ts';
+import { inOrder } from '../../src/gateway/graphql/execution/call.ts';
+import {
+  checkArguments,
+  executeByGraphqlJs,
+} from '../../src/gateway/graphql/execution/graphql-js.ts';
 import { reportDeprecations } from '../../src/gateway/graphql/execution/report-usage.ts';
+import { useExecute } from '../../src/gateway/graphql/plugins/use-execute.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
@@ -77,12 +80,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       recipient: { destroyed: false },
       changes: { publishWrite: () => {} },
     }),
-    plugins: [
-      {
-        onExecute: ({ args: { contextValue }, setExecuteFn }) =>
-          setExecuteFn((args) => execute(toCall(args, contextValue, limits))),
-      } satisfies Plugin<Call['context']>,
-    ],
+    plugins: [useExecute(execute, () => ({}), limits)],
     logging: false,
     maskedErrors: false,
   });

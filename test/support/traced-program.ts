@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
 import { parseAst } from 'vitest/node';
 
-import type { openPostgres } from '../../src/gateway/database/postgres.ts';
+import type { openStore } from '../../src/gateway/server/open-store.ts';
 import type { createGateway } from '../../src/gateway/server/server.ts';
 import type { petStore } from '../../src/store/index.ts';
 
@@ -71,7 +71,7 @@ declare global {
 /** What the program exports. */
 interface TracedProgram {
   readonly createGateway: typeof createGateway;
-  readonly openPostgres: typeof openPostgres;
+  readonly openStore: typeof openStore;
   readonly petStore: typeof petStore;
 }
 
@@ -83,7 +83,7 @@ export async function importTraced(): Promise<TracedProgram> {
     stdin: {
       contents: `
         export { createGateway } from './src/gateway/server/server.ts';
-        export { openPostgres } from './src/gateway/database/postgres.ts';
+        export { openStore } from './src/gateway/server/open-store.ts';
         export { petStore } from './src/store/index.ts';`,
       resolveDir: process.cwd(),
     },

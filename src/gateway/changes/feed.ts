@@ -46,7 +46,22 @@ interface Source {
   readonly catchUp: ReturnType<typeof createCatchUp>;
 }
 
-/** Gives changes to one subscription, no faster than they are taken, until it has ended. */
+/**
+ * Gives changes to one subscription, no faster than they are taken, until it has ended:
+ *
+ *     after a cursor ──> old changes, read from the database, page by page
+ *                          │                    ^
+ *                 up to what is in memory   more than 1,024 behind
+ *                          v                    │
+ *     without one ────> recent changes, given from memory
+ *                          │                    ^
+ *                     all are given      the log has new ones
+ *                          v                    │
+ *                        waiting for the next reading
+ *
+ * From each of them it ends with CURSOR_EXPIRED if its next changes are no longer kept, with SLOW_SUBSCRIBER if it is
+ * behind and takes nothing for three seconds, and with the reason of its signal: its token expires, or the gateway stops.
+ */
 async function follow(
   { db, reader, catchUp }: Source,
   subscription: Subscription,

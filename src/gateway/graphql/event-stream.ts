@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 
 import type { ExecutionResult } from 'graphql';
 
-import { perObject } from '../database/per-object.ts';
+import { perObject } from '../tables/per-object.ts';
 import { stringifyResult } from './json-text.ts';
 
 /** The media type of Server-Sent Events. */

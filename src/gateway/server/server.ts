@@ -140,10 +140,10 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
     closeAfterIgnored(request, response, clientErrors);
     response.setHeader(...NO_SNIFFING);
     ignoreLongLists(request.headers);
+    responses.add(response);
     const requestLog: RequestLog = { id: requestIdOf(request.headers) };
     response.setHeader('X-Request-Id', requestLog.id);
     const exchange = { req: request, res: response, requestLog, recipient: response };
-    responses.add(response);
     dispatch(exchange).then(
       () => unsent.check(response),
       (error: unknown) => abort(exchange, error, log),

@@ -2,11 +2,11 @@ import DataLoader from 'dataloader';
 import type { LimitFunction } from 'p-limit';
 
 import type { Database } from '../database/database.ts';
-import { perObject } from '../database/per-object.ts';
 import type { IsRare } from '../database/rare-texts.ts';
 import { type Recipient, shareInTurn } from '../database/recipient.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { createReader, type Page } from './pages.ts';
+import { perObject } from './per-object.ts';
 import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 

@@ -1,9 +1,9 @@
 import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'graphql';
 
 import { isServerFault } from '../../database/database-errors.ts';
-import { perObject } from '../../database/per-object.ts';
 import { RecipientGone } from '../../database/recipient.ts';
 import type { LoaderContext } from '../../tables/loaders.ts';
+import { perObject } from '../../tables/per-object.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
 import {

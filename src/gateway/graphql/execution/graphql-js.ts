@@ -1,9 +1,130 @@
-import { MapperKind, mapSchema } from '@graphql-tools/utils';
-import { execute, getNullableType, type GraphQLSchema, OperationTypeNode } from 'graphql';
+import { MapperKind, mapSchema, shouldIncludeNode } from '@graphql-tools/utils';
+import {
+  coerceInputValue,
+  execute,
+  getArgumentValues,
+  getVariableValues,
+  getNullableType,
+  GraphQLError,
+  type GraphQLSchema,
+  isInputType,
+  isNonNullType,
+  Kind,
+  OperationTypeNode,
+  type SelectionNode,
+  type SelectionSetNode,
+  typeFromAST,
+} from 'graphql';
 
-import { perObject } from '../../database/per-object.ts';
+import type { Config } from '../../config/config.ts';
+import { GatewayError } from '../../contract/gateway-error.ts';
+import { perObject } from '../../tables/per-object.ts';
+import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
-import type { Execute } from './call.ts';
+import { toExecutionError, toInputError } from '../client-errors.ts';
+import type { Call, Check, Execute } from './call.ts';
+
+/**
+ * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js
+ * has the path in its messages only.
+ */
+function findVariableErrors(
+  { schema, operation, variables }: Call,
+  hideSuggestions: boolean,
+): GraphQLError[] {
+  const errors: GraphQLError[] = [];
+  const add = (error: GraphQLError): void => {
+    errors.push(error);
+    if (errors.length === MAX_VALIDATION_ERRORS) throw error;
+  };
+  try {
+    for (const node of operation.node.variableDefinitions ?? []) {
+      const name = node.variable.name.value;
+      const type = typeFromAST(schema, node.type);
+      const isOptional = node.defaultValue || !isNonNullType(type);
+      if (!isInputType(type) || (isOptional && !Object.hasOwn(variables, name))) continue;
+      coerceInputValue(
+        variables[name],
+        type,
+        (path, _value, error) => add(toInputError(error, node, [name, ...path.map(String)])),
+        hideSuggestions,
+      );
+    }
+  } catch (error) {
+    if (errors.length < MAX_VALIDATION_ERRORS) throw error;
+  }
+  return errors;
+}
+
+/** Returns the error of an argument or a directive at a node. */
+function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
+  if (error instanceof GraphQLError) return toInputError(error, node);
+  if (error instanceof GatewayError) return toExecutionError(error, node);
+  throw error;
+}
+
+/**
+ * Returns the errors of the arguments that an operation selects with coerced variables. Like graphql-js, it collects a
+ * fragment once, and selects nothing inside a field whose arguments are invalid.
+ */
+function findArgumentErrors(
+  { schema, operation }: Call,
+  variables: Record<string, unknown>,
+): GraphQLError[] {
+  const { fields } = usageOf(schema, operation);
+  const errors: GraphQLError[] = [];
+  const spread = new Set<string>();
+
+  /** Checks a node, and returns the selections in it; none if it is left out. */
+  const checkNode = (node: SelectionNode): SelectionSetNode | undefined => {
+    if (!shouldIncludeNode(variables, node)) return undefined;
+    if (node.kind === Kind.FRAGMENT_SPREAD) {
+      const name = node.name.value;
+      if (spread.has(name)) return undefined;
+      spread.add(name);
+      return operation.fragments.get(name)?.selectionSet;
+    }
+    const field = node.kind === Kind.FIELD ? fields.get(node) : undefined;
+    if (field && node.kind === Kind.FIELD) {
+      const args = getArgumentValues(field, node, variables);
+      field.extensions.checkArguments?.(args);
+    }
+    return node.selectionSet;
+  };
+
+  const walk = ({ selections }: SelectionSetNode): void => {
+    for (const node of selections) {
+      if (errors.length >= MAX_VALIDATION_ERRORS) return;
+      try {
+        const inner = checkNode(node);
+        if (inner) walk(inner);
+      } catch (error) {
+        errors.push(toArgumentError(error, node));
+      }
+    }
+  };
+
+  walk(operation.node.selectionSet);
+  return errors;
+}
+
+/**
+ * Rejects an operation before any of it runs if a variable does not fit its type, or if a page size, a
+ * cursor, an id or another argument is invalid: a mistake that can be found before must cost neither a
+ * write its result nor other fields theirs. The errors have no path, as there is no result.
+ */
+export const checkArguments =
+  ({ introspection }: Pick<Config, 'introspection'>): Check =>
+  (next) =>
+  (call) => {
+    const { schema, operation, variables } = call;
+    const { variableDefinitions = [] } = operation.node;
+    const { coerced } = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 });
+    const errors = coerced
+      ? findArgumentErrors(call, coerced)
+      : findVariableErrors(call, !introspection);
+    return errors.length > 0 ? { errors } : next(call);
+  };
 
 /**
  * Returns a copy of the schema in which every mutation, and every field that reads other rows, may be

@@ -1,8 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-import { perObject } from '../../database/per-object.ts';
 import { type Recipient, Recipients } from '../../database/recipient.ts';
+import { perObject } from '../../tables/per-object.ts';
 import { createFairQueue } from '../fair-queue.ts';
 import type { Stream } from '../streams.ts';
 import type { Call, Execute } from './call.ts';

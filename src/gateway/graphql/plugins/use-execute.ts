@@ -1,8 +1,77 @@
+import type { ExecutionArgs } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import type { Limits } from '../../config/config.ts';
 import type { CallContext, Exchange } from '../../context.ts';
-import { type Execute, type Subscribe, toCall } from '../execution/call.ts';
+import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
+import { MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { estimate } from '../analysis/cost.ts';
+import { type Operation, operationOf } from '../analysis/operation.ts';
+import type { Call, Execute, Subscribe, Variables } from '../execution/call.ts';
+
+// No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
+const MAX_INPUT_DEPTH = 10;
+
+const tooLarge = (message: string): Issue => ({ path: [], message });
+
+/** Finds a value in a variable that is too large; one variable can be used by many fields. */
+function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
+  const { maxTextLength } = limits;
+  if (typeof value === 'string') {
+    if (value.length <= maxTextLength) return undefined;
+    return tooLarge(`must have at most ${maxTextLength} characters.`);
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > MAX_INPUT_DEPTH) return tooLarge('is nested too deeply.');
+  // graphql-js reports every unknown field separately and quotes the whole input each time.
+  const size = Array.isArray(value) ? value.length : Object.keys(value).length;
+  if (size > MAX_LIST_SIZE) return tooLarge(`must have at most ${MAX_LIST_SIZE} values.`);
+  for (const [name, inner] of Object.entries(value)) {
+    if (name.length > maxTextLength) {
+      return tooLarge(`must have names of at most ${maxTextLength} characters.`);
+    }
+    const issue = findLargeValue(inner, depth + 1, limits);
+    if (issue) return { ...issue, path: [name, ...issue.path] };
+  }
+  return undefined;
+}
+
+/**
+ * Returns the variables that an operation declares; others have no effect (GraphQL §6.1.2), and there may be
+ * as many as fit into a body.
+ * @throws InvalidInput if one of them is too large
+ */
+function takeDeclared({ node }: Operation, variables: Variables, limits: Limits): Variables {
+  const names = (node.variableDefinitions ?? [])
+    .map(({ variable }) => variable.name.value)
+    .filter((name) => Object.hasOwn(variables, name));
+  for (const name of names) {
+    const issue = findLargeValue(variables[name], 1, limits);
+    if (issue) throw new InvalidInput([{ ...issue, path: [name, ...issue.path] }]);
+  }
+  return Object.fromEntries(names.map((name) => [name, variables[name]]));
+}
+
+/**
+ * Returns the call for the arguments with which Yoga executes.
+ * @throws InvalidInput if a variable is too large
+ */
+function toCall(
+  { schema, document, operationName, variableValues }: ExecutionArgs,
+  context: CallContext & Exchange,
+  limits: Limits,
+): Call {
+  const operation = operationOf(document, operationName);
+  if (!operation) throw new Error('Yoga executes a document without the operation.');
+  const variables = takeDeclared(operation, variableValues ?? {}, limits);
+  return {
+    schema,
+    operation,
+    variables,
+    context,
+    estimate: estimate(schema, operation, variables),
+  };
+}
 
 /** Executes operations, and begins subscriptions, by these functions. */
 export const useExecute = (

@@ -33,7 +33,23 @@ export type PreparedQuery =
   | PreparedStatement
   | { readonly statement?: undefined; readonly json: string };
 
-/** A query that is compiled to SQL. */
+/**
+ * A query that is compiled to SQL. In a store of books, `{ book(id: 1) { title author { name } } }` is
+ *
+ *     select request.number::integer as number,
+ *       '{"book":' || coalesce(
+ *         (select ('{"title":' || to_json(t1.title)::text || ',"author":' || coalesce(jt2.json, E'\x01')) || ('}')
+ *           from books t1
+ *           left join lateral (
+ *             select '{"name":' || to_json(t2.name)::text || '}' as json
+ *               from authors t2 where t2.id = t1.author_id) jt2 on true
+ *           where t1.id = request.v1),
+ *         'null') || '}' as json,
+ *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
+ *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
+ *
+ * for all requests of a tick: `$1` has the ids, `request.v1` is that of one. E'\x01' stands for what can't be sent.
+ */
 export interface CompiledQuery {
   /**
    * Returns what to run for coerced variables; undefined if graphql-js has to execute the query with them.
