@@ -10,9 +10,6 @@ export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 /** A header of every response: browsers must not guess another Content-Type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
-/** Of a larger response, the unsent part is counted at once. */
-export const LARGE_BYTES = 65_536;
-
 function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
   const bytes = Buffer.byteLength(body);
   if (hasLength) response.setHeader('Content-Length', bytes);

@@ -78,9 +78,6 @@ function toOpenApi(operation: RestOperation, store: Store, config: Config): obje
   };
 }
 
-// Quotes dates, which a parser of YAML 1.1 would not read as strings.
-const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
-
 /** Creates the OpenAPI document of all operations. */
 export const createOpenApi = (store: Store, config: Config): object => ({
   openapi: '3.0.3',
@@ -107,23 +104,11 @@ export const createOpenApi = (store: Store, config: Config): object => ({
   },
 });
 
-/** GET /openapi.json and GET /openapi.yaml */
-export const createOpenApiRoutes = (store: Store, config: Config): Route[] => [
-  {
-    path: '/openapi.json',
-    get: serveAsset(() => ({
-      type: JSON_CONTENT_TYPE,
-      content: JSON.stringify(createOpenApi(store, config)),
-    })),
-  },
-  {
-    path: '/openapi.yaml',
-    get: serveAsset(async () => {
-      const { default: yaml } = await import('yaml');
-      return {
-        type: 'application/yaml',
-        content: yaml.stringify(createOpenApi(store, config), YAML),
-      };
-    }),
-  },
-];
+/** Creates GET /openapi.json. */
+export const createOpenApiRoute = (store: Store, config: Config): Route => ({
+  path: '/openapi.json',
+  get: serveAsset(() => ({
+    type: JSON_CONTENT_TYPE,
+    content: JSON.stringify(createOpenApi(store, config)),
+  })),
+});

@@ -5,9 +5,10 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ERRORS } from '../contract/error-codes.ts';
 import { ANONYMOUS, createCallerNames } from './caller-names.ts';
 import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
+import type { Log } from './log.ts';
 import { createOperationMetrics } from './operation-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
-import type { RequestEnd, RequestLog } from './request-log.ts';
+import { type RequestEnd, type RequestLog, writeRequestLog } from './request-log.ts';
 import { createStreamMetrics, type StreamMetrics } from './stream-metrics.ts';
 
 const MAX_CALLERS = 100;
@@ -148,5 +149,19 @@ export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts)
     streams: createStreamMetrics(registers),
     observeBatch: (loader, size) => batches.observe({ loader }, size),
     registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
+  };
+}
+
+/** Counts a request that begins, and returns the function that counts and logs its end. */
+export function watchRequest(
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  requestLog: RequestLog,
+): (end: Omit<RequestEnd, 'ms'>) => void {
+  const start = performance.now();
+  metrics.beginRequest();
+  return (ended) => {
+    const end = { ...ended, ms: performance.now() - start };
+    metrics.observeRequest(end, requestLog);
+    writeRequestLog(log, requestLog, end);
   };
 }
