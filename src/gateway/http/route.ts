@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { GatewayError } from '../contract/gateway-error.ts';
 
+type Headers = Readonly<Record<string, string>>;
+
 /** A request to a route. */
 export interface RouteRequest {
   /** The parameters in the path, decoded. */
@@ -10,15 +12,10 @@ export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Headers of a response, and the links (RFC 8288) for its header Link. */
-export interface ResponseHead {
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly links?: readonly string[];
-}
-
 /** The response of a route: JSON unless its headers have another Content-Type. */
-export interface RouteResponse extends ResponseHead {
+export interface RouteResponse {
   readonly status: number;
+  readonly headers?: Headers;
   /** An AsyncIterable is streamed. */
   readonly body: string | Buffer | AsyncIterable<string>;
   /** The code of an error response, for the log. */
@@ -29,23 +26,13 @@ export interface RouteResponse extends ResponseHead {
 export interface Route {
   /** The path, with its parameters in braces: /books/{bookId}. */
   readonly path: string;
-  /** Headers and links of every response, errors too. */
-  readonly head?: ResponseHead;
+  /** Headers of every response, errors too. */
+  readonly headers?: Headers;
   /** Whether its requests do not use the store; they are logged at level debug. */
   readonly isAuxiliary?: boolean;
   /** @throws GatewayError */
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;
 }
-
-/** Adds headers and links to a response. */
-export const withHead = (
-  response: RouteResponse,
-  { headers, links = [] }: ResponseHead = {},
-): RouteResponse => ({
-  ...response,
-  headers: { ...headers, ...response.headers },
-  links: [...(response.links ?? []), ...links],
-});
 
 /** Creates a response with a value as JSON. */
 export const jsonResponse = (value: unknown): RouteResponse => ({

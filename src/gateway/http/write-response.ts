@@ -19,18 +19,19 @@ function writeBody(response: ServerResponse, body: string | Buffer, hasLength: b
   else response.end(typeof body === 'string' ? Buffer.from(body) : body);
 }
 
-/** Writes a response. For HEAD, node:http omits the body, and a stream is not read. */
+/** Writes a response; `more` are other headers. For HEAD, node:http omits the body, and a stream is not read. */
 export async function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, links = [], body }: RouteResponse,
+  { status, headers, body }: RouteResponse,
+  more: RouteResponse['headers'] = {},
 ): Promise<void> {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers ?? {})) response.appendHeader(name, value);
+  for (const [name, value] of Object.entries(more)) response.appendHeader(name, value);
   if (status !== 304 && !response.hasHeader('Content-Type')) {
     response.setHeader('Content-Type', JSON_CONTENT_TYPE);
   }
-  if (links.length > 0) response.setHeader('Link', links.join(', '));
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
     writeBody(response, body, status !== 304);
   } else if (request.method === 'HEAD') {

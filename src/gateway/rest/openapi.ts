@@ -60,6 +60,14 @@ const POSITION = {
   schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of an earlier response: the response is 304 if it is still the same.',
+  schema: { type: 'string' },
+};
+
 function toOpenApi(operation: RestOperation, store: Store, config: Config): object {
   const { id, tag, summary, parameters } = operation;
   return {
@@ -72,6 +80,7 @@ function toOpenApi(operation: RestOperation, store: Store, config: Config): obje
     parameters: [
       ...toParameters('path', parameters.path),
       ...toParameters('query', parameters.query),
+      ...('ETag' in operation.result.headers ? [IF_NONE_MATCH] : []),
       ...(config.replicaUrls.length > 0 ? [POSITION] : []),
     ],
     responses: toResponses(operation, store, config),

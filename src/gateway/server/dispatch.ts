@@ -8,14 +8,7 @@ import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
 import type { createCors } from '../http/cors.ts';
 import { preferredType } from '../http/media-type.ts';
 import { findRejection, type RequestTarget, targetOf } from '../http/request.ts';
-import {
-  type createRouter,
-  errorResponse,
-  type Match,
-  type ResponseHead,
-  type RouteResponse,
-  withHead,
-} from '../http/route.ts';
+import { type createRouter, errorResponse, type Match, type RouteResponse } from '../http/route.ts';
 import type { serveAsset } from '../http/static-asset.ts';
 import { writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -79,7 +72,7 @@ export function createDispatch(options: DispatchOptions): (exchange: Exchange) =
   const respondWith = async (
     { req, res, requestLog }: Exchange,
     call: () => Promise<RouteResponse>,
-    head?: ResponseHead,
+    headers?: RouteResponse['headers'],
   ): Promise<void> => {
     const response = await call().catch((error: unknown) => {
       const gatewayError = toGatewayError(error);
@@ -87,7 +80,7 @@ export function createDispatch(options: DispatchOptions): (exchange: Exchange) =
       return errorResponse(gatewayError);
     });
     if (response.code) addErrorCode(requestLog, response.code);
-    return writeResponse(req, res, withHead(response, head));
+    return writeResponse(req, res, response, headers);
   };
 
   return async (exchange) => {
@@ -112,7 +105,7 @@ export function createDispatch(options: DispatchOptions): (exchange: Exchange) =
         if (rejection) throw rejection;
         return callRoute(req, target, match, notFound);
       };
-      return respondWith(exchange, call, match?.route.head);
+      return respondWith(exchange, call, match?.route.headers);
     }
     if (rejection) return graphql.reject(exchange, rejection);
     if (config.graphiql && prefersHtml(req, GRAPHQL_TYPES)) {

@@ -3,10 +3,12 @@ import type { AddressInfo, Server } from 'node:net';
 
 import { deleteOldChanges } from '../changes/change-log.ts';
 import { type Config, ConfigError } from '../config/config.ts';
+import type { Database } from '../database/database.ts';
+import { openDatabase } from '../database/open-database.ts';
+import { readManifest } from '../graphql/manifest.ts';
 import type { Store } from '../store.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
-import { openStore } from './open-store.ts';
 
 const DELETE_EVERY_MS = 600_000;
 
@@ -32,6 +34,18 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
   const bound = server.address();
   // Only a server on a pipe has no such address.
   return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
+}
+
+/**
+ * Opens the database of the configuration, and fills a new one with the samples if the configuration says so.
+ * Checks the manifest of trusted documents first, so that a start that fails for it changes nothing.
+ * @throws ConfigError, MigrationError
+ */
+export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
+  if (config.manifest) readManifest(config.manifest, store.schema, config);
+  const db = await openDatabase(store.migrations, config, log);
+  if (config.sampleStore && (await store.fillSample(db))) log.info('Filled the sample store.');
+  return db;
 }
 
 /** Serves from this process, and returns the function that stops it. */

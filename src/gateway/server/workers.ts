@@ -5,15 +5,10 @@ import type { Config } from '../config/config.ts';
 import type { Store } from '../store.ts';
 import { serveMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
-import { openStore } from './open-store.ts';
-import { logAddress } from './serve.ts';
+import { logAddress, openStore } from './serve.ts';
 
 // Workers that die again and again must not keep the machine busy.
 const RESTART_MS = 2000;
-// A worker that has listened for longer did not die of its start.
-const STABLE_MS = 10_000;
-// How many replacements of each worker may die before the primary process gives up.
-const MAX_RESTARTS = 4;
 
 /** Whether this process is one of several that share the port. */
 export const { isWorker } = cluster;
@@ -51,23 +46,9 @@ export async function startWorkers(
 
   let isUp = false;
   let isStopping = false;
-  // How many workers in a row died soon after their start.
-  let deaths = 0;
-  const listeningSince = new WeakMap<Worker, number>();
   const replace = async (worker: Worker): Promise<void> => {
     if (isStopping) return;
     if (!isUp) process.exit(1);
-    const wasStable = performance.now() - (listeningSince.get(worker) ?? Infinity) > STABLE_MS;
-    deaths = wasStable ? 0 : deaths + 1;
-    if (
-      deaths > MAX_RESTARTS * config.workers &&
-      !workers().some((one) => listeningSince.has(one))
-    ) {
-      log.error(
-        `No worker stays alive: the last ${deaths} died soon after their start. Giving up.`,
-      );
-      process.exit(1);
-    }
     log.error(`Worker ${worker.process.pid} died: a replacement will start.`);
     await sleep(RESTART_MS);
     if (!isStopping) fork();
@@ -77,8 +58,7 @@ export async function startWorkers(
     for (const worker of workers()) worker.process.kill('SIGKILL');
   });
   await new Promise<void>((resolve) => {
-    cluster.on('listening', (worker, { address, port }) => {
-      listeningSince.set(worker, performance.now());
+    cluster.on('listening', (_worker, { address, port }) => {
       if (!isUp) logAddress({ address, port }, config, log);
       isUp = true;
       resolve();
