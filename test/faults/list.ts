@@ -365,9 +365,8 @@ const REST: Fault[] = [
   {
     name: 'an error of a deprecated route does not say that it ends',
     file: 'src/gateway/server/dispatch.ts',
-    text: 'withHead(routeResponse, target.match?.route.head)',
-    replacement:
-      'routeResponse.code ? routeResponse : withHead(routeResponse, target.match?.route.head)',
+    text: 'writeResponse(req, res, response, headers)',
+    replacement: 'writeResponse(req, res, response, response.code ? {} : headers)',
     test: ['quick', 'test/gateway/contract.test.ts', 'getPet 404 PET_NOT_FOUND'],
   },
 ];

@@ -30,7 +30,6 @@ const FILES = [
   '/assets/swagger-ui.css',
   '/assets/swagger-ui-bundle.js',
   '/openapi.json',
-  '/openapi.yaml',
   '/schema.graphql',
 ];
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
@@ -24,13 +23,6 @@ describe('the document', () => {
   it('is OpenAPI 3.0.3 and has the version of the interface, not that of the release', async () => {
     expect(await readDocument()).toMatchObject({ openapi: '3.0.3', info: { version: '1.0.0' } });
     expect(await (await gateway.rest('/openapi.json')).text()).not.toContain(VERSION);
-  });
-
-  it('is the same in YAML 1.1 and 1.2', async () => {
-    const document = await readDocument();
-    const yaml = await (await gateway.rest('/openapi.yaml')).text();
-    expect(parse(yaml)).toEqual(document);
-    expect(parse(yaml, { version: '1.1' })).toEqual(document);
   });
 
   it('is the one that all tests check responses against', async () => {

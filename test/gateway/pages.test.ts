@@ -60,7 +60,7 @@ describe.each(PAGES)('the page at %s', (path) => {
   });
 });
 
-describe.each([...PAGES, '/openapi.json', '/openapi.yaml'])('%s', (path) => {
+describe.each([...PAGES, '/openapi.json'])('%s', (path) => {
   it('is gzipped and cached, with all that it loads', async () => {
     const html = await readText(path);
     for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {

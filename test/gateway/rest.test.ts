@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { BROWSER } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { requestRaw, sendRaw } from '../support/raw.ts';
@@ -143,12 +144,9 @@ describe('a method that a path does not support', () => {
 describe('an unknown path', () => {
   it.each([
     '/pets',
-    '/pets/1/',
     '/pets/1/orders',
     '/PETS/1',
     '//store/orders',
-    '/graphql/',
-    '/favicon.ico',
     '/../etc/passwd',
     '/%2e%2e/%2e%2e/etc/passwd',
     '/assets/../package.json',
@@ -156,6 +154,31 @@ describe('an unknown path', () => {
   ])('returns NOT_FOUND: %s', async (path) => {
     expectError(await requestRaw(gateway, 'GET', path), 404, 'NOT_FOUND');
     expectError(await requestRaw(gateway, 'POST', path), 404, 'NOT_FOUND');
+  });
+});
+
+it('a slash at the end of a path is ignored', async () => {
+  for (const path of ['/health', '/docs', '/pets/1', '/graphql?query={__typename}']) {
+    const withSlash = path.replace(/(?=\?|$)/, '/');
+    const [one, other] = [await gateway.rest(withSlash), await gateway.rest(path)];
+    expect(one.status).toBe(other.status);
+    expect(await one.text()).toBe(await other.text());
+  }
+});
+
+describe('an unknown path in a browser', () => {
+  it.each(['/none', '/docs/none?x'])('is a page: %s', async (path) => {
+    const response = await gateway.rest(path, { headers: { Accept: BROWSER.Accept } });
+    expect(response.status).toBe(404);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(await response.text()).toContain('<h1>Not found</h1>');
+  });
+
+  it('is 404 again with the ETag of the page', async () => {
+    const headers = { Accept: BROWSER.Accept };
+    const etag = (await requestRaw(gateway, 'GET', '/none', headers)).headers.get('etag') ?? '';
+    const again = await requestRaw(gateway, 'GET', '/none', { ...headers, 'If-None-Match': etag });
+    expect(again.status).toBe(404);
   });
 });
 

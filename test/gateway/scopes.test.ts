@@ -227,7 +227,6 @@ describe.each([
   ['/store/orders', 'read'],
   [`/graphql?query=${encodeURIComponent('{ pets { totalCount } }')}`, 'read'],
   ['/metrics', 'metrics'],
-  ['/status.json', 'metrics'],
 ])('GET %s', (path, scope) => {
   it.each(['GET', 'HEAD'])('%s needs a scope', async (method) => {
     const ask = async (to: Gateway, headers: Headers = {}) => to.rest(path, { method, headers });
@@ -256,7 +255,6 @@ describe('without a token', () => {
     '/docs/moving',
     '/status',
     '/openapi.json',
-    '/openapi.yaml',
     '/schema.graphql',
     '/graphql',
   ])('%s is 200', async (path) => {

@@ -96,7 +96,7 @@ describe('the package of `npm pack`', () => {
       [, url = ''] = /"Listening on (http:\S+)"/.exec(line) ?? [];
       if (url !== '') break;
     }
-    const paths = ['/docs', '/openapi.yaml', '/schema.graphql', '/graphql'];
+    const paths = ['/docs', '/openapi.json', '/schema.graphql', '/graphql'];
     const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'graphiql/graphiql.js'];
     for (const path of [...paths, ...assets.map((name) => `/assets/${name}`)]) {
       const response = await fetch(url + path, { headers: { accept: 'text/html, */*' } });

@@ -1,13 +1,13 @@
 import { vi } from 'vitest';
 
-/** The content of /status.json. */
+/** What the page /status shows of /metrics. */
 export interface Status {
   readonly version: string;
   readonly node: string;
-  readonly startedAt: string;
-  readonly at: string;
+  readonly startedAt: number;
+  readonly at: number;
   readonly processes: { readonly configured: number; readonly reporting: number };
-  readonly database: { readonly kind: string; readonly version: string; readonly state: string };
+  readonly database: { readonly embedded: boolean; readonly state: string };
   readonly requests: {
     readonly total: number;
     readonly durations: readonly { readonly le: string; readonly total: number }[];
@@ -22,14 +22,20 @@ export interface Status {
   }[];
 }
 
-/** Reads /status.json. */
+type ToStatus = (metrics: string, facts: unknown) => Status;
+
+const SCRIPT = new URL('../../src/gateway/pages/browser/status-metrics.js', import.meta.url);
+
+/** Returns what the page /status shows. */
 export async function readStatus({ url }: { url: string }): Promise<Status> {
-  const response = await fetch(`${url}/status.json`);
-  if (response.status !== 200) throw new Error(`/status.json answers ${response.status}.`);
-  return (await response.json()) as Status;
+  const { toStatus } = (await import(SCRIPT.href)) as { toStatus: ToStatus };
+  const page = await (await fetch(`${url}/status`)).text();
+  const [, facts = ''] = /data-facts="(.*?)"/.exec(page) ?? [];
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return toStatus(metrics, JSON.parse(facts.replaceAll('&quot;', '"')));
 }
 
-/** Polls until /status.json has counted so many requests: one is counted when its response has ended. */
+/** Polls until /metrics has counted so many requests: one is counted when its response has ended. */
 export const awaitStatus = (gateway: { url: string }, requests: number): Promise<Status> =>
   vi.waitFor(
     async () => {

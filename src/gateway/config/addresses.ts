@@ -19,6 +19,10 @@ export function isSafeUrl(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-/** Whether a text is an origin, as browsers send it. */
-export const isOrigin = (text: string): boolean =>
-  URL.canParse(text) && new URL(text).origin === text;
+/** Whether a text is an origin, as browsers and app shells (`capacitor://localhost`) send it. */
+export function isOrigin(text: string): boolean {
+  if (text.includes('*') || !URL.canParse(text)) return false;
+  const { protocol, host, username, origin } = new URL(text);
+  // A scheme that only one program knows has the origin `null` in the standard of URLs.
+  return text === (origin === 'null' && host && !username ? `${protocol}//${host}` : origin);
+}

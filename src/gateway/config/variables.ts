@@ -220,7 +220,7 @@ export const Variables = z.object({
     .transform((text) => text.split(',').map((origin) => origin.trim()))
     .refine(
       (origins) => origins.every((origin) => origin === '*' || isOrigin(origin)),
-      'must be * or origins like https://shop.example, separated by commas',
+      'must be * or origins like https://shop.example or capacitor://localhost, separated by commas',
     )
     .readonly()
     .default([])

@@ -159,6 +159,20 @@ export class Forbidden extends GatewayError {
   }
 }
 
+/** The path does not support the method; `allowed` are those that it does. */
+export class MethodNotAllowed extends GatewayError {
+  readonly #allowed: string;
+
+  constructor(allowed: string) {
+    super('METHOD_NOT_ALLOWED');
+    this.#allowed = allowed;
+  }
+
+  override get headers(): Readonly<Record<string, string>> {
+    return { Allow: this.#allowed };
+  }
+}
+
 export class IdempotencyConflict extends GatewayError {
   constructor(key: string) {
     super(

@@ -4,9 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
 
 import type { Config, Limits } from '../config/config.ts';
-import { GatewayError } from '../contract/gateway-error.ts';
+import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import { isFromAllowedOrigin } from '../http/cors.ts';
-import { ALLOWED_METHODS } from '../http/route.ts';
 import { HASH_PREFIX } from './manifest.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -156,17 +155,6 @@ function readGet(request: IncomingMessage, search: string, config: ParamsConfig)
   return toDocumentParams(Object.fromEntries(params), config.limits);
 }
 
-/** The error for a method that GraphQL over HTTP does not use. */
-class MethodNotAllowed extends GatewayError {
-  constructor() {
-    super('METHOD_NOT_ALLOWED');
-  }
-
-  override get headers(): Readonly<Record<string, string>> {
-    return { Allow: `${ALLOWED_METHODS}, POST` };
-  }
-}
-
 /**
  * Reads the parameters of a request to /graphql; `search` is the query of its URL.
  * @throws GatewayError
@@ -180,5 +168,5 @@ export async function readParams(
   if (request.method === 'GET' || request.method === 'HEAD') {
     return readGet(request, search, config);
   }
-  throw new MethodNotAllowed();
+  throw new MethodNotAllowed('GET, HEAD, POST');
 }

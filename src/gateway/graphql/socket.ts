@@ -1,9 +1,6 @@
 import type { WebSocket } from 'ws';
 
 import { GatewayError } from '../contract/gateway-error.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { type RequestLog, writeRequestLog } from '../telemetry/request-log.ts';
 
 // Common proxies close a connection without data after a minute.
 const PING_MS = 12_000;
@@ -59,19 +56,4 @@ export function watchSocket(socket: WebSocket): void {
   };
   socket.on('message', holdBack).on('ping', holdBack);
   keepAlive(socket);
-}
-
-/** Counts an operation of a WebSocket and writes its log line when it has ended. */
-export function watchOperation(
-  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
-  requestLog: RequestLog,
-): () => void {
-  const start = performance.now();
-  metrics.beginRequest();
-  return () => {
-    const ms = performance.now() - start;
-    const end = { level: 'info', method: 'WebSocket', route: '/graphql', status: 200, ms } as const;
-    metrics.observeRequest(end, requestLog);
-    writeRequestLog(log, requestLog, end);
-  };
 }

@@ -16,10 +16,11 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Context } from '../context.ts';
 import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
+import { watchRequest } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
 import { toClientResult } from './client-errors.ts';
 import { toDocumentParams } from './params.ts';
-import { closeSocket, rejectHandshake, send, watchOperation, watchSocket } from './socket.ts';
+import { closeSocket, rejectHandshake, send, watchSocket } from './socket.ts';
 import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
@@ -91,7 +92,10 @@ async function run(
   const { limits } = config;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
-  operations.set(id, watchOperation(options, requestLog));
+  const end = watchRequest(options, requestLog);
+  operations.set(id, () =>
+    end({ method: 'WebSocket', route: '/graphql', status: 200, level: 'info' }),
+  );
   const results = await executor(exchange, 'POST', () => {
     if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     return toDocumentParams(payload, limits);

@@ -5,8 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Responses } from './open-responses.ts';
-import { ALLOWED_METHODS } from './route.ts';
+import type { LastOf } from './connections.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';
 
 const ERROR_CODES: Record<string, ErrorCode> = {
@@ -17,12 +16,10 @@ const ERROR_CODES: Record<string, ErrorCode> = {
 /** Writes an error response for data of which node:http creates no request. */
 function writeError(error: GatewayError, socket: Duplex, log: Log): void {
   if (!socket.writable) return void socket.destroy();
-  const { code } = error;
   const requestId = randomUUID();
-  log.info({ requestId, status: error.status, codes: [code] }, 'A request was rejected.');
+  log.info({ requestId, status: error.status, codes: [error.code] }, 'A request was rejected.');
   const body = JSON.stringify(error);
   const headers = {
-    ...(code === 'METHOD_NOT_ALLOWED' && { Allow: ALLOWED_METHODS }),
     ...error.headers,
     'Content-Type': JSON_CONTENT_TYPE,
     [NO_SNIFFING[0]]: NO_SNIFFING[1],
@@ -45,27 +42,24 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
-/** Rejects data of which node:http creates no request: with an error response, or by closing the socket. */
-export interface ClientErrorHandler {
+/** What is done with data of which node:http creates no request. */
+export interface ClientErrors {
   /** Whether the last response of a connection is unfinished. */
   readonly isResponding: (socket: Duplex) => boolean;
-  readonly reject: (error: GatewayError, socket: Duplex) => void;
-  /** Rejects with the code for an error of node:http. */
-  readonly rejectFor: (error: NodeJS.ErrnoException, socket: Duplex) => void;
+  /**
+   * Rejects the data with an error response, or by closing the socket. An error that is not a GatewayError is one
+   * of node:http.
+   */
+  readonly reject: (error: Error, socket: Duplex) => void;
 }
 
-/** Creates the handler of client errors. */
-export function createClientErrorHandler({ lastOf }: Responses, log: Log): ClientErrorHandler {
-  const reject = (error: GatewayError, socket: Duplex): void => {
-    if (canWriteError(lastOf(socket))) writeError(error, socket, log);
+export const createClientErrors = (lastOf: LastOf, log: Log): ClientErrors => ({
+  isResponding: (socket) => lastOf(socket)?.writableFinished === false,
+  reject: (error, socket) => {
+    const code = 'code' in error ? String(error.code) : '';
+    const rejection =
+      error instanceof GatewayError ? error : new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');
+    if (code !== 'ECONNRESET' && canWriteError(lastOf(socket))) writeError(rejection, socket, log);
     else socket.destroy();
-  };
-  return {
-    isResponding: (socket) => lastOf(socket)?.writableFinished === false,
-    reject,
-    rejectFor: (error, socket) => {
-      if (error.code === 'ECONNRESET') socket.destroy();
-      else reject(new GatewayError(ERROR_CODES[error.code ?? ''] ?? 'BAD_REQUEST'), socket);
-    },
-  };
-}
+  },
+});

@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { GatewayError } from '../contract/gateway-error.ts';
 
-/** The methods that a route supports. */
-export const ALLOWED_METHODS = 'GET, HEAD';
+type Headers = Readonly<Record<string, string>>;
 
 /** A request to a route. */
 export interface RouteRequest {
@@ -13,15 +12,10 @@ export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Headers of a response, and the links (RFC 8288) for its header Link. */
-export interface ResponseHead {
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly links?: readonly string[];
-}
-
 /** The response of a route: JSON unless its headers have another Content-Type. */
-export interface RouteResponse extends ResponseHead {
+export interface RouteResponse {
   readonly status: number;
+  readonly headers?: Headers;
   /** An AsyncIterable is streamed. */
   readonly body: string | Buffer | AsyncIterable<string>;
   /** The code of an error response, for the log. */
@@ -32,23 +26,13 @@ export interface RouteResponse extends ResponseHead {
 export interface Route {
   /** The path, with its parameters in braces: /books/{bookId}. */
   readonly path: string;
-  /** Headers and links of every response, errors too. */
-  readonly head?: ResponseHead;
+  /** Headers of every response, errors too. */
+  readonly headers?: Headers;
   /** Whether its requests do not use the store; they are logged at level debug. */
   readonly isAuxiliary?: boolean;
   /** @throws GatewayError */
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;
 }
-
-/** Adds headers and links to a response. */
-export const withHead = (
-  response: RouteResponse,
-  { headers, links = [] }: ResponseHead = {},
-): RouteResponse => ({
-  ...response,
-  headers: { ...headers, ...response.headers },
-  links: [...(response.links ?? []), ...links],
-});
 
 /** Creates a response with a value as JSON. */
 export const jsonResponse = (value: unknown): RouteResponse => ({
@@ -63,3 +47,44 @@ export const errorResponse = (error: GatewayError): RouteResponse => ({
   body: JSON.stringify(error),
   code: error.code,
 });
+
+/** The route of a path, and the parameters of the path. */
+export interface Match {
+  readonly route: Route;
+  readonly parameters: RouteRequest['parameters'];
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const hasParameters = ({ path }: Route): boolean => path.includes('{');
+
+/** Creates a function that finds the route of a path. */
+export function createRouter(routes: readonly Route[]): (path: string) => Match | undefined {
+  const fixed = new Map(
+    routes
+      .filter((route) => !hasParameters(route))
+      .map((route): [string, Match] => [route.path, { route, parameters: {} }]),
+  );
+  const patterns = routes.filter(hasParameters).map((route) => {
+    const pattern = route.path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)');
+    return { route, pattern: new RegExp(`^${pattern}$`) };
+  });
+  return (path) => {
+    const match = fixed.get(path);
+    if (match) return match;
+    for (const { route, pattern } of patterns) {
+      const found = pattern.exec(path);
+      if (!found) continue;
+      const groups = Object.entries(found.groups ?? {});
+      const parameters = Object.fromEntries(groups.map(([name, text]) => [name, decode(text)]));
+      return { route, parameters };
+    }
+    return undefined;
+  };
+}

@@ -3,9 +3,9 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 import etag from 'etag';
+import fresh from 'fresh';
 import Negotiator from 'negotiator';
 
-import { isUnchanged } from './etag.ts';
 import type { RouteResponse, RouteRequest } from './route.ts';
 
 /** Content that never changes. */
@@ -15,6 +15,13 @@ export interface Asset {
   /** Additional headers of its responses. */
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/**
+ * Whether the caller already has the content with this entity tag (RFC 9110 §13.1.2). Only If-None-Match
+ * counts: fetch() also sends Cache-Control: no-cache, which is for caches, not for the origin server.
+ */
+export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>
+  fresh({ 'if-none-match': headers['if-none-match'] }, { etag: tag });
 
 const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
   new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';

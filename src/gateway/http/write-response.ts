@@ -10,9 +10,6 @@ export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 /** A header of every response: browsers must not guess another Content-Type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
-/** Of a larger response, the unsent part is counted at once. */
-export const LARGE_BYTES = 65_536;
-
 function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
   const bytes = Buffer.byteLength(body);
   if (hasLength) response.setHeader('Content-Length', bytes);
@@ -22,18 +19,19 @@ function writeBody(response: ServerResponse, body: string | Buffer, hasLength: b
   else response.end(typeof body === 'string' ? Buffer.from(body) : body);
 }
 
-/** Writes a response. For HEAD, node:http omits the body, and a stream is not read. */
+/** Writes a response; `more` are other headers. For HEAD, node:http omits the body, and a stream is not read. */
 export async function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, links = [], body }: RouteResponse,
+  { status, headers, body }: RouteResponse,
+  more: RouteResponse['headers'] = {},
 ): Promise<void> {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers ?? {})) response.appendHeader(name, value);
+  for (const [name, value] of Object.entries(more)) response.appendHeader(name, value);
   if (status !== 304 && !response.hasHeader('Content-Type')) {
     response.setHeader('Content-Type', JSON_CONTENT_TYPE);
   }
-  if (links.length > 0) response.setHeader('Link', links.join(', '));
   if (typeof body === 'string' || Buffer.isBuffer(body)) {
     writeBody(response, body, status !== 304);
   } else if (request.method === 'HEAD') {

@@ -35,7 +35,7 @@ const renderCards = ({ graphiql, introspection }: Config): string =>
     card(
       '/docs',
       'REST reference',
-      'The routes of the old API. As OpenAPI too: <a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>.',
+      'The routes of the old API. As <a href="/openapi.json">OpenAPI</a> too.',
     ),
     card('/docs/moving', 'Moving to GraphQL', 'Each REST route beside the query that replaces it.'),
     introspection &&

@@ -5,9 +5,9 @@ import { OWN_FILES, ownFile, readAsset, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
-import type { Site } from './page.ts';
+import { renderIcon, type Site } from './page.ts';
 import { renderReference } from './reference.ts';
-import { type Deprecated, renderStatus } from './status.ts';
+import { renderStatus } from './status.ts';
 
 const createSchemaRoute = ({ store }: Site): Route => ({
   path: '/schema.graphql',
@@ -24,11 +24,16 @@ const createWordsRoute = ({ store: { pages } }: Site): Route[] => {
 };
 
 /** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
-export const createPages = (site: Site, deprecated: readonly Deprecated[]): Route[] => [
+export const createPages = (site: Site): Route[] => [
   { path: '/', get: serveAsset(() => renderHome(site)) },
   { path: '/docs', get: serveAsset(() => renderReference(site)) },
   { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(site)) },
-  { path: '/status', get: serveAsset(() => renderStatus(site, deprecated)) },
+  { path: '/status', get: serveAsset(() => renderStatus(site)) },
+  {
+    // Where no page names the icon, as for /schema.graphql, browsers request this one.
+    path: '/favicon.ico',
+    get: serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(site.store.pages.icon) })),
+  },
   ...(site.config.introspection ? [createSchemaRoute(site)] : []),
   ...(site.config.graphiql ? createGraphiqlFiles() : []),
   ...OWN_FILES.map((name): Route => ({

@@ -54,10 +54,9 @@ const POLICY = {
   'frame-ancestors': "'none'",
 };
 
-const toIconUrl = (icon: string): string =>
-  `data:image/svg+xml,${encodeURIComponent(
-    icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"'),
-  )}`;
+/** Renders the icon of the store as a file of its own. */
+export const renderIcon = (icon: string): string =>
+  icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"');
 
 interface HtmlDocument {
   /** Its title, besides that of the store. */
@@ -92,7 +91,7 @@ export const renderHtml = (
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${[...(title ? [title] : []), store.title].join(' · ')}</title>
-<link rel="icon" href="${toIconUrl(store.pages.icon)}">
+<link rel="icon" type="image/svg+xml" href="/favicon.ico">
 ${styles.map((url) => `<link rel="stylesheet" href="${url}">`).join('\n')}
 </head>
 <body>

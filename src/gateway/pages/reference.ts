@@ -47,10 +47,10 @@ export const renderReference = (site: Site): Asset =>
     scripts: ['/assets/reference.js'],
     main: `<h1>REST reference</h1>
 <p class="lead">The routes of the old API. GraphQL has the same data and all other operations.
-As an OpenAPI document: <a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>.</p>
+As a document: <a href="/openapi.json">OpenAPI</a>.</p>
 <h2>Operations</h2>
 <p>Their errors are <a href="#errors">below</a>.</p>
 <div id="reference"></div>
-<noscript><p>The reference needs JavaScript. <a href="/openapi.yaml">The OpenAPI document</a> does not.</p></noscript>
+<noscript><p>The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> does not.</p></noscript>
 ${renderErrors(site)}`,
   });

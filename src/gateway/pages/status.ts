@@ -1,6 +1,10 @@
 import escapeHtml from 'escape-html';
 
+import { toDay } from '../contract/day.ts';
+import { deprecatedIn } from '../graphql/analysis/usage.ts';
 import type { Asset } from '../http/static-asset.ts';
+import { deprecatedOf, pathOf } from '../rest/rest-operation.ts';
+import type { RestOperation, Store } from '../store.ts';
 import { renderPage, type Site, TOKEN_ATTRIBUTES } from './page.ts';
 
 const TOKEN_FORM = `<form id="token-form" class="card" hidden>
@@ -28,10 +32,37 @@ const renderCounts = (name: string, none: string): string => `<p class="none">${
 </table></div>`;
 
 /** A REST operation, or an element of the schema, that is deprecated. */
-export interface Deprecated {
+interface Deprecated {
   readonly operation: string;
   readonly reason: string;
 }
+
+/** Returns all that is deprecated, REST first. */
+const findDeprecated = ({ schema, rest }: Store): Deprecated[] => [
+  ...deprecatedOf(rest.operations).map(({ name, since, successor }) => ({
+    operation: name,
+    reason: `Deprecated since ${toDay(since)}: use ${successor}.`,
+  })),
+  ...Array.from(deprecatedIn(schema), ([operation, reason]) => ({ operation, reason })),
+];
+
+/** The routes of the store, and unknown paths; not the pages, /health, /ready and /metrics. */
+export const countedRoutes = (operations: readonly RestOperation[]): string[] => [
+  '/graphql',
+  'other',
+  ...operations.map(pathOf),
+];
+
+/** What the page has to know besides /metrics. */
+const toFacts = ({ store, config }: Site, deprecated: readonly Deprecated[]): string =>
+  escapeHtml(
+    JSON.stringify({
+      workers: config.workers,
+      routes: countedRoutes(store.rest.operations),
+      enforced: config.enforceSunset,
+      deprecated: deprecated.map(({ operation }) => operation),
+    }),
+  );
 
 const renderDeprecated = ({ operation, reason }: Deprecated): string => `<section>
 <h3><code>${escapeHtml(operation)}</code></h3>
@@ -39,19 +70,20 @@ const renderDeprecated = ({ operation, reason }: Deprecated): string => `<sectio
 ${renderCounts('Caller', 'No calls since the start.')}
 </section>`;
 
-/** The page of the operator: what runs, and what happens while it is open. Its figures are /status.json. */
-export const renderStatus = (site: Site, deprecated: readonly Deprecated[]): Asset =>
-  renderPage(site, {
+/** The page of the operator: what runs, and what happens while it is open. Its figures are those of /metrics. */
+export function renderStatus(site: Site): Asset {
+  const deprecated = findDeprecated(site.store);
+  return renderPage(site, {
     path: '/status',
     title: 'Status',
     styles: ['/assets/status.css'],
     scripts: ['/assets/status.js'],
     main: `<h1 tabindex="-1">Status</h1>
 <p class="lead">What runs here, and what it has done since you opened this page.</p>
-<noscript><p>The status needs JavaScript. <code>/status.json</code> and <code>/metrics</code> do not.</p></noscript>
+<noscript><p>The status needs JavaScript. <code>/metrics</code> does not.</p></noscript>
 <p id="state" role="status"></p>
 ${TOKEN_FORM}
-<div id="status" data-needs-token="${site.config.auth !== undefined}" hidden>
+<div id="status" data-needs-token="${site.config.auth !== undefined}" data-facts="${toFacts(site, deprecated)}" hidden>
 <dl id="facts">
 ${renderFact('version', 'Version')}
 ${renderFact('start', 'Running since')}
@@ -77,3 +109,4 @@ ${deprecated.map(renderDeprecated).join('\n')}</section>
 </div>
 </div>`,
   });
+}

@@ -60,6 +60,14 @@ const POSITION = {
   schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of an earlier response: the response is 304 if it is still the same.',
+  schema: { type: 'string' },
+};
+
 function toOpenApi(operation: RestOperation, store: Store, config: Config): object {
   const { id, tag, summary, parameters } = operation;
   return {
@@ -72,14 +80,12 @@ function toOpenApi(operation: RestOperation, store: Store, config: Config): obje
     parameters: [
       ...toParameters('path', parameters.path),
       ...toParameters('query', parameters.query),
+      ...('ETag' in operation.result.headers ? [IF_NONE_MATCH] : []),
       ...(config.replicaUrls.length > 0 ? [POSITION] : []),
     ],
     responses: toResponses(operation, store, config),
   };
 }
-
-// Quotes dates, which a parser of YAML 1.1 would not read as strings.
-const YAML = { compat: 'yaml-1.1', blockQuote: 'literal', lineWidth: 0 } as const;
 
 /** Creates the OpenAPI document of all operations. */
 export const createOpenApi = (store: Store, config: Config): object => ({
@@ -107,23 +113,11 @@ export const createOpenApi = (store: Store, config: Config): object => ({
   },
 });
 
-/** GET /openapi.json and GET /openapi.yaml */
-export const createOpenApiRoutes = (store: Store, config: Config): Route[] => [
-  {
-    path: '/openapi.json',
-    get: serveAsset(() => ({
-      type: JSON_CONTENT_TYPE,
-      content: JSON.stringify(createOpenApi(store, config)),
-    })),
-  },
-  {
-    path: '/openapi.yaml',
-    get: serveAsset(async () => {
-      const { default: yaml } = await import('yaml');
-      return {
-        type: 'application/yaml',
-        content: yaml.stringify(createOpenApi(store, config), YAML),
-      };
-    }),
-  },
-];
+/** Creates GET /openapi.json. */
+export const createOpenApiRoute = (store: Store, config: Config): Route => ({
+  path: '/openapi.json',
+  get: serveAsset(() => ({
+    type: JSON_CONTENT_TYPE,
+    content: JSON.stringify(createOpenApi(store, config)),
+  })),
+});

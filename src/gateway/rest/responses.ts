@@ -2,19 +2,17 @@ import type { Config } from '../config/config.ts';
 import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
 import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { RestOperation, Store } from '../store.ts';
-import { lifecycleHead } from './rest-operation.ts';
+import { lifecycleHeaders } from './rest-operation.ts';
 import { resourcesOf } from './schemas.ts';
 
 /** Headers by name, each with an example. */
 type Headers = Readonly<Record<string, string>>;
 
-/** Errors of node:http before it knows the path: the response has no lifecycle headers. */
-const EARLY_ERRORS: readonly string[] = ['REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE'];
-
 /** Errors that any request can have. */
 const COMMON_ERRORS: readonly string[] = [
   'BAD_REQUEST',
-  ...EARLY_ERRORS,
+  'REQUEST_TIMEOUT',
+  'HEADERS_TOO_LARGE',
   'URI_TOO_LONG',
   'INTERNAL_SERVER_ERROR',
   'SERVICE_UNAVAILABLE',
@@ -54,15 +52,12 @@ const toHeaders = (headers: Headers, required = true): object =>
     ]),
   );
 
-/** The headers of an error response, besides those of every response. */
+/** The headers of an error response, besides those of every response. None is on each: node:http may not know the path. */
 function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
   const has = (group: readonly string[]): boolean => codes.some((code) => group.includes(code));
-  if (has(EARLY_ERRORS)) return {};
-  // The path of a malformed request can be unknown.
-  const required = !has(['BAD_REQUEST']);
   const challenge = has(ACCESS_ERRORS) ? new Unauthenticated().headers : {};
   const retry = has(['SERVICE_UNAVAILABLE']) ? new GatewayError('SERVICE_UNAVAILABLE').headers : {};
-  return toHeaders({ ...lifecycle, ...challenge, ...retry }, required);
+  return toHeaders({ ...lifecycle, ...challenge, ...retry }, false);
 }
 
 /** The response for all errors with the same status; callers distinguish them by their codes. */
@@ -90,8 +85,7 @@ const toErrorResponse = (
 export function toResponses(operation: RestOperation, store: Store, config: Config): object {
   const { result } = operation;
   const kinds = withGatewayErrors(store.errorCodes);
-  const { headers: dates, links = [] } = lifecycleHead(operation, config);
-  const lifecycle = { Link: links.join(', '), ...dates };
+  const lifecycle = lifecycleHeaders(operation, config);
   const headers = toHeaders({ ...COMMON_HEADERS, ...lifecycle, ...result.headers });
   const codes = errorsOf(operation, config);
   const statuses = new Set(codes.flatMap((code) => kinds[code]?.status ?? []));

@@ -2,7 +2,7 @@ import etag from 'etag';
 import { z } from 'zod';
 
 import { Id, parse } from '../contract/parse.ts';
-import { isUnchanged } from '../http/etag.ts';
+import { isUnchanged } from '../http/static-asset.ts';
 import type { Resource, RestLifecycle, RestOperation } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';

@@ -2,17 +2,16 @@ import { prometheusContentType } from 'prom-client';
 
 import { type Caller, requireScope } from '../auth/scopes.ts';
 import type { Context } from '../context.ts';
-import type { Route, RouteRequest } from '../http/route.ts';
+import { Unavailable } from '../contract/gateway-error.ts';
+import type { Database } from '../database/database.ts';
+import { jsonResponse, type Route, type RouteRequest } from '../http/route.ts';
 import { createPages } from '../pages/page-routes.ts';
 import type { Site } from '../pages/page.ts';
-import { createOpenApiRoutes } from '../rest/openapi.ts';
+import { createOpenApiRoute } from '../rest/openapi.ts';
 import { toRoute } from '../rest/rest-operation.ts';
 import { createReadMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { findDeprecated } from './deprecated.ts';
-import { createHealthRoutes } from './health.ts';
 import type { ShutdownState } from './shutdown.ts';
-import { createStatusRoute } from './status-json.ts';
 
 /** Returns the route with a check that the caller has a scope; `onAllowed` is called if it has. */
 const withScope = (
@@ -30,6 +29,25 @@ const withScope = (
   },
 });
 
+/**
+ * Creates GET /health and GET /ready, for load balancers and supervisors. With a read-only database the
+ * gateway is ready, unless the caller requests /ready?for=writes.
+ */
+const createHealthRoutes = (db: Database, shutdown: ShutdownState): Route[] => [
+  { path: '/health', get: async () => jsonResponse({ status: 'alive' }) },
+  {
+    path: '/ready',
+    get: async ({ query }) => {
+      if (shutdown.hasStarted) throw new Unavailable('The gateway is shutting down.');
+      const { writes } = await db.ping();
+      if (!writes && query.get('for') === 'writes') {
+        throw new Unavailable('The database does not accept writes.');
+      }
+      return jsonResponse({ status: 'ready', writes });
+    },
+  },
+];
+
 /** Creates the routes of all paths except /graphql. */
 export function createRoutes(
   site: Site,
@@ -38,13 +56,11 @@ export function createRoutes(
   metrics: Metrics,
 ): Route[] {
   const { store, config } = site;
-  const { db } = context.loaders;
-  const deprecated = findDeprecated(store);
   const readMetrics = createReadMetrics(metrics.registries);
   const auxiliary = [
-    ...createHealthRoutes(db, shutdown),
-    ...createOpenApiRoutes(store, config),
-    ...createPages(site, deprecated),
+    ...createHealthRoutes(context.loaders.db, shutdown),
+    createOpenApiRoute(store, config),
+    ...createPages(site),
     withScope(context, 'metrics', {
       path: '/metrics',
       get: async () => ({
@@ -53,7 +69,6 @@ export function createRoutes(
         body: await (await readMetrics()).metrics(),
       }),
     }),
-    withScope(context, 'metrics', createStatusRoute(site, db, deprecated, readMetrics)),
   ];
   return [
     ...store.rest.operations.map((operation) =>

@@ -3,26 +3,28 @@ import type { AddressInfo, Server } from 'node:net';
 
 import { deleteOldChanges } from '../changes/change-log.ts';
 import { type Config, ConfigError } from '../config/config.ts';
+import type { Database } from '../database/database.ts';
+import { openDatabase } from '../database/open-database.ts';
+import { readManifest } from '../graphql/manifest.ts';
 import type { Store } from '../store.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
-import { leavePrimary, takeConnections } from './connection-passing.ts';
-import { openStore } from './open-store.ts';
+
+const DELETE_EVERY_MS = 600_000;
 
 /** Logs where the gateway can be reached; supervisors may wait for the last line. */
-export function logAddress({ address, port }: AddressInfo, config: Config, log: Log): void {
+export function logAddress(
+  { address, port }: Pick<AddressInfo, 'address' | 'port'>,
+  config: Config,
+  log: Log,
+): void {
   const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
   if (config.graphiql) log.info(`GraphiQL: ${url}/graphql`);
   log.info(`Listening on ${url}`);
 }
 
-const DELETE_EVERY_MS = 600_000;
-
-/**
- * Lets a server listen on HOST and PORT of the configuration, and returns the address.
- * @throws ConfigError
- */
-export async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
+/** Lets a server listen on HOST and PORT of the configuration. @throws ConfigError */
+async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ message }) =>
       reject(new ConfigError(`HOST or PORT can't be listened on: ${message}.`)),
@@ -34,6 +36,18 @@ export async function listen(server: Server, { host, port }: Config): Promise<Ad
   return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
 }
 
+/**
+ * Opens the database of the configuration, and fills a new one with the samples if the configuration says so.
+ * Checks the manifest of trusted documents first, so that a start that fails for it changes nothing.
+ * @throws ConfigError, MigrationError
+ */
+export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
+  if (config.manifest) readManifest(config.manifest, store.schema, config);
+  const db = await openDatabase(store.migrations, config, log);
+  if (config.sampleStore && (await store.fillSample(db))) log.info('Filled the sample store.');
+  return db;
+}
+
 /** Serves from this process, and returns the function that stops it. */
 export async function serve(store: Store, config: Config, log: Log): Promise<() => Promise<void>> {
   const [db, { createGateway }] = await Promise.all([
@@ -42,11 +56,10 @@ export async function serve(store: Store, config: Config, log: Log): Promise<() 
     import('./server.ts'),
   ]);
   const { server, stop } = createGateway(store, db, config, log);
-  if (cluster.isWorker) takeConnections(server);
-  else {
-    const bound = await listen(server, config);
+  const address = await listen(server, config);
+  if (cluster.isPrimary) {
     log.info(`Database: ${db.description}`);
-    logAddress(bound, config, log);
+    logAddress(address, config, log);
   }
   const deletion = setInterval(() => {
     deleteOldKeys(db, config.idempotencyMs).catch((error: unknown) =>
@@ -58,7 +71,7 @@ export async function serve(store: Store, config: Config, log: Log): Promise<() 
   }, DELETE_EVERY_MS);
   return async () => {
     clearInterval(deletion);
-    await stop(cluster.isWorker ? leavePrimary : undefined);
+    await stop();
     await db.close();
   };
 }

@@ -5,30 +5,30 @@ import { type ChangeFeed, createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context, Exchange } from '../context.ts';
-import { GatewayError } from '../contract/gateway-error.ts';
+import { MethodNotAllowed } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { createStreams } from '../graphql/streams.ts';
 import { createExecutor, createPlugins } from '../graphql/yoga.ts';
-import { type ClientErrorHandler, createClientErrorHandler } from '../http/client-error.ts';
+import { type ClientErrors, createClientErrors } from '../http/client-error.ts';
+import { limitUnsent, takeTurns, watchConnections } from '../http/connections.ts';
 import { createCors } from '../http/cors.ts';
-import { ignoreLongLists, MAX_HEADERS } from '../http/headers.ts';
-import { trackResponses } from '../http/open-responses.ts';
-import { createRouter } from '../http/router.ts';
+import { findRejection, ignoreLongLists, MAX_HEADERS } from '../http/request.ts';
+import { createRouter } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
-import { createUnsentLimit } from '../http/unsent-limit.ts';
 import { NO_SNIFFING } from '../http/write-response.ts';
 import { renderGraphiql } from '../pages/graphiql.ts';
+import { createNotFound } from '../pages/not-found.ts';
 import { deprecatedOf } from '../rest/rest-operation.ts';
 import type { Store } from '../store.ts';
 import { createReads } from '../tables/reads.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
-import { createDispatch, findRejection } from './dispatch.ts';
+import { createDispatch } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
-import { shutDown, type ShutdownState, stopListening, watchConnections } from './shutdown.ts';
-import { acceptWebSockets, closeAfterIgnored, createShouldUpgrade } from './upgrade.ts';
+import { shutDown, type ShutdownState } from './shutdown.ts';
+import { acceptWebSockets, isWebSocket } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
 // Longer than the minute of common load balancers, which must be the ones to close a connection: else
@@ -41,7 +41,7 @@ const ignore = (): void => {};
 function createHttpServer(
   config: Config,
   listener: (request: IncomingMessage, response: ServerResponse) => void,
-  clientErrors: ClientErrorHandler,
+  { isResponding, reject }: ClientErrors,
 ): Server {
   const { requestTimeoutMs, responseTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const options = {
@@ -51,13 +51,15 @@ function createHttpServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: config.limits.maxHeaderBytes,
     requireHostHeader: false,
-    shouldUpgradeCallback: createShouldUpgrade(clientErrors),
+    // Behind an unfinished response too, an Upgrade is ignored: node:http would give the response up.
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      isWebSocket(request) && !isResponding(request.socket),
   };
   const server = createServer(options, listener)
     // node:http removes its error listener from a socket before it emits `connect`, and an error event
     // without a listener ends the process. A broken connection needs no other handling.
     .on('connection', (socket) => {
-      // Some connections are handled again, see handleWithoutUpgrade.
+      // Some connections are handled again, see ignoreUpgrade.
       if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore);
     })
     .on('checkExpectation', listener)
@@ -70,12 +72,9 @@ function createHttpServer(
       listener(request, response);
     })
     .on('connect', (request, socket) =>
-      clientErrors.reject(
-        findRejection(config, request) ?? new GatewayError('METHOD_NOT_ALLOWED'),
-        socket,
-      ),
+      reject(findRejection(request, config) ?? new MethodNotAllowed('GET, HEAD'), socket),
     )
-    .on('clientError', clientErrors.rejectFor);
+    .on('clientError', reject);
   // Further headers are dropped silently, so one more than allowed has to be kept.
   server.maxHeadersCount = MAX_HEADERS + 1;
   // Drops clients that stop reading, as unsent data is held in memory. Twice the longest of the other
@@ -124,47 +123,44 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
   const options = { schema: store.schema, context, config, log, metrics, streams };
   const executor = createExecutor(store.schema, context, createPlugins(options));
   const endpoint = createGraphqlEndpoint({ ...options, executor });
+  const site = { store, config };
   const dispatch = createDispatch({
     config,
     log,
     metrics,
     respondToPreflight: createCors(config),
     graphql: endpoint,
-    graphiql: serveAsset(() => renderGraphiql({ store, config })),
-    findRoute: createRouter(createRoutes({ store, config }, context, shutdown, metrics)),
+    graphiql: serveAsset(() => renderGraphiql(site)),
+    notFound: createNotFound(site),
+    findRoute: createRouter(createRoutes(site, context, shutdown, metrics)),
   });
-  const responses = trackResponses();
-  const clientErrors = createClientErrorHandler(responses, log);
-  const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    if (shutdown.hasStarted) response.shouldKeepAlive = false;
-    closeAfterIgnored(request, response, clientErrors);
-    response.setHeader(...NO_SNIFFING);
-    ignoreLongLists(request.headers);
-    responses.add(response);
-    const requestLog: RequestLog = { id: requestIdOf(request.headers) };
-    response.setHeader('X-Request-Id', requestLog.id);
-    const exchange = { req: request, res: response, requestLog, recipient: response };
+  const { listener, lastOf } = takeTurns((req, res) => {
+    // node:http (20 to 26) drops the rest of the chunk behind a request whose Upgrade it ignores: what follows
+    // could be the body of the next request, and be taken for a request.
+    if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
+    res.setHeader(...NO_SNIFFING);
+    ignoreLongLists(req.headers);
+    const requestLog: RequestLog = { id: requestIdOf(req.headers) };
+    res.setHeader('X-Request-Id', requestLog.id);
+    const exchange = { req, res, requestLog, recipient: res };
     dispatch(exchange).then(
-      () => unsent.check(response),
+      () => unsent.check(req.socket),
       (error: unknown) => abort(exchange, error, log),
     );
-  };
+  });
+  const clientErrors = createClientErrors(lastOf, log);
   const server = createHttpServer(config, listener, clientErrors);
   acceptWebSockets(server, endpoint, config, clientErrors);
   const sockets = watchConnections(server);
-  const unsent = createUnsentLimit(sockets, responses, limits.maxUnsentBytes, (socket) => {
+  const unsent = limitUnsent(sockets, limits.maxUnsentBytes, (socket) => {
     log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
     socket.destroy();
   });
   server.once('close', unsent.stop);
   return {
     server,
-    /** Stops the server after its open requests; the database stays open. `stopAccepting` replaces stopListening. */
-    stop: (stopAccepting = () => stopListening(server)): Promise<void> =>
-      shutDown(
-        { server, sockets, stopAccepting, endStreams: endpoint.endStreams, shutdown },
-        config,
-        log,
-      ),
+    /** Stops the server after its open requests; the database stays open. */
+    stop: (): Promise<void> =>
+      shutDown({ server, sockets, endStreams: endpoint.endStreams, shutdown }, config, log),
   };
 }

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { Server as NetServer, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '../config/config.ts';
@@ -27,7 +27,7 @@ export interface ShutdownState {
  * and accepted none. The accepted connections are handled after that: if they were served at once, new
  * ones could arrive as fast.
  */
-export async function stopListening(server: NetServer): Promise<void> {
+async function stopListening(server: Server): Promise<void> {
   const accepted: Socket[] = [];
   // An error event without a listener would end the process.
   const accept = (socket: Socket): void => void accepted.push(socket.on('error', ignore));
@@ -46,17 +46,6 @@ export async function stopListening(server: NetServer): Promise<void> {
   }
 }
 
-/** Returns the set of open connections of a server, which is kept up to date. */
-export function watchConnections(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    if (sockets.has(socket)) return;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  return sockets;
-}
-
 function closeAll(sockets: Iterable<Socket>): void {
   for (const socket of sockets) socket.destroy();
 }
@@ -66,8 +55,6 @@ interface RunningServer {
   readonly server: Server;
   /** Its open connections. */
   readonly sockets: ReadonlySet<Socket>;
-  /** Stops accepting connections; afterwards `sockets` has every accepted one that is open. */
-  readonly stopAccepting: () => Promise<void>;
   /** Ends what would not end by itself. */
   readonly endStreams: () => void;
   readonly shutdown: ShutdownState;
@@ -80,7 +67,7 @@ interface RunningServer {
  * was received is closed after a second.
  */
 export async function shutDown(
-  { server, sockets, stopAccepting, endStreams, shutdown }: RunningServer,
+  { server, sockets, endStreams, shutdown }: RunningServer,
   { stopDelayMs, stopTimeoutMs }: Config,
   log: Log,
 ): Promise<void> {
@@ -88,7 +75,7 @@ export async function shutDown(
   await sleep(stopDelayMs);
   // Otherwise close() does this, after the last connection was accepted: others could arrive meanwhile.
   server.closeIdleConnections();
-  await stopAccepting();
+  await stopListening(server);
   endStreams();
   const start = performance.now();
   for (let checks = 0; sockets.size > 0; checks += 1) {

@@ -5,16 +5,10 @@ import type { Config } from '../config/config.ts';
 import type { Store } from '../store.ts';
 import { serveMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createConnectionPassing, isReady } from './connection-passing.ts';
-import { openStore } from './open-store.ts';
-import { logAddress, listen } from './serve.ts';
+import { logAddress, openStore } from './serve.ts';
 
 // Workers that die again and again must not keep the machine busy.
 const RESTART_MS = 2000;
-// A worker that was ready for longer did not die of its start.
-const STABLE_MS = 10_000;
-// How many replacements of each worker may die before the primary process gives up.
-const MAX_RESTARTS = 4;
 
 /** Whether this process is one of several that share the port. */
 export const { isWorker } = cluster;
@@ -35,52 +29,9 @@ const workers = (): Worker[] =>
 /** Starts a worker; the primary process has migrated and filled the database already. */
 const fork = (): Worker => cluster.fork({ MIGRATE: 'false', SAMPLE_STORE: 'false' });
 
-/** Forks the workers and replaces those that die until it is stopped. Resolves once one is ready. */
-async function keepWorkers({ workers: count }: Config, log: Log): Promise<{ stop(): void }> {
-  let stopping = false;
-  // How many workers in a row died soon after their start.
-  let deaths = 0;
-  const readySince = new WeakMap<Worker, number>();
-  const ready = new Promise<void>((resolve) => {
-    cluster.on('message', (worker, message: unknown) => {
-      if (!isReady(message)) return;
-      if (!readySince.has(worker)) readySince.set(worker, performance.now());
-      resolve();
-    });
-  });
-  let isUp = false;
-  const replace = async (worker: Worker): Promise<void> => {
-    if (stopping) return;
-    if (!isUp) process.exit(1);
-    const wasStable = performance.now() - (readySince.get(worker) ?? Infinity) > STABLE_MS;
-    deaths = wasStable ? 0 : deaths + 1;
-    if (deaths > MAX_RESTARTS * count && !workers().some((other) => readySince.has(other))) {
-      log.error(
-        `No worker stays alive: the last ${deaths} died soon after their start. Giving up.`,
-      );
-      process.exit(1);
-    }
-    log.error(`Worker ${worker.process.pid} died: a replacement will start.`);
-    await sleep(RESTART_MS);
-    if (!stopping) fork();
-  };
-  cluster.on('exit', (worker) => void replace(worker));
-  process.on('exit', () => {
-    for (const worker of workers()) worker.process.kill('SIGKILL');
-  });
-  for (let started = 0; started < count; started += 1) fork();
-  await ready;
-  isUp = true;
-  return {
-    stop: () => {
-      stopping = true;
-    },
-  };
-}
-
 /**
  * Runs `config.workers` processes on one port, each replaced if it dies, and returns the function that
- * stops them.
+ * stops them. Resolves once one listens.
  * @throws ConfigError, MigrationError
  */
 export async function startWorkers(
@@ -91,15 +42,31 @@ export async function startWorkers(
   const db = await openStore(store, config, log);
   log.info(`Database: ${db.description}`);
   await db.close();
-
-  const passing = createConnectionPassing();
   serveMetrics();
-  const keeper = await keepWorkers(config, log);
-  logAddress(await listen(passing.server, config), config, log);
 
+  let isUp = false;
+  let isStopping = false;
+  const replace = async (worker: Worker): Promise<void> => {
+    if (isStopping) return;
+    if (!isUp) process.exit(1);
+    log.error(`Worker ${worker.process.pid} died: a replacement will start.`);
+    await sleep(RESTART_MS);
+    if (!isStopping) fork();
+  };
+  cluster.on('exit', (worker) => void replace(worker));
+  process.on('exit', () => {
+    for (const worker of workers()) worker.process.kill('SIGKILL');
+  });
+  await new Promise<void>((resolve) => {
+    cluster.on('listening', (_worker, { address, port }) => {
+      if (!isUp) logAddress({ address, port }, config, log);
+      isUp = true;
+      resolve();
+    });
+    for (let started = 0; started < config.workers; started += 1) fork();
+  });
   return async () => {
-    keeper.stop();
-    passing.stop(config.stopDelayMs);
+    isStopping = true;
     // events.once() would reject if a message can't be sent to a worker that has ended.
     const ends = workers().map(
       (worker) => new Promise<void>((resolve) => void worker.once('exit', () => resolve())),

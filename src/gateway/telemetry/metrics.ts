@@ -5,10 +5,11 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ERRORS } from '../contract/error-codes.ts';
 import { ANONYMOUS, createCallerNames } from './caller-names.ts';
 import { type GatewayFacts, reportFacts } from './gateway-facts.ts';
+import type { Log } from './log.ts';
 import { createOperationMetrics } from './operation-metrics.ts';
 import { processMetrics } from './process-metrics.ts';
-import type { RequestEnd, RequestLog } from './request-log.ts';
-import { createStreamMetrics, type StreamMetrics } from './stream-metrics.ts';
+import { type RequestEnd, type RequestLog, writeRequestLog } from './request-log.ts';
+import { createStreamMetrics } from './stream-metrics.ts';
 
 const MAX_CALLERS = 100;
 const MAX_NAME_LENGTH = 64;
@@ -21,28 +22,7 @@ const DURATION_BUCKETS = [
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /** The metrics of one gateway. */
-export interface Metrics {
-  /**
-   * Counts one call of each operation: method and path template, or a schema coordinate. The headers name the
-   * caller, unless it has sent no token although tokens are used. A caller of what is deprecated keeps its name.
-   */
-  readonly countCalls: (
-    operations: Iterable<string>,
-    headers: IncomingHttpHeaders,
-    isAnonymous: boolean | undefined,
-    isDeprecated: boolean,
-  ) => void;
-  /** Counts a request that has begun; observeRequest must be called at its end. */
-  readonly beginRequest: () => void;
-  /** Observes a request that has ended: its duration, its errors and its operation. */
-  readonly observeRequest: (end: RequestEnd, requestLog: RequestLog) => void;
-  readonly trustName: (name: string) => void;
-  readonly streams: StreamMetrics;
-  /** Observes the size of a batch of a loader. */
-  readonly observeBatch: (loader: string, size: number) => void;
-  /** The registry of this gateway, that of the process, and that of the database. */
-  readonly registries: readonly Registry[];
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const UNKNOWN = 'unknown';
 // The first product of a User-Agent (RFC 9110 §10.1.5): "okhttp" in "okhttp/4.12 (Android)".
@@ -57,10 +37,11 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * Creates a function that counts the calls of operations. A caller of a deprecated operation keeps its name:
- * one that calls it once a month still has to move before the sunset.
+ * Creates a function that counts one call of each operation: method and path template, or a schema coordinate.
+ * The headers name the caller, unless it has sent no token although tokens are used. A caller of what is
+ * deprecated keeps its name: one that calls it once a month still has to move before the sunset.
  */
-function createCountCalls(registers: Registry[]): Metrics['countCalls'] {
+function createCountCalls(registers: Registry[]) {
   const calls = new Counter({
     name: 'operation_calls_total',
     help: 'Number of calls of each REST operation, GraphQL root field and deprecated schema element, by caller.',
@@ -72,7 +53,12 @@ function createCountCalls(registers: Registry[]): Metrics['countCalls'] {
     for (const operation of operationsOf.get(caller) ?? []) calls.remove({ operation, caller });
     operationsOf.delete(caller);
   });
-  return (operations, headers, isAnonymous, isDeprecated) => {
+  return (
+    operations: Iterable<string>,
+    headers: IncomingHttpHeaders,
+    isAnonymous: boolean | undefined,
+    isDeprecated: boolean,
+  ): void => {
     const caller = isAnonymous ? ANONYMOUS : labelOf(callerNameOf(headers), isDeprecated);
     const called = operationsOf.get(caller) ?? new Set();
     operationsOf.set(caller, called);
@@ -107,7 +93,7 @@ function countErrors(registers: Registry[]): (route: string, codes?: Iterable<st
 }
 
 /** Creates the metrics of one gateway and its database. */
-export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts): Metrics {
+export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts) {
   const registry = new Registry();
   const registers = [registry];
   const active = new Gauge({
@@ -134,19 +120,38 @@ export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts)
   const { trustName, observeOperation } = createOperationMetrics(registers, DURATION_BUCKETS);
   return {
     countCalls: createCountCalls(registers),
-    beginRequest: () => active.inc(),
-    observeRequest: ({ method = '', route, status, ms }, requestLog) => {
-      active.dec();
-      addErrors(route, requestLog.codes);
-      // A stream takes as long as its caller wants.
-      if (requestLog.isStream) return;
-      const labels = { method: METHODS.has(method) ? method : 'other', route, status };
-      requests.observe(labels, ms / 1000);
-      observeOperation(requestLog, ms / 1000);
+    /** Counts a request that begins. The result is called at its end: it observes duration, errors and operation. */
+    beginRequest: () => {
+      active.inc();
+      return ({ method = '', route, status, ms }: RequestEnd, requestLog: RequestLog): void => {
+        active.dec();
+        addErrors(route, requestLog.codes);
+        // A stream takes as long as its caller wants.
+        if (requestLog.isStream) return;
+        const labels = { method: METHODS.has(method) ? method : 'other', route, status };
+        requests.observe(labels, ms / 1000);
+        observeOperation(requestLog, ms / 1000);
+      };
     },
     trustName,
     streams: createStreamMetrics(registers),
-    observeBatch: (loader, size) => batches.observe({ loader }, size),
+    /** Observes the size of a batch of a loader. */
+    observeBatch: (loader: string, size: number): void => batches.observe({ loader }, size),
+    /** The registry of this gateway, that of the process, and that of the database. */
     registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
+  };
+}
+
+/** Counts a request that begins, and returns the function that counts and logs its end. */
+export function watchRequest(
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  requestLog: RequestLog,
+): (end: Omit<RequestEnd, 'ms'>) => void {
+  const start = performance.now();
+  const observeEnd = metrics.beginRequest();
+  return (ended) => {
+    const end = { ...ended, ms: performance.now() - start };
+    observeEnd(end, requestLog);
+    writeRequestLog(log, requestLog, end);
   };
 }

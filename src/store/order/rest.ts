@@ -67,7 +67,7 @@ async function respondWithOrders(
   const { limit = MAX_PAGE, after = -1n } = parse(Query, Object.fromEntries(query));
   const { json, last, more } = await ordersAsJson(db, after, limit);
   const next = `</store/orders?limit=${limit}&after=${last}>; rel="next"`;
-  return { status: 200, links: more ? [next] : [], body: json };
+  return { status: 200, headers: more ? { Link: next } : {}, body: json };
 }
 
 /** GET /store/orders */

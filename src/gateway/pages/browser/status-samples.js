@@ -28,10 +28,10 @@ function quantile(share, durations) {
   return 1000 * (Number(lower) + ((upper - lower) * (rank - below)) / (growth - below));
 }
 
-/** Returns what happened between two responses of /status.json, and the state at the second. */
+/** Returns what happened between two readings of /metrics, and the state at the second. */
 function toSample(before, now) {
-  const from = Date.parse(before.at);
-  const to = Date.parse(now.at);
+  const { at: from } = before;
+  const { at: to } = now;
   const perSecond = (count) => (1000 * count) / (to - from);
   const durations = withGrowth('le', before.requests.durations, now.requests.durations);
   const errors = withGrowth('code', before.errors, now.errors);
@@ -49,11 +49,11 @@ function toSample(before, now) {
   };
 }
 
-/** Adds a response; returns the first one since the gateway started, and the samples of the last 15 minutes. */
+/** Adds a reading; returns the first one since the gateway started, and the samples of the last 15 minutes. */
 export function addStatus(status) {
   if (first?.startedAt === status.startedAt) samples.push(toSample(last, status));
   else [first, samples] = [status, []];
   last = status;
-  samples = samples.filter(({ to }) => to > Date.parse(status.at) - MAX_AGE_MS);
+  samples = samples.filter(({ to }) => to > status.at - MAX_AGE_MS);
   return { first, samples };
 }

@@ -1,4 +1,5 @@
 import { showFigures, toCount } from './status-figures.js';
+import { toStatus } from './status-metrics.js';
 import { addStatus, withGrowth } from './status-samples.js';
 
 const DATABASE_STATES = {
@@ -27,11 +28,9 @@ function showProcesses({ configured, reporting }) {
   showFact('processes', `${reporting} of ${configured} workers`, toBadge(...state));
 }
 
-function showDatabase({ kind, version, state }) {
-  // Distributions append their own version in parentheses.
-  const [number = ''] = version?.split(' ') ?? [];
-  const place = kind === 'embedded' ? 'embedded ' : '';
-  showFact('database', `PostgreSQL ${number}`, place, toBadge(...DATABASE_STATES[state]));
+function showDatabase({ embedded, state }) {
+  const place = embedded ? 'embedded ' : '';
+  showFact('database', 'PostgreSQL', place, toBadge(...DATABASE_STATES[state]));
 }
 
 /** Shows counts by a label: by how much they have grown since the first ones, and all. */
@@ -72,8 +71,9 @@ function showDeprecated(firsts, items) {
   }
 }
 
-/** Shows the content of /status.json. */
-export function show(status) {
+/** Shows the content of /metrics. */
+export function show(metrics) {
+  const status = toStatus(metrics, JSON.parse($('status').dataset.facts));
   const { version, node, startedAt, requests, errors, deprecated } = status;
   const { first, samples } = addStatus(status);
   const start = new Date(startedAt);

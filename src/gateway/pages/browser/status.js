@@ -25,7 +25,7 @@ function askForToken(reason) {
 }
 
 async function load() {
-  const response = await fetch('/status.json', {
+  const response = await fetch('/metrics', {
     headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
     cache: 'no-store',
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -36,7 +36,7 @@ async function load() {
     const message = error?.message ?? `The gateway responded with ${status}.`;
     return [401, 403].includes(status) ? askForToken(`${status}: ${message}`) : report(message);
   }
-  show(await response.json());
+    show(await response.text());
   report('');
   // The field that had the focus is hidden.
   if (token !== undefined && $('status').hidden) document.querySelector('h1').focus();

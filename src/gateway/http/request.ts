@@ -1,0 +1,76 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+import type { Config } from '../config/config.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
+
+/** The maximum number of headers of a request. */
+export const MAX_HEADERS = 1000;
+
+// Split at their commas: for Accept with an open quote, negotiator 1.0.0 takes quadratic time.
+const LISTS = ['accept', 'accept-encoding', 'if-none-match', 'sec-websocket-protocol'] as const;
+// Browsers send less than 300.
+const MAX_LIST_LENGTH = 1000;
+
+// Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.
+const WITHOUT_DNS = /^((\w[\w-]*\.)*localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/i;
+
+/** The path of a request, and its query with the question mark. */
+export interface RequestTarget {
+  readonly path: string;
+  /** Empty if there is none. */
+  readonly search: string;
+}
+
+/**
+ * Parses the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. A slash at the
+ * end of the path is ignored.
+ */
+export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
+  const queryAt = target.indexOf('?');
+  const path = queryAt < 0 ? target : target.slice(0, queryAt);
+  return {
+    path: (path.endsWith('/') ? path.slice(0, -1) : path) || '/',
+    search: queryAt < 0 ? '' : target.slice(queryAt),
+  };
+}
+
+/**
+ * Ignores lists of more than 1,000 characters, as if the caller had not sent them. A server may disregard
+ * what a caller prefers (RFC 9110 §12.5.1).
+ */
+export function ignoreLongLists(headers: IncomingHttpHeaders): void {
+  for (const name of LISTS) {
+    if ((headers[name]?.length ?? 0) > MAX_LIST_LENGTH) headers[name] = undefined;
+  }
+}
+
+/** Whether a request has more headers than allowed. node:http must keep at least one more. */
+export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
+  // A name and a value each.
+  rawHeaders.length > 2 * MAX_HEADERS;
+
+/** Returns the error for a request that is rejected on every path. */
+export function findRejection(
+  request: IncomingMessage,
+  { checksHost, limits: { maxUrlBytes } }: Config,
+): GatewayError | undefined {
+  const { httpVersion, url = '/' } = request;
+  const { host } = request.headers;
+  if (hasTooManyHeaders(request)) {
+    return new GatewayError(
+      'HEADERS_TOO_LARGE',
+      `A request must have at most ${MAX_HEADERS} headers.`,
+    );
+  }
+  if (httpVersion === '1.1' && host === undefined) {
+    return new GatewayError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
+  }
+  // The owner of another site can let its name point to 127.0.0.1 (DNS rebinding), so that browsers treat its
+  // pages as pages of this gateway.
+  if (checksHost && host !== undefined && !WITHOUT_DNS.test(host)) {
+    return new GatewayError('MISDIRECTED_REQUEST');
+  }
+  if (url.length <= maxUrlBytes) return undefined;
+  return new GatewayError('URI_TOO_LONG', `The URL must have at most ${maxUrlBytes} bytes.`);
+}
