@@ -1,7 +1,8 @@
 -- The gateway's own tables. The first migration of a store is a copy of this file.
 
 -- What a write with an idempotency key made. It is in the same transaction as what it made;
--- "result" is null only while that transaction runs.
+-- "result" is null only while that transaction runs. "key" is the key of the caller or, if callers have tokens, the
+-- digest of the subject and the key; "request_hash" is the SHA-256 of the operation and its input.
 CREATE TABLE "idempotency_keys" (
     "key" VARCHAR(255) PRIMARY KEY CHECK ("key" <> ''),
     "request_hash" BYTEA NOT NULL,
