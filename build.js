@@ -16,6 +16,7 @@ const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
 // Lists the installed dependencies, which are in the bundle.
 const INSTALLED = 'node_modules/.package-lock.json';
+const GUIDE_RENDERER = 'scripts/render-guide.js';
 // Served as they are.
 const SWAGGER_UI = ['swagger-ui-bundle.js', 'swagger-ui.css'];
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
@@ -23,11 +24,18 @@ const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /** Returns a digest of all inputs of the build. A time stamp would miss older files that git or cp restore. */
 function digest() {
-  const sources = readdirSync('src', { recursive: true, withFileTypes: true })
+  const sources = ['src', 'docs']
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash('sha256');
-  for (const file of ['build.js', 'tsconfig.json', INSTALLED, ...sources.toSorted()]) {
+  for (const file of [
+    'build.js',
+    GUIDE_RENDERER,
+    'tsconfig.json',
+    INSTALLED,
+    ...sources.toSorted(),
+  ]) {
     if (existsSync(file)) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   }
   return hash.digest('hex');
@@ -116,6 +124,8 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   for (const name of SWAGGER_UI) {
     copyFileSync(join('node_modules/swagger-ui-dist', name), join(DIST, name));
   }
+  const { renderGuide } = await import('./scripts/render-guide.js');
+  writeFileSync(join(DIST, 'guide.json'), renderGuide());
   writeFileSync(LICENSES_FILE, printLicenses(metafile));
   // Written last, so that an interrupted build is repeated.
   writeFileSync(DIGEST_FILE, currentDigest);

@@ -22,7 +22,7 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
 /** The query as a command. With trusted documents it would be rejected, so how to send one of those. */
 const renderCommand = (site: Site): string =>
   site.config.documents === 'trusted'
-    ? '<p>Only trusted documents run on this gateway: send the <code>documentId</code> of one instead of a query. <code>docs/trusted-documents.md</code> describes how.</p>'
+    ? '<p>Only trusted documents run on this gateway: send the <code>documentId</code> of one instead of a query. The <a href="/guide/trusted-documents">guide</a> describes how.</p>'
     : `<div class="curl">${renderCurl(site)}</div>`;
 
 const card = (url: string, name: string, text: string): string =>
@@ -30,20 +30,21 @@ const card = (url: string, name: string, text: string): string =>
 
 const renderCards = ({ graphiql, introspection }: Config): string =>
   [
+    card('/guide', 'Guide', 'Lists, errors, retries, live changes, clients and access.'),
     graphiql &&
       card('/graphql', 'GraphiQL', 'Try queries in the browser, with examples to begin with.'),
+    introspection &&
+      card(
+        '/schema',
+        'GraphQL schema',
+        'All types and fields. As text for code generators: <a href="/schema.graphql">SDL</a>.',
+      ),
     card(
       '/docs',
       'REST reference',
       'The routes of the old API. As OpenAPI too: <a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>.',
     ),
     card('/docs/moving', 'Moving to GraphQL', 'Each REST route beside the query that replaces it.'),
-    introspection &&
-      card(
-        '/schema.graphql',
-        'GraphQL schema',
-        'All types as text, for people and code generators.',
-      ),
     card(
       '/status',
       'Status',
@@ -72,6 +73,7 @@ ${renderCode('Response of the sample store', example.result)}
 </div>
 <p class="actions">${linkToGraphiql(example.query, config)}</p>
 ${renderCommand(site)}
+${config.auth ? '<p>Requests need a token: the guide to <a href="/guide/access">access</a> describes which.</p>' : ''}
 </section>
 ${renderLiveView(site)}
 <section aria-labelledby="ways">

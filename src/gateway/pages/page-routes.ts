@@ -3,19 +3,25 @@ import { serveAsset } from '../http/static-asset.ts';
 import { printSchema } from '../schema/print.ts';
 import { OWN_FILES, ownFile, readAsset, swaggerFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
+import { createGuide } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import type { Site } from './page.ts';
 import { renderReference } from './reference.ts';
+import { renderSchema } from './schema-page.ts';
 import { type Deprecated, renderStatus } from './status.ts';
 
-const createSchemaRoute = ({ store }: Site): Route => ({
-  path: '/schema.graphql',
-  get: serveAsset(() => ({
-    type: 'text/plain; charset=utf-8',
-    content: printSchema(store.schema),
-  })),
-});
+/** Creates the routes of the schema: the page, and the text for programs. */
+const createSchemaRoutes = (site: Site): Route[] => [
+  { path: '/schema', get: serveAsset(() => renderSchema(site)) },
+  {
+    path: '/schema.graphql',
+    get: serveAsset(() => ({
+      type: 'text/plain; charset=utf-8',
+      content: printSchema(site.store.schema),
+    })),
+  },
+];
 
 const createWordsRoute = ({ store: { pages } }: Site): Route[] => {
   const { changeWords } = pages;
@@ -29,7 +35,8 @@ export const createPages = (site: Site, deprecated: readonly Deprecated[]): Rout
   { path: '/docs', get: serveAsset(() => renderReference(site)) },
   { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(site)) },
   { path: '/status', get: serveAsset(() => renderStatus(site, deprecated)) },
-  ...(site.config.introspection ? [createSchemaRoute(site)] : []),
+  ...createGuide(site),
+  ...(site.config.introspection ? createSchemaRoutes(site) : []),
   ...(site.config.graphiql ? createGraphiqlFiles() : []),
   ...OWN_FILES.map((name): Route => ({
     path: `/assets/${name}`,

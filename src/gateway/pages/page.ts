@@ -1,3 +1,5 @@
+import escapeHtml from 'escape-html';
+
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 import type { Store } from '../store.ts';
@@ -13,10 +15,11 @@ const LINKS: readonly (readonly [
   text: string,
   option?: 'graphiql' | 'introspection',
 ])[] = [
+  ['/guide', 'Guide'],
   ['/graphql', 'GraphiQL', 'graphiql'],
+  ['/schema', 'GraphQL schema', 'introspection'],
   ['/docs', 'REST reference'],
   ['/docs/moving', 'Moving to GraphQL'],
-  ['/schema.graphql', 'GraphQL schema', 'introspection'],
   ['/status', 'Status'],
 ];
 
@@ -132,3 +135,25 @@ ${renderHeader(site, path)}
 ${main}
 </main>`,
   });
+
+interface IndexEntry {
+  readonly url: string;
+  readonly text: string;
+  readonly isCurrent?: boolean;
+  /** The places below it. */
+  readonly places?: readonly IndexEntry[];
+}
+
+const renderEntry = ({ url, text, isCurrent, places = [] }: IndexEntry): string =>
+  `<li><a href="${url}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a>
+${places.length > 0 ? `<ul>${places.map(renderEntry).join('\n')}</ul>` : ''}</li>`;
+
+/** Renders a text with its index beside it. */
+export const renderIndexed = (
+  name: string,
+  entries: readonly IndexEntry[],
+  html: string,
+): string => `<div class="indexed">
+<nav aria-label="${name}"><ul>${entries.map(renderEntry).join('\n')}</ul></nav>
+<article>${html}</article>
+</div>`;
