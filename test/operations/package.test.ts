@@ -96,7 +96,7 @@ describe('the package of `npm pack`', () => {
       [, url = ''] = /"Listening on (http:\S+)"/.exec(line) ?? [];
       if (url !== '') break;
     }
-    const paths = ['/docs', '/openapi.yaml', '/schema.graphql', '/graphql'];
+    const paths = ['/docs', '/guide/api', '/openapi.yaml', '/schema.graphql', '/graphql'];
     const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'graphiql/graphiql.js'];
     for (const path of [...paths, ...assets.map((name) => `/assets/${name}`)]) {
       const response = await fetch(url + path, { headers: { accept: 'text/html, */*' } });
@@ -115,7 +115,7 @@ describe('the package of `npm pack`', () => {
 
 describe('a checkout without development dependencies', () => {
   it('is prepared and started with the programs that were built before', async () => {
-    for (const name of ['build.js', 'tsconfig.json', 'scripts', 'src']) {
+    for (const name of ['build.js', 'tsconfig.json', 'docs', 'scripts', 'src']) {
       await cp(name, join(folder, name), { recursive: true });
     }
     for (const name of ['package.json', 'dist']) {
