@@ -62,9 +62,11 @@ const renderDocument = (
   });
 };
 
-/** Creates the routes of the guide. */
+/** Creates the routes of the guide, if the store has one. */
 export function createGuide(site: Site): Route[] {
-  const pages = Guide.parse(JSON.parse(readFileSync(site.store.pages.guide, 'utf8')));
+  const { guide } = site.store.pages;
+  if (!guide) return [];
+  const pages = Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
   return [
     { path: '/guide', get: serveAsset(() => renderStart(site, pages)) },
     ...pages.map((page): Route => ({

@@ -10,27 +10,68 @@ export interface Site {
   readonly config: Config;
 }
 
-const LINKS: readonly (readonly [
-  url: string,
-  text: string,
-  option?: 'graphiql' | 'introspection',
-])[] = [
-  ['/guide', 'Guide'],
-  ['/graphql', 'GraphiQL', 'graphiql'],
-  ['/schema', 'GraphQL schema', 'introspection'],
-  ['/docs', 'REST reference'],
-  ['/docs/moving', 'Moving to GraphQL'],
-  ['/status', 'Status'],
+interface PageLink {
+  readonly url: string;
+  readonly name: string;
+  /** What it is for, as HTML. */
+  readonly text: string;
+  readonly isServed?: (site: Site) => boolean;
+}
+
+const hasGuide = ({ store }: Site): boolean => store.pages.guide !== undefined;
+
+const LINKS: readonly PageLink[] = [
+  {
+    url: '/guide',
+    name: 'Guide',
+    text: 'Lists, errors, retries, live changes, clients and access.',
+    isServed: hasGuide,
+  },
+  {
+    url: '/graphql',
+    name: 'GraphiQL',
+    text: 'Try queries in the browser, with examples to begin with.',
+    isServed: ({ config }) => config.graphiql,
+  },
+  {
+    url: '/schema',
+    name: 'GraphQL schema',
+    text: 'All types and fields. <a href="/schema.graphql">As text</a> for code generators.',
+    isServed: ({ config }) => config.introspection,
+  },
+  {
+    url: '/docs',
+    name: 'REST reference',
+    text: 'The routes of the old API. As OpenAPI too: <a href="/openapi.json">JSON</a>, <a href="/openapi.yaml">YAML</a>.',
+  },
+  {
+    url: '/docs/moving',
+    name: 'Moving to GraphQL',
+    text: 'Each REST route beside the query that replaces it.',
+  },
+  {
+    url: '/status',
+    name: 'Status',
+    text: 'For operators: what runs, how fast, and who calls what is deprecated.',
+  },
 ];
+
+/** The links to all pages that a gateway shows. */
+export const linksOf = (site: Site): PageLink[] =>
+  LINKS.filter(({ isServed }) => isServed?.(site) ?? true);
+
+/** A link to a document of the guide; its text alone if the store has none. */
+export const linkToGuide = (site: Site, name: string, text: string): string =>
+  hasGuide(site) ? `<a href="/guide/${name}">${text}</a>` : text;
 
 /**
  * The head of a page: the name, a menu if the page has one, and the links to all visible pages; `path` is the
  * page itself.
  */
 export const renderHeader = (site: Site, path: string, menu = ''): string => {
-  const { store, config } = site;
-  const links = LINKS.filter(([, , option]) => !option || config[option]).map(
-    ([url, text]) => `<a href="${url}"${url === path ? ' aria-current="page"' : ''}>${text}</a>`,
+  const { store } = site;
+  const links = linksOf(site).map(
+    ({ url, name }) => `<a href="${url}"${url === path ? ' aria-current="page"' : ''}>${name}</a>`,
   );
   return `<header class="site">
 <a class="name" href="/">${store.pages.icon}${store.title}</a>
