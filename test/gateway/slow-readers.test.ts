@@ -108,7 +108,7 @@ async function countActive(): Promise<number> {
   return sumOf(parseMetrics(text), 'http_active_requests') - 1;
 }
 
-const BUNDLE = 'GET /assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const BUNDLE = 'GET /assets/graphiql/json.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 describe('responses to slow readers', () => {
   it('end with the connection, also those that wait for another one to be read', async () => {

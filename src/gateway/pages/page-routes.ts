@@ -1,7 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { printSchema } from '../schema/print.ts';
-import { OWN_FILES, ownFile, readAsset, swaggerFile } from './files.ts';
+import { OWN_FILES, ownFile, readAsset } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { createGuide } from './guide.ts';
 import { renderHome } from './home.ts';
@@ -44,9 +44,4 @@ export const createPages = (site: Site, deprecated: readonly Deprecated[]): Rout
   })),
   // In place of the gateway's own.
   ...createWordsRoute(site),
-  { path: '/assets/swagger-ui.css', get: serveAsset(() => swaggerFile('swagger-ui.css')) },
-  {
-    path: '/assets/swagger-ui-bundle.js',
-    get: serveAsset(() => swaggerFile('swagger-ui-bundle.js')),
-  },
 ];

@@ -84,7 +84,11 @@ ${menu}</header>`;
  * that nothing is sent.
  */
 export const TOKEN_ATTRIBUTES =
-  'class="secret" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"';
+  'class="field secret" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"';
+
+/** The field in the head of a page for the token that its requests send; empty if the gateway takes none. */
+export const renderTokenField = ({ config }: Site): string =>
+  config.auth ? `<label class="token">Token <input id="token" ${TOKEN_ATTRIBUTES}></label>` : '';
 
 // Only resources of this server, and no inline scripts.
 const POLICY = {
@@ -155,23 +159,23 @@ interface HtmlPage {
   /** The content of `main`, as HTML. */
   readonly main: string;
   readonly styles?: readonly string[];
-  readonly library?: string;
   readonly scripts?: readonly string[];
+  /** What its head has besides the links. */
+  readonly menu?: string;
 }
 
 /** Renders a page with the links to all other pages. */
 export const renderPage = (
   site: Site,
-  { path, title, main, styles = [], library, scripts = [] }: HtmlPage,
+  { path, title, main, styles = [], scripts = [], menu }: HtmlPage,
 ): Asset =>
   renderHtml(site, {
     ...(title && { title }),
-    ...(library && { library }),
     // Before those of the page, which use its properties.
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
-${renderHeader(site, path)}
+${renderHeader(site, path, menu)}
 <main id="main">
 ${main}
 </main>`,
