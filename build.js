@@ -1,14 +1,6 @@
 // Builds dist/ unless it is up to date. `npm start` runs this each time.
 import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 
@@ -16,18 +8,24 @@ const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
 // Lists the installed dependencies, which are in the bundle.
 const INSTALLED = 'node_modules/.package-lock.json';
-// Served as they are.
-const SWAGGER_UI = ['swagger-ui-bundle.js', 'swagger-ui.css'];
+const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
 /** Returns a digest of all inputs of the build. A time stamp would miss older files that git or cp restore. */
 function digest() {
-  const sources = readdirSync('src', { recursive: true, withFileTypes: true })
+  const sources = ['src', 'docs']
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash('sha256');
-  for (const file of ['build.js', 'tsconfig.json', INSTALLED, ...sources.toSorted()]) {
+  for (const file of [
+    'build.js',
+    GUIDE_RENDERER,
+    'tsconfig.json',
+    INSTALLED,
+    ...sources.toSorted(),
+  ]) {
     if (existsSync(file)) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
   }
   return hash.digest('hex');
@@ -66,8 +64,7 @@ function printLicenses({ inputs }) {
   const folders = Object.keys(inputs).flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
   );
-  const all = new Set([...folders, 'node_modules/swagger-ui-dist']);
-  const sections = [...all].toSorted().map((folder) => {
+  const sections = [...new Set(folders)].toSorted().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json')));
     const texts = readdirSync(folder)
       .filter((file) => LEGAL_FILE.test(file))
@@ -113,9 +110,8 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST);
   for (const { path, contents } of outputFiles) writeFileSync(join(DIST, basename(path)), contents);
-  for (const name of SWAGGER_UI) {
-    copyFileSync(join('node_modules/swagger-ui-dist', name), join(DIST, name));
-  }
+  const { renderGuide } = await import('./scripts/render-guide.js');
+  writeFileSync(join(DIST, 'guide.json'), renderGuide());
   writeFileSync(LICENSES_FILE, printLicenses(metafile));
   // Written last, so that an interrupted build is repeated.
   writeFileSync(DIGEST_FILE, currentDigest);

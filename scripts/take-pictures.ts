@@ -30,7 +30,7 @@ async function takeGraphiql(page: Page, url: string): Promise<void> {
 
 async function takeReference(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/docs`);
-  await page.locator('[id$="-listOrders"]').waitFor();
+  await page.locator('#listOrders').waitFor();
   await page.screenshot({ path: join(FOLDER, 'rest-reference.png'), animations: 'disabled' });
 }
 

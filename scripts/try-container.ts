@@ -121,8 +121,8 @@ async function sendSamples(url: string): Promise<void> {
 
 /** Requests what is read or imported only when it is needed. */
 async function requestRest(url: string): Promise<void> {
-  const paths = ['/', '/docs', '/docs/moving', '/openapi.json', '/schema.graphql', '/metrics'];
-  const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'graphiql/graphiql.js'];
+  const paths = ['/', '/guide/api', '/docs', '/openapi.json', '/schema.graphql', '/metrics'];
+  const assets = ['page.css', 'graphiql/graphiql.js'];
   for (const path of [...paths, ...assets.map((name) => `/assets/${name}`)]) {
     equal((await fetch(url + path)).status, 200, path);
   }

@@ -96,6 +96,8 @@ export interface Store {
      * which returns undefined for a change that the gateway describes by its type.
      */
     readonly changeWords?: URL;
+    /** Its documents for callers, as scripts/render-guide.js writes them. */
+    readonly guide?: URL;
     /** The folder of the example queries of GraphiQL. The first line of each is `# group: title`. */
     readonly examples: URL;
   };

@@ -62,5 +62,6 @@ exactly that, in one request.`,
   example,
   subscription,
   changeWords: new URL('src/store/pages/live-words.js', ROOT),
+  guide: new URL('dist/guide.json', ROOT),
   examples: new URL('src/store/pages/examples/', ROOT),
 };

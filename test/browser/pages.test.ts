@@ -14,19 +14,22 @@ import {
 describeInChromium((chromium) => {
   let page: Page;
 
-  describe.each(['/', '/docs/moving'])('the page %s', (path) => {
-    beforeAll(async () => {
-      page = await chromium.open(path, PHONE);
-    });
+  describe.each(['/', '/guide', '/guide/live', '/schema', '/docs/moving'])(
+    'the page %s',
+    (path) => {
+      beforeAll(async () => {
+        page = await chromium.open(path, PHONE);
+      });
 
-    it('fits a phone', () => expectFits(page));
+      it('fits a phone', () => expectFits(page));
 
-    it.each(SCHEMES)('in a %s scheme, axe finds nothing', async (scheme) => {
-      await page.setViewportSize(DESKTOP);
-      await setScheme(page, scheme);
-      await expectAccessible(page);
-    });
-  });
+      it.each(SCHEMES)('in a %s scheme, axe finds nothing', async (scheme) => {
+        await page.setViewportSize(DESKTOP);
+        await setScheme(page, scheme);
+        await expectAccessible(page);
+      });
+    },
+  );
 
   it('a block of code is copied by its button, with the URL of this gateway', async () => {
     page = await chromium.open('/');

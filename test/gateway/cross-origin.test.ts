@@ -27,8 +27,6 @@ const FILES = [
   ...GRAPHIQL_FILES,
   '/assets/page.css',
   '/assets/reference.js',
-  '/assets/swagger-ui.css',
-  '/assets/swagger-ui-bundle.js',
   '/openapi.json',
   '/schema.graphql',
 ];

@@ -80,12 +80,15 @@ describe('GRAPHIQL=false', () => {
     expect((await hidden.rest('/assets/graphiql/graphiql.js')).status).toBe(404);
   });
 
-  it.each(['/', '/docs', '/docs/moving'])('removes the links to GraphiQL from %s', async (path) => {
-    const hasLinks = async (by: Gateway): Promise<boolean> =>
-      /GraphiQL|href="\/graphql/.test(await (await by.rest(path)).text());
-    expect(await hasLinks(hidden)).toBe(false);
-    expect(await hasLinks(gateway)).toBe(true);
-  });
+  it.each(['/', '/docs', '/docs/moving', '/guide/api'])(
+    'removes the links to GraphiQL from %s',
+    async (path) => {
+      const hasLinks = async (by: Gateway): Promise<boolean> =>
+        /in GraphiQL<|href="\/graphql/.test(await (await by.rest(path)).text());
+      expect(await hasLinks(hidden)).toBe(false);
+      expect(await hasLinks(gateway)).toBe(true);
+    },
+  );
 });
 
 const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
@@ -121,10 +124,11 @@ describe('INTROSPECTION=false', () => {
     });
   });
 
-  it('has no /schema.graphql and no link to it', async () => {
+  it('has no page of the schema, no /schema.graphql, and no link to them', async () => {
+    expect((await hidden.rest('/schema')).status).toBe(404);
     expect((await hidden.rest('/schema.graphql')).status).toBe(404);
-    for (const path of ['/', '/docs', '/docs/moving']) {
-      expect(await (await hidden.rest(path)).text()).not.toContain('schema.graphql');
+    for (const path of ['/', '/docs', '/docs/moving', '/guide/api']) {
+      expect(await (await hidden.rest(path)).text()).not.toContain('href="/schema');
     }
   });
 

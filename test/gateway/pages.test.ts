@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +26,16 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const PAGES = ['/', '/docs', '/docs/moving', '/status', '/graphql'];
+const GUIDE = [
+  'api',
+  'live',
+  'clients',
+  'clients-types',
+  'browsers',
+  'access',
+  'trusted-documents',
+].map((name) => `/guide/${name}`);
+const PAGES = ['/', '/guide', ...GUIDE, '/schema', '/docs', '/docs/moving', '/status', '/graphql'];
 const read = async (path: string): Promise<Response> => gateway.rest(path, { headers: BROWSER });
 const readText = async (path: string): Promise<string> => (await read(path)).text();
 
@@ -45,9 +55,14 @@ describe.each(PAGES)('the page at %s', (path) => {
     expect(await response.text()).not.toMatch(/<script(?![^>]*(src=|application\/json))|\son\w+=/);
   });
 
-  it('has no broken and no external links', async () => {
+  it('links to the guide', async () => {
+    expect(urlsIn(await readText(path))).toContain('/guide');
+  });
+
+  it('has no broken links, and external ones only in the guide', async () => {
     const html = await readText(path);
-    const urls = urlsIn(html).filter((url) => !url.startsWith('data:'));
+    const isElsewhere = GUIDE.includes(path) ? /^(?:data|https):/ : /^data:/;
+    const urls = urlsIn(html).filter((url) => !isElsewhere.test(url));
     expect(urls.length).toBeGreaterThan(1);
     const places = urls.filter((url) => url.startsWith('#'));
     expect(places.filter((place) => !html.includes(` id="${place.slice(1)}"`))).toEqual([]);
@@ -113,6 +128,7 @@ const textOf = (html: string): string =>
     .replaceAll('&quot;', '"')
     .replaceAll('&#39;', "'")
     .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
 /** The code of the blocks of a page that have this title. */
@@ -161,13 +177,47 @@ it('the reference has each error of the OpenAPI document once', async () => {
     .flatMap(({ get }) => Object.values(get.responses))
     .map((response) => resolve(document, response).content?.['application/json']?.examples)
     .flatMap((examples) => Object.keys(examples ?? {}));
-  const html = await readText('/docs');
+  const [, html = ''] = (await readText('/docs')).split('id="errors"');
   const rows = [...html.matchAll(/<th scope="row"><code>(\w+)</g)].map(([, code]) => code);
   expect(new Set(rows)).toEqual(new Set(codes));
   expect(rows).toHaveLength(new Set(rows).size);
 });
 
-it('the schema is served as text', async () => {
+describe('the guide', () => {
+  it('has every document with its code, and a link that runs each query', async () => {
+    for (const path of GUIDE) {
+      const markdown = readFileSync(`docs/${path.slice('/guide/'.length)}.md`, 'utf8');
+      const html = await readText(path);
+      const shown = [...html.matchAll(/<pre[^>]*>(.*?)<\/pre>/gs)].map(([, code = '']) =>
+        textOf(code),
+      );
+      const blocks = [...markdown.matchAll(/^```(\w*)\n([^]*?)\n```$/gm)];
+      for (const [, language, code = ''] of blocks) {
+        expect(shown).toContain(code);
+        if (language !== 'graphql') continue;
+        expect(urlsIn(html)).toContain(
+          `/graphql?query=${encodeURIComponent(code).replaceAll("'", '&#39;')}`,
+        );
+      }
+    }
+  });
+
+  it('has all sections that it links to', async () => {
+    for (const path of ['/guide', ...GUIDE]) {
+      for (const url of urlsIn(await readText(path)).filter((link) => /^\/guide.+#/.test(link))) {
+        const [page = '', id = ''] = url.split('#');
+        expect([url, (await readText(page)).includes(` id="${id}"`)]).toEqual([url, true]);
+      }
+    }
+  });
+});
+
+it('the schema is a page of all its types, and is served as text', async () => {
+  const html = await readText('/schema');
+  for (const name of Object.keys(petStore.schema.getTypeMap())) {
+    if (/^(?:__.+|ID|Int|Float|String|Boolean)$/.test(name)) continue;
+    expect(html).toContain(`<div id="${name}">`);
+  }
   const response = await gateway.rest('/schema.graphql');
   expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
   expect(await response.text()).toBe(printSchema(petStore.schema));

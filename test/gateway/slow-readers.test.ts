@@ -107,7 +107,7 @@ async function countActive(): Promise<number> {
   return sumOf(parseMetrics(text), 'http_active_requests') - 1;
 }
 
-const BUNDLE = 'GET /assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const BUNDLE = 'GET /assets/graphiql/json.js HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 const get = (name: string, last = ''): string =>
   `GET /graphql?query=%7B${name}:__typename%7D HTTP/1.1\r\nHost: localhost\r\n${last}\r\n`;

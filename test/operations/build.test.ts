@@ -8,7 +8,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'build-'));
-  for (const name of ['build.js', 'package.json', 'tsconfig.json', 'prisma', 'src']) {
+  for (const name of [
+    'build.js',
+    'package.json',
+    'tsconfig.json',
+    'docs',
+    'prisma',
+    'scripts',
+    'src',
+  ]) {
     await cp(name, join(folder, name), { recursive: true });
   }
   await symlink(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'), 'junction');

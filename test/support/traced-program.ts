@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { build, transform, type Plugin } from 'esbuild';
 import { parseAst } from 'vitest/node';
 
-import type { openStore } from '../../src/gateway/server/open-store.ts';
+import type { openStore } from '../../src/gateway/server/serve.ts';
 import type { createGateway } from '../../src/gateway/server/server.ts';
 import type { petStore } from '../../src/store/index.ts';
 
@@ -83,7 +83,7 @@ export async function importTraced(): Promise<TracedProgram> {
     stdin: {
       contents: `
         export { createGateway } from './src/gateway/server/server.ts';
-        export { openStore } from './src/gateway/server/open-store.ts';
+        export { openStore } from './src/gateway/server/serve.ts';
         export { petStore } from './src/store/index.ts';`,
       resolveDir: process.cwd(),
     },

@@ -1,7 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { ROOT } from '../config/root.ts';
@@ -10,11 +9,6 @@ import type { Asset } from '../http/static-asset.ts';
 const TYPES = { css: 'text/css', js: 'text/javascript' } as const;
 
 const OWN = fileURLToPath(new URL('src/gateway/pages/browser', ROOT));
-const BUILT = fileURLToPath(new URL('dist', ROOT));
-
-// Resolved, not imported: the function of the package for its path loads all of Swagger UI.
-const findSwaggerUi = (): string =>
-  dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 /** Creates the asset of a style sheet or a script. */
 export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => ({
@@ -31,13 +25,6 @@ export const OWN_FILES = readdirSync(OWN);
 
 /** Reads one of them. */
 export const ownFile = (name: string): Promise<Asset> => readAsset(join(OWN, name));
-
-/**
- * Reads a file of Swagger UI. The build copies those that are served to dist/, because the package itself is
- * only installed for development.
- */
-export const swaggerFile = (name: string): Promise<Asset> =>
-  readAsset(join(existsSync(join(BUILT, name)) ? BUILT : findSwaggerUi(), name));
 
 /** Reads the example queries of GraphiQL, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {

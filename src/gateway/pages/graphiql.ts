@@ -4,7 +4,7 @@ import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { readExamples, textAsset } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
-import { renderHeader, renderHtml, type Site, TOKEN_ATTRIBUTES } from './page.ts';
+import { renderHeader, renderHtml, renderTokenField, type Site } from './page.ts';
 
 // The editor of GraphiQL sets inline styles, and its style sheet contains its fonts.
 const POLICY = {
@@ -31,8 +31,6 @@ function renderMenu(examples: readonly string[]): string {
 <nav id="examples" popover aria-label="Examples">${lists.join('\n')}</nav>`;
 }
 
-const TOKEN_FIELD = `<label class="token">Token <input id="token" ${TOKEN_ATTRIBUTES}></label>`;
-
 /**
  * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
  * a path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its own path.
@@ -55,7 +53,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
     styles: ['/assets/page.css', '/assets/graphiql/graphiql.css', '/assets/graphiql-page.css'],
     library: '/assets/graphiql/graphiql.js',
     scripts: ['/assets/graphiql-page.js'],
-    body: `${renderHeader(site, '/graphql', (config.auth ? TOKEN_FIELD : '') + renderMenu(examples))}
+    body: `${renderHeader(site, '/graphql', renderTokenField(site) + renderMenu(examples))}
 <main><h1 class="hidden">GraphiQL</h1>
 <noscript>GraphiQL needs JavaScript.</noscript>
 <div id="root"></div>

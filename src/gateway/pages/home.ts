@@ -3,7 +3,7 @@ import type { Asset } from '../http/static-asset.ts';
 import { renderBlock, renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
-import { renderPage, type Site } from './page.ts';
+import { linksOf, linkToGuide, renderPage, type Site } from './page.ts';
 
 /** The origin of the gateway until the script of the page has replaced it. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
@@ -22,36 +22,8 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
 /** The query as a command. With trusted documents it would be rejected, so how to send one of those. */
 const renderCommand = (site: Site): string =>
   site.config.documents === 'trusted'
-    ? '<p>Only trusted documents run on this gateway: send the <code>documentId</code> of one instead of a query. <code>docs/trusted-documents.md</code> describes how.</p>'
+    ? `<p>Only ${linkToGuide(site, 'trusted-documents', 'trusted documents')} run on this gateway: send the <code>documentId</code> of one instead of a query.</p>`
     : `<div class="curl">${renderCurl(site)}</div>`;
-
-const card = (url: string, name: string, text: string): string =>
-  `<li><a href="${url}">${name}</a><p>${text}</p></li>`;
-
-const renderCards = ({ graphiql, introspection }: Config): string =>
-  [
-    graphiql &&
-      card('/graphql', 'GraphiQL', 'Try queries in the browser, with examples to begin with.'),
-    card(
-      '/docs',
-      'REST reference',
-      'The routes of the old API. As <a href="/openapi.json">OpenAPI</a> too.',
-    ),
-    card('/docs/moving', 'Moving to GraphQL', 'Each REST route beside the query that replaces it.'),
-    introspection &&
-      card(
-        '/schema.graphql',
-        'GraphQL schema',
-        'All types as text, for people and code generators.',
-      ),
-    card(
-      '/status',
-      'Status',
-      'For operators: what runs, how fast, and who calls what is deprecated.',
-    ),
-  ]
-    .filter(Boolean)
-    .join('\n');
 
 /** The start page: the endpoint, a query with its result, the last changes, and the ways on. */
 export function renderHome(site: Site): Asset {
@@ -63,7 +35,7 @@ export function renderHome(site: Site): Asset {
     scripts: liveScripts(config),
     main: `<h1>${heading}</h1>
 <p class="lead">${lead}</p>
-<p class="endpoint"><b>POST</b> <span>${origin(config)}/graphql</span></p>
+${renderBlock('Endpoint', `${origin(config)}/graphql`)}
 <section aria-labelledby="example">
 <h2 id="example">A query and its response</h2>
 <div class="sides">
@@ -72,12 +44,15 @@ ${renderCode('Response of the sample store', example.result)}
 </div>
 <p class="actions">${linkToGraphiql(example.query, config)}</p>
 ${renderCommand(site)}
+${config.auth && !config.auth.readIsOpen ? `<p>Requests need ${linkToGuide(site, 'access', 'a token')}.</p>` : ''}
 </section>
 ${renderLiveView(site)}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
 <ul class="doors">
-${renderCards(config)}
+${linksOf(site)
+  .map(({ url, name, text }) => `<li><a href="${url}">${name}</a><p>${text}</p></li>`)
+  .join('\n')}
 </ul>
 </section>`,
   });

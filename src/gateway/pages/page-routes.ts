@@ -1,21 +1,27 @@
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { printSchema } from '../schema/print.ts';
-import { OWN_FILES, ownFile, readAsset, swaggerFile } from './files.ts';
+import { OWN_FILES, ownFile, readAsset } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
+import { createGuide } from './guide.ts';
 import { renderHome } from './home.ts';
 import { renderMigrationGuide } from './migration-guide.ts';
 import { renderIcon, type Site } from './page.ts';
 import { renderReference } from './reference.ts';
+import { renderSchema } from './schema-page.ts';
 import { renderStatus } from './status.ts';
 
-const createSchemaRoute = ({ store }: Site): Route => ({
-  path: '/schema.graphql',
-  get: serveAsset(() => ({
-    type: 'text/plain; charset=utf-8',
-    content: printSchema(store.schema),
-  })),
-});
+/** Creates the routes of the schema: the page, and the text for programs. */
+const createSchemaRoutes = (site: Site): Route[] => [
+  { path: '/schema', get: serveAsset(() => renderSchema(site)) },
+  {
+    path: '/schema.graphql',
+    get: serveAsset(() => ({
+      type: 'text/plain; charset=utf-8',
+      content: printSchema(site.store.schema),
+    })),
+  },
+];
 
 const createWordsRoute = ({ store: { pages } }: Site): Route[] => {
   const { changeWords } = pages;
@@ -34,7 +40,8 @@ export const createPages = (site: Site): Route[] => [
     path: '/favicon.ico',
     get: serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(site.store.pages.icon) })),
   },
-  ...(site.config.introspection ? [createSchemaRoute(site)] : []),
+  ...createGuide(site),
+  ...(site.config.introspection ? createSchemaRoutes(site) : []),
   ...(site.config.graphiql ? createGraphiqlFiles() : []),
   ...OWN_FILES.map((name): Route => ({
     path: `/assets/${name}`,
@@ -42,9 +49,4 @@ export const createPages = (site: Site): Route[] => [
   })),
   // In place of the gateway's own.
   ...createWordsRoute(site),
-  { path: '/assets/swagger-ui.css', get: serveAsset(() => swaggerFile('swagger-ui.css')) },
-  {
-    path: '/assets/swagger-ui-bundle.js',
-    get: serveAsset(() => swaggerFile('swagger-ui-bundle.js')),
-  },
 ];

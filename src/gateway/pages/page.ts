@@ -1,3 +1,5 @@
+import escapeHtml from 'escape-html';
+
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 import type { Store } from '../store.ts';
@@ -8,26 +10,68 @@ export interface Site {
   readonly config: Config;
 }
 
-const LINKS: readonly (readonly [
-  url: string,
-  text: string,
-  option?: 'graphiql' | 'introspection',
-])[] = [
-  ['/graphql', 'GraphiQL', 'graphiql'],
-  ['/docs', 'REST reference'],
-  ['/docs/moving', 'Moving to GraphQL'],
-  ['/schema.graphql', 'GraphQL schema', 'introspection'],
-  ['/status', 'Status'],
+interface PageLink {
+  readonly url: string;
+  readonly name: string;
+  /** What it is for, as HTML. */
+  readonly text: string;
+  readonly isServed?: (site: Site) => boolean;
+}
+
+const hasGuide = ({ store }: Site): boolean => store.pages.guide !== undefined;
+
+const LINKS: readonly PageLink[] = [
+  {
+    url: '/guide',
+    name: 'Guide',
+    text: 'Lists, errors, retries, live changes, clients and access.',
+    isServed: hasGuide,
+  },
+  {
+    url: '/graphql',
+    name: 'GraphiQL',
+    text: 'Try queries in the browser, with examples to begin with.',
+    isServed: ({ config }) => config.graphiql,
+  },
+  {
+    url: '/schema',
+    name: 'GraphQL schema',
+    text: 'All types and fields. <a href="/schema.graphql">As text</a> for code generators.',
+    isServed: ({ config }) => config.introspection,
+  },
+  {
+    url: '/docs',
+    name: 'REST reference',
+    text: 'The routes of the old API. As <a href="/openapi.json">OpenAPI</a> too.',
+  },
+  {
+    url: '/docs/moving',
+    name: 'Moving to GraphQL',
+    text: 'Each REST route beside the query that replaces it.',
+  },
+  {
+    url: '/status',
+    name: 'Status',
+    text: 'For operators: what runs, how fast, and who calls what is deprecated.',
+  },
 ];
+
+/** The links to all pages that a gateway shows. */
+export const linksOf = (site: Site): PageLink[] =>
+  LINKS.filter(({ isServed }) => isServed?.(site) ?? true);
+
+/** A link to a document of the guide; its text alone if the store has none. */
+export const linkToGuide = (site: Site, name: string, text: string): string =>
+  hasGuide(site) ? `<a href="/guide/${name}">${text}</a>` : text;
 
 /**
  * The head of a page: the name, a menu if the page has one, and the links to all visible pages; `path` is the
  * page itself.
  */
 export const renderHeader = (site: Site, path: string, menu = ''): string => {
-  const { store, config } = site;
-  const links = LINKS.filter(([, , option]) => !option || config[option]).map(
-    ([url, text]) => `<a href="${url}"${url === path ? ' aria-current="page"' : ''}>${text}</a>`,
+  const { store } = site;
+  const links = linksOf(site).map(
+    ({ url, name }) => `<a href="${url}"${url === path ? ' aria-current="page"' : ''}>${name}</a>`,
   );
   return `<header class="site">
 <a class="name" href="/">${store.pages.icon}${store.title}</a>
@@ -40,7 +84,11 @@ ${menu}</header>`;
  * that nothing is sent.
  */
 export const TOKEN_ATTRIBUTES =
-  'class="secret" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"';
+  'class="field secret" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"';
+
+/** The field in the head of a page for the token that its requests send; empty if the gateway takes none. */
+export const renderTokenField = ({ config }: Site): string =>
+  config.auth ? `<label class="token">Token <input id="token" ${TOKEN_ATTRIBUTES}></label>` : '';
 
 // Only resources of this server, and no inline scripts.
 const POLICY = {
@@ -110,24 +158,46 @@ interface HtmlPage {
   /** The content of `main`, as HTML. */
   readonly main: string;
   readonly styles?: readonly string[];
-  readonly library?: string;
   readonly scripts?: readonly string[];
+  /** What its head has besides the links. */
+  readonly menu?: string;
 }
 
 /** Renders a page with the links to all other pages. */
 export const renderPage = (
   site: Site,
-  { path, title, main, styles = [], library, scripts = [] }: HtmlPage,
+  { path, title, main, styles = [], scripts = [], menu }: HtmlPage,
 ): Asset =>
   renderHtml(site, {
     ...(title && { title }),
-    ...(library && { library }),
     // Before those of the page, which use its properties.
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
-${renderHeader(site, path)}
+${renderHeader(site, path, menu)}
 <main id="main">
 ${main}
 </main>`,
   });
+
+interface IndexEntry {
+  readonly url: string;
+  readonly text: string;
+  readonly isCurrent?: boolean;
+  /** The places below it. */
+  readonly places?: readonly IndexEntry[];
+}
+
+const renderEntry = ({ url, text, isCurrent, places = [] }: IndexEntry): string =>
+  `<li><a href="${url}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a>
+${places.length > 0 ? `<ul>${places.map(renderEntry).join('\n')}</ul>` : ''}</li>`;
+
+/** Renders a text with its index beside it. */
+export const renderIndexed = (
+  name: string,
+  entries: readonly IndexEntry[],
+  html: string,
+): string => `<div class="indexed">
+<nav aria-label="${name}"><ul>${entries.map(renderEntry).join('\n')}</ul></nav>
+<article>${html}</article>
+</div>`;

@@ -1,10 +1,81 @@
 import escapeHtml from 'escape-html';
+import { z } from 'zod';
 
 import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
 import type { Asset } from '../http/static-asset.ts';
 import { errorsOf } from '../rest/responses.ts';
+import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from '../rest/rest-operation.ts';
+import { resourcesOf, TO_OPENAPI } from '../rest/schemas.ts';
+import type { RestOperation } from '../store.ts';
 import { renderCode } from './code.ts';
-import { renderPage, type Site } from './page.ts';
+import { renderPage, renderTokenField, type Site } from './page.ts';
+
+/** Renders a text of the OpenAPI document, whose only Markdown is code. */
+const renderText = (text: string): string =>
+  escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+
+const renderTable = (title: string, heads: readonly string[], rows: readonly string[]): string =>
+  `<div class="table" tabindex="0" role="group" aria-label="${title}"><table>
+<thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join('')}</tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table></div>`;
+
+const toSchema = (rule: z.core.$ZodType) => z.toJSONSchema(rule, TO_OPENAPI);
+
+/** The fields of a rule, or of the elements of its list. */
+function shapeOf(rule: z.core.$ZodType): Record<string, z.core.$ZodType> {
+  if (rule instanceof z.ZodArray) return shapeOf(rule.element);
+  return rule instanceof z.ZodObject ? rule.shape : {};
+}
+
+const renderFields = (title: string, rule: z.ZodType): string =>
+  renderTable(
+    title,
+    ['Name', 'Type', 'Meaning'],
+    Object.entries(shapeOf(rule)).map(([name, field]) => {
+      const { type, format, enum: values, description = '' } = toSchema(field);
+      return `<tr><th scope="row"><code>${name}</code></th><td>${values?.join(', ') ?? [type, format].join(' ')}</td>
+<td>${renderText(description)}</td></tr>`;
+    }),
+  );
+
+/** The form that sends a request. One click on a route that is beta would load every row. */
+function renderForm(operation: RestOperation): string {
+  if (operation.lifecycle.stability === 'beta') return '';
+  const fields = Object.entries(operation.parameters.path.shape).map(
+    ([name, rule]) =>
+      `<label>${name} <input class="field" name="${name}" value="${JSON.stringify(toSchema(rule)['example']) ?? ''}" required></label>`,
+  );
+  return `<form class="actions try" data-path="${pathOf(operation)}">${fields.join('\n')}
+<button class="button">Send the request</button></form>
+<div role="status"></div>`;
+}
+
+function renderOperation(operation: RestOperation, { store, config }: Site): string {
+  const { id, name, description, lifecycle, parameters, result } = operation;
+  const resource = resourcesOf(store)[result.resource];
+  const names = Object.keys({
+    ...result.headers,
+    ...lifecycleHeaders(operation, config),
+    'X-Request-Id': '',
+  });
+  const badges = [
+    lifecycle.stability === 'beta' && '<span class="badge unstable">beta</span>',
+    lifecycle.deprecatedSince && '<span class="badge deprecated">deprecated</span>',
+  ];
+  return `<section id="${id}" aria-labelledby="${id}-title">
+<h2 id="${id}-title">${escapeHtml(name)} ${badges.filter(Boolean).join(' ')}</h2>
+<p>${renderText(`${description} ${describeLifecycle(operation, config)}`)}
+<a href="${guideOf(operation)}">The query that replaces it</a></p>
+${renderFields('Parameters', z.object({ ...parameters.path.shape, ...parameters.query.shape }))}
+${renderForm(operation)}
+<h3>Response</h3>
+<p>${escapeHtml(result.description)} Its headers: ${names.map((header) => `<code>${header}</code>`).join(', ')}.</p>
+${resource ? renderCode('Response', JSON.stringify(resource.example, null, 2)) + renderFields('Fields', resource.rule) : ''}
+</section>`;
+}
 
 /** All errors of all operations, once: the status of each, and when it is returned. */
 function renderErrors({ store, config }: Site): string {
@@ -26,31 +97,21 @@ function renderErrors({ store, config }: Site): string {
 <p>Every error has this body. Programs should look at <code>code</code>. The log has its cause under the id
 in the header <code>X-Request-Id</code>.</p>
 ${renderCode('An error', JSON.stringify(exampleError, null, 2))}
-<div class="table" tabindex="0" role="group" aria-label="All errors">
-<table>
-<thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead>
-<tbody>
-${rows.join('\n')}
-</tbody>
-</table>
-</div>
+${renderTable('All errors', ['Status', 'Code', 'Meaning'], rows)}
 </section>`;
 }
 
-/** The reference of the REST routes: Swagger UI over /openapi.json, and one table of all errors. */
+/** The reference of the REST routes, from what also makes the OpenAPI document. */
 export const renderReference = (site: Site): Asset =>
   renderPage(site, {
     path: '/docs',
     title: 'REST reference',
     styles: ['/assets/reference.css'],
-    library: '/assets/swagger-ui-bundle.js',
     scripts: ['/assets/reference.js'],
+    menu: renderTokenField(site),
     main: `<h1>REST reference</h1>
 <p class="lead">The routes of the old API. GraphQL has the same data and all other operations.
 As a document: <a href="/openapi.json">OpenAPI</a>.</p>
-<h2>Operations</h2>
-<p>Their errors are <a href="#errors">below</a>.</p>
-<div id="reference"></div>
-<noscript><p>The reference needs JavaScript. <a href="/openapi.json">The OpenAPI document</a> does not.</p></noscript>
+${site.store.rest.operations.map((operation) => renderOperation(operation, site)).join('\n')}
 ${renderErrors(site)}`,
   });

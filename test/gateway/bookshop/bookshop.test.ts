@@ -230,7 +230,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     for (const example of await readExamples(bookshop.pages.examples)) await data(example);
   });
 
-  it.each(['/', '/docs', '/docs/moving', '/status', '/schema.graphql', '/openapi.yaml'])(
+  it.each(['/', '/docs', '/docs/moving', '/status', '/schema.graphql', '/openapi.json'])(
     'has no word of another store at %s',
     async (path) => {
       const text = await page(path);

@@ -1,6 +1,6 @@
 /* global YogaGraphiQL */
 import { follow } from './graphiql-events.js';
-import { takeToken } from './token.js';
+import { watchToken } from './token.js';
 
 self.MonacoEnvironment = {
   globalAPI: false,
@@ -73,16 +73,11 @@ select('#examples').addEventListener('click', (event) => {
   openTab(readLink(link.search));
 });
 
-// Only here, so that it is gone when the page is closed.
-let token;
-
-select('#token')?.addEventListener('change', ({ target }) => {
-  token = takeToken(target);
-  target.placeholder = token ? 'Sent with each request' : 'This is not a token';
-});
+const readToken = watchToken(select('#token'));
 
 /** Sends a request of GraphiQL with the token. */
 async function send(request, { headers } = {}) {
+  const token = readToken();
   const response = await fetch('/graphql', {
     method: 'POST',
     headers: {

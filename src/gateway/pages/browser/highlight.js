@@ -1,5 +1,6 @@
-// The words of GraphQL, JSON and a shell command that have a colour, by their class.
+// The words of GraphQL, JSON and a shell command, by their class; a URL has no colour.
 const TOKENS = {
+  url: /https?:\/\/\S+/,
   comment: /#[^\n]*/,
   key: /"(?:[^"\\\n]|\\.)*"(?=\s*:)|\b\w+(?=:)/,
   text: /"(?:[^"\\\n]|\\.)*"/,

@@ -22,7 +22,7 @@ function addCopyButton(block) {
   caption.append(button);
 }
 
-for (const code of document.querySelectorAll('.code pre')) highlight(code);
+for (const code of document.querySelectorAll('.code pre:not(:has(a))')) highlight(code);
 
 // On a phone, the links of the pages scroll.
 document.querySelector('.pages [aria-current]')?.scrollIntoView({ block: 'nearest' });

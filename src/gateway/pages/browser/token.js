@@ -7,3 +7,13 @@ export function takeToken(field) {
   field.value = '';
   return TOKEN.test(token) ? token : undefined;
 }
+
+/** Keeps the token that is typed into a field, in memory only; returns the function that reads it. */
+export function watchToken(field) {
+  let token;
+  field?.addEventListener('change', () => {
+    token = takeToken(field);
+    field.placeholder = token ? 'Sent with each request' : 'This is not a token';
+  });
+  return () => token;
+}

@@ -1,0 +1,92 @@
+// Renders the documents for callers, which the gateway serves at /guide. The build runs this.
+import { readFileSync } from 'node:fs';
+
+import escapeHtml from 'escape-html';
+import { Marked, Renderer } from 'marked';
+
+// The documents in docs/, in the order in which one reads them.
+const GUIDE = [
+  'api',
+  'live',
+  'clients',
+  'clients-types',
+  'browsers',
+  'access',
+  'trusted-documents',
+];
+
+// The address in the samples; the script of the pages replaces it.
+const ADDRESS = 'http://127.0.0.1:4000';
+
+const TITLES = {
+  graphql: 'GraphQL',
+  json: 'JSON',
+  sh: 'Command',
+  console: 'Command and response',
+  ts: 'TypeScript',
+};
+
+const read = (name) => readFileSync(`docs/${name}.md`, 'utf8');
+
+const titleOf = (markdown) => /^# (.+)$/m.exec(markdown)[1];
+
+/** The id of a heading, as GitHub makes it. */
+const toId = (text) =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+
+function renderCode({ text, lang }) {
+  const title = TITLES[lang] ?? 'Text';
+  const code = escapeHtml(text).replaceAll(ADDRESS, `<span class="origin">${ADDRESS}</span>`);
+  const link = `<p class="run"><a href="${escapeHtml(`/graphql?query=${encodeURIComponent(text)}`)}">Run it in GraphiQL</a></p>`;
+  return `<figure class="code"><figcaption>${title}</figcaption>
+<pre tabindex="0" role="group" aria-label="${title}">${code}</pre></figure>
+${lang === 'graphql' ? link : ''}`;
+}
+
+/** Links to a document that is served; of one that is not, the name stays. */
+function renderLink({ href, text, tokens }) {
+  const { groups } = /^(?<name>[\w-]+)\.md(?<place>#.+)?$/.exec(href) ?? {};
+  const isServed = groups && GUIDE.includes(groups.name);
+  const label =
+    isServed && text === `${groups.name}.md`
+      ? titleOf(read(groups.name))
+      : this.parser.parseInline(tokens);
+  if (isServed) return `<a href="/guide/${groups.name}${groups.place ?? ''}">${label}</a>`;
+  if (href === '../schema.graphql') return `<a href="/schema">${label}</a>`;
+  return /^(?:#|https:)/.test(href) ? `<a href="${escapeHtml(href)}">${label}</a>` : label;
+}
+
+const marked = new Marked({
+  renderer: {
+    code: renderCode,
+    link: renderLink,
+    // What the pictures show is served too.
+    image: () => '',
+    heading({ tokens, text, depth }) {
+      return `<h${depth} id="${toId(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    table(token) {
+      const table = Renderer.prototype.table.call(this, token);
+      return `<div class="table" tabindex="0" role="group" aria-label="Table">${table}</div>`;
+    },
+  },
+});
+
+/** Renders the guide: its pages as JSON, each with its title and its sections. */
+export function renderGuide() {
+  const pages = GUIDE.map((name) => {
+    const markdown = read(name);
+    const tokens = marked.lexer(markdown);
+    const sections = tokens.filter(({ type, depth }) => type === 'heading' && depth === 2);
+    return {
+      name,
+      title: titleOf(markdown),
+      sections: sections.map(({ text }) => ({ id: toId(text), text })),
+      html: marked.parser(tokens),
+    };
+  });
+  return JSON.stringify(pages);
+}

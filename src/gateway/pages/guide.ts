@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+
+import escapeHtml from 'escape-html';
+import { z } from 'zod';
+
+import type { Route } from '../http/route.ts';
+import { type Asset, serveAsset } from '../http/static-asset.ts';
+import { renderIndexed, renderPage, type Site } from './page.ts';
+
+/** The documents, as scripts/render-guide.js writes them. */
+const Guide = z.array(
+  z.object({
+    name: z.string(),
+    title: z.string(),
+    sections: z.array(z.object({ id: z.string(), text: z.string() })),
+    html: z.string(),
+  }),
+);
+type Guide = z.infer<typeof Guide>;
+
+/** A document without links to what this gateway does not serve. */
+function adapt(html: string, { config }: Site): string {
+  const runnable = config.graphiql ? html : html.replaceAll(/<p class="run">.*?<\/p>/g, '');
+  return config.introspection
+    ? runnable
+    : runnable.replaceAll(/<a href="\/schema">(.*?)<\/a>/g, '$1');
+}
+
+/** The start page of the guide: the documents and their sections. */
+function renderStart(site: Site, pages: Guide): Asset {
+  const parts = pages.map(({ name, title, sections }) => {
+    const links = sections.map(
+      ({ id, text }) => `<li><a href="/guide/${name}#${id}">${escapeHtml(text)}</a></li>`,
+    );
+    return `<section><h2><a href="/guide/${name}">${escapeHtml(title)}</a></h2>
+<ul>${links.join('\n')}</ul></section>`;
+  });
+  return renderPage(site, {
+    path: '/guide',
+    title: 'Guide',
+    main: `<h1>Guide</h1>
+<p class="lead">How programs use this gateway.</p>
+<div class="sides">${parts.join('\n')}</div>`,
+  });
+}
+
+const renderDocument = (
+  site: Site,
+  pages: Guide,
+  { name, title, sections, html }: Guide[number],
+): Asset => {
+  const entries = pages.map((page) => ({
+    url: `/guide/${page.name}`,
+    text: page.title,
+    isCurrent: page.name === name,
+    places: page.name === name ? sections.map(({ id, text }) => ({ url: `#${id}`, text })) : [],
+  }));
+  return renderPage(site, {
+    path: '/guide',
+    title,
+    main: renderIndexed('Guide', entries, adapt(html, site)),
+  });
+};
+
+/** Creates the routes of the guide, if the store has one. */
+export function createGuide(site: Site): Route[] {
+  const { guide } = site.store.pages;
+  if (!guide) return [];
+  const pages = Guide.parse(JSON.parse(readFileSync(guide, 'utf8')));
+  return [
+    { path: '/guide', get: serveAsset(() => renderStart(site, pages)) },
+    ...pages.map((page): Route => ({
+      path: `/guide/${page.name}`,
+      get: serveAsset(() => renderDocument(site, pages, page)),
+    })),
+  ];
+}
