@@ -36,7 +36,7 @@ async function load() {
     const message = error?.message ?? `The gateway responded with ${status}.`;
     return [401, 403].includes(status) ? askForToken(`${status}: ${message}`) : report(message);
   }
-    show(await response.text());
+  show(await response.text());
   report('');
   // The field that had the focus is hidden.
   if (token !== undefined && $('status').hidden) document.querySelector('h1').focus();
