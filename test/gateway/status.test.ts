@@ -100,6 +100,11 @@ describe('GET /status.json', () => {
           { caller: 'till', total: 2 },
         ],
       },
+      {
+        operation: 'Error.status',
+        reason: 'Deprecated since 2026-11-25: use Error.httpStatus.',
+        callers: [],
+      },
     ]);
   });
 
