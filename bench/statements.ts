@@ -91,6 +91,11 @@ export const COSTS: readonly Cost[] = [
     statements: 3,
   },
   {
+    operation: 'pets with what can be ordered of them',
+    request: page('pets(first: $first) { nodes { availableQuantity canBeOrdered } }'),
+    statements: 2,
+  },
+  {
     operation: 'inventory with status and pet',
     request: page('inventory(first: $first) { nodes { status pet { name } } }'),
     statements: 2,
@@ -212,7 +217,12 @@ export const COSTS: readonly Cost[] = [
     statements: 1,
   },
   { operation: 'completeOrder', request: change('completeOrder(id: 2)'), statements: 1 },
-  { operation: 'cancelOrder', request: change('cancelOrder(id: 3)'), statements: 1 },
+  {
+    operation: 'cancelOrder with the stock',
+    request: `mutation {
+      cancelOrder(id: 3) { ... on CancelledOrder { id inventory { quantity } } ... on Error { message } } }`,
+    statements: 1,
+  },
   { operation: 'GET /pets/{petId}', request: '/pets/1', statements: 1 },
   {
     operation: 'GET /store/orders, a page of up to 1,000',

@@ -3,14 +3,8 @@
  */
 
 // Errors, and rules for input.
-export {
-  errorOf,
-  type GatewayError,
-  IdempotencyConflict,
-  InvalidId,
-  InvalidInput,
-} from './contract/gateway-error.ts';
-export { Id, parse, parseId, type Unchecked } from './contract/parse.ts';
+export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
+export { argumentsOf, Id, parse, parseArguments } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 
@@ -26,7 +20,7 @@ export { onlyRow, type Session } from './database/session.ts';
 
 // Tables and lists: how the rows of a type are read, filtered, sorted, written and followed.
 export * as filterBy from './tables/conditions.ts';
-export { type CallerKey, writeOnce } from './tables/idempotency.ts';
+export { writeOnce } from './tables/idempotency.ts';
 export { type LoaderContext, MAX_SHARED, SHARED } from './tables/loaders.ts';
 export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';

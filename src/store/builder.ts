@@ -8,7 +8,8 @@ interface Types {
 }
 
 /** Pothos for the types of the pet store, and what they are defined with besides it. */
-export const { builder, Node, fieldsOf, newInputOf, createSchema } = createBuilder<Types>({
-  datamodel: getDatamodel(),
-  tables: TABLES,
-});
+export const { builder, Node, fieldsOf, newInputOf, deletedOf, createSchema } =
+  createBuilder<Types>({
+    datamodel: getDatamodel(),
+    tables: TABLES,
+  });

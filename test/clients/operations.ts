@@ -1,5 +1,5 @@
 /** Tells a caller what went wrong. `status` has an alias, as a pet has another field of that name. */
-const PROBLEM = `__typename ... on Error { code message httpStatus: status }`;
+const PROBLEM = `__typename ... on Error { code message httpStatus }`;
 
 const PAGE_INFO = 'pageInfo { hasNextPage endCursor }';
 

@@ -137,7 +137,7 @@ describe('INTROSPECTION=false', () => {
 
   it.each<[what: string, query: string, variables?: Record<string, unknown>]>([
     ['a field', '{ pest { totalCount } }'],
-    ['a field of a member', 'mutation { deletePet(id: "1") { name } }'],
+    ['a field of a member', 'mutation { updatePet(id: "1", input: {}) { name } }'],
     ['a type', 'query ($id: IDD) { pet(id: $id) { id } }'],
     ['an argument', '{ pet(idd: "1", id: "1") { id } }'],
     ['an input field', 'mutation { updatePet(id: "1", input: { nam: "A" }) { __typename } }'],
@@ -147,9 +147,11 @@ describe('INTROSPECTION=false', () => {
     ['one that looks like a suggestion', UPDATE, { input: { nam: ' Did you mean "a"?' } }],
   ])('suggests nothing for %s', async (_what, query, variables) => {
     const { errors: shown = [] } = await gateway.graphql(query, variables);
-    const suggested = shown.filter(({ message }) => / Did you mean "?.+\?$/.test(message));
+    const suggested = shown.filter(({ message }) => / Did you mean /.test(message));
     expect(suggested).not.toEqual([]);
-    const cut = shown.map(({ message }) => message.replace(/\. Did you mean [^?]+\?$/, '.'));
+    const cut = shown.map(({ message }) =>
+      message.replace(/\. Did you mean [^?]+\?( It must be one of .+)?$/, '.'),
+    );
     const { errors = [] } = await hidden.graphql(query, variables);
     const own = errors.filter(({ message }) => !message.includes('introspection'));
     expect(own.map(({ message }) => message)).toEqual(cut);

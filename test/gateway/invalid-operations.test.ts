@@ -43,18 +43,46 @@ describe('a document that cannot be executed', () => {
   it.each([
     ['names an unknown field', '{ dragons { id } }'],
     ['has a fragment in itself', '{ ...a } fragment a on Query { ...a }'],
-    ['has an unknown enum value', '{ pets(filter: { status: [available] }) { totalCount } }'],
-    ['has an Int beyond int32', '{ pets(first: 2147483648) { totalCount } }'],
-    [
-      'has an invalid date',
-      '{ orders(filter: { shipDate: { from: "2027-02-30T00:00:00Z" } }) { totalCount } }',
-    ],
     ['subscribes to a list', 'subscription { pets }'],
     ['has an alias in introspection', '{ __schema { a: types { name } b: types { name } } }'],
     ['uses a variable wrongly', 'query ($id: [ID!]!) { pet(id: $id) { id } }'],
   ])('is GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
     expectCode(query, 'GRAPHQL_VALIDATION_FAILED'),
   );
+
+  it.each([
+    ['an Int', '{ pets(first: 2147483648) { totalCount } }', 'first', 'non 32-bit'],
+    [
+      'an enum value',
+      '{ pets(filter: { status: [SOLD, available] }) { totalCount } }',
+      'filter.status.1',
+      'It must be one of AVAILABLE, PENDING, SOLD.',
+    ],
+    [
+      'a time',
+      'mutation { placeOrder(input: { petId: "1", quantity: 1, shipDate: "2027-01-05" }) { __typename } }',
+      'input.shipDate',
+      'must be a date and time with an offset from UTC, such as 2026-12-03T09:00:00Z.',
+    ],
+    [
+      'a field that is missing',
+      'mutation { placeOrders(input: [{ petId: "1" }]) { __typename } }',
+      'input.0.quantity',
+      'required',
+    ],
+    [
+      'a field that is unknown',
+      '{ pets(filter: { age: 1 }) { totalCount } }',
+      'filter.age',
+      '"age"',
+    ],
+  ])('is rejected with the path of an invalid value: %s', async (_what, query, path, expected) => {
+    const { message = '', extensions } = firstError(await gateway.graphql(query)) ?? {};
+    expect(extensions?.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    expect(extensions?.issues?.map((issue) => issue.path.join('.'))).toEqual([path]);
+    expect(message).toMatch(new RegExp(`^${path}: `));
+    expect(message).toContain(expected);
+  });
 
   it('is BAD_REQUEST if it only defines a type', () =>
     expectCode('type A { b: Int }', 'BAD_REQUEST'));
@@ -93,7 +121,7 @@ describe('an invalid variable', () => {
       { filter: { status: ['SOLD', 'X'] } },
       'filter.status.1',
     ],
-    ['lacks a field', PET, { pet: { name: 'a' } }, 'pet'],
+    ['lacks a field', PET, { pet: { name: 'a' } }, 'pet.categoryId'],
     ['has a field of another type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
     ['has a field too many', PET, { pet: { ...pet, size: 3 } }, 'pet'],
     ['has an enum value of REST', PET, { pet: { ...pet, status: 'available' } }, 'pet.status'],

@@ -62,6 +62,12 @@ const TOKEN = {
   ],
 };
 
+/** Returns the fields of the same error in the result of a mutation. */
+const toData = ({ errors: [error] }: typeof READ) => ({
+  code: error?.extensions.code,
+  httpStatus: error?.extensions.status,
+});
+
 // With its scope each has another error, so that it changes nothing.
 const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
   ['createCategory', 'pets:write', 'input: { name: "" }', 'INVALID_INPUT'],
@@ -95,11 +101,11 @@ describe('a mutation', () => {
 
   it.each(MUTATIONS)('needs exactly its scope: %s', async (name, scope, args, code) => {
     const query = `mutation { ${name}(${args}) {
-      __typename ... on Error { code status message } ... on Forbidden { scope } } }`;
+      __typename ... on Error { code httpStatus message } ... on Forbidden { scope } } }`;
     const { description } = schema.getMutationType()?.getFields()[name] ?? {};
     expect(description).toContain(`Needs the scope \`${scope}\``);
     const ask = async (headers: Headers) => post(gateway, query, headers);
-    const unauthenticated = { __typename: 'Unauthenticated', ...TOKEN.errors[0]?.extensions };
+    const unauthenticated = { __typename: 'Unauthenticated', ...toData(TOKEN) };
     const { message } = TOKEN.errors[0] ?? {};
     const rejected = { status: 200, challenge: null };
     expect(await ask({})).toEqual({
@@ -107,7 +113,7 @@ describe('a mutation', () => {
       data: { [name]: { ...unauthenticated, message } },
     });
     const others = SCOPES.filter((other) => other !== scope);
-    const forbidden = { __typename: 'Forbidden', ...READ.errors[0]?.extensions, scope };
+    const forbidden = { __typename: 'Forbidden', ...toData(READ), scope };
     expect(await ask(await withScopes(...others))).toEqual({
       ...rejected,
       data: { [name]: { ...forbidden, message: expect.stringContaining(`scope "${scope}"`) } },
@@ -158,7 +164,7 @@ const READING: [what: string, query: string][] = [
   ['that pet in a fragment', `${toOrder('...A')} fragment A on Order { id pet { id } }`],
   [
     'the pets of a category',
-    'mutation { deleteCategory(id: "99") { ... on Category { pets { totalCount } } } }',
+    'mutation { updateCategory(id: "99", input: {}) { ... on Category { pets { totalCount } } } }',
   ],
   [
     "the pet's status in an inventory entry",
@@ -176,6 +182,10 @@ const NOT_READING: [what: string, query: string][] = [
   [
     'the orders of a cart',
     'mutation { placeOrders(input: [{ petId: "99", quantity: 1 }]) { ... on PlacedOrders { orders { id quantity } } } }',
+  ],
+  [
+    'the stock that gets the units of an order back',
+    'mutation { cancelOrder(id: "99") { ... on CancelledOrder { id inventory { quantity } } } }',
   ],
   ['an error', toOrder('... on Error { code } ... on InvalidInput { issues { path message } }')],
 ];

@@ -7,7 +7,8 @@ import { type Usage, usageOf } from '../../src/gateway/graphql/analysis/usage.ts
 const schema = buildSchema(`
   type Query { pet(id: ID, old: Int @deprecated): Pet  pets(filter: Filter, status: Status): [Pet] }
   type Mutation { sell: Pet @deprecated  buy: Pet }
-  type Pet { name: String  nick: String @deprecated  mother: Pet }
+  interface Named { title: String @deprecated }
+  type Pet implements Named { title: String @deprecated  name: String  nick: String @deprecated  mother: Pet }
   enum Status { NEW  LOST @deprecated }
   input Filter { status: [Status]  tag: String @deprecated  or: [Filter] }
 `);
@@ -22,6 +23,12 @@ function usageIn(query: string): Usage {
 describe('the usage of a document', () => {
   it.each([
     ['a field', '{ pet { mother { nick } } }', ['Query.pet'], ['Pet.nick']],
+    [
+      'a field of an interface, by the name of that',
+      '{ pet { title ... on Named { title } } }',
+      ['Query.pet'],
+      ['Named.title'],
+    ],
     ['an argument', '{ pet(id: 1, old: 2) { name } }', ['Query.pet'], ['Query.pet(old:)']],
     ['an enum value', '{ pets(status: LOST) { name } }', ['Query.pets'], ['Status.LOST']],
     [

@@ -14,7 +14,8 @@ const create = (input: Record<string, unknown>) =>
   );
 const update = (id: string, input: Record<string, unknown>) =>
   mutate(gateway, 'updateCategory', { id, input }, CATEGORY);
-const remove = (id: string) => mutate(gateway, 'deleteCategory', { id }, CATEGORY);
+const remove = (id: string) =>
+  mutate(gateway, 'deleteCategory', { id }, '... on DeletedCategory { id nodeId }');
 const find = async (id: string) =>
   (await gateway.data('query ($id: ID!) { category(id: $id) { id name description } }', { id }))
     .category;
@@ -72,7 +73,7 @@ describeOnBothGateways(() => {
   describe('deleting a category', () => {
     it('removes a category without pets', async () => {
       const id = await makeCategory(gateway, 'Gone');
-      expect(await remove(id)).toMatchObject({ id, name: 'Gone' });
+      expect(await remove(id)).toEqual({ id, nodeId: `Category_${id}` });
       expect(await remove(id)).toEqual({ code: 'CATEGORY_NOT_FOUND' });
     });
 

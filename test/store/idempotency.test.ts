@@ -2,13 +2,17 @@ import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { deleteOldKeys } from '../../src/gateway/tables/idempotency.ts';
+import { petStore } from '../../src/store/index.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
-import { makeCategory, makePet, mutate, stockOf } from '../support/make.ts';
+import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 
 interface Write {
   mutation: string;
   fields: string;
-  /** Its input: P and C stand for the ids of a pet with a stock of 10 and of a category. */
+  /**
+   * Its input: P and C stand for the ids of a pet with a stock of 10 and of its category, O for its order, D for a
+   * pet without orders, E for a category without pets.
+   */
   input: string;
   /** The same input in other words. */
   same: string[];
@@ -69,6 +73,65 @@ const WRITES: Write[] = [
     same: ['input: { name: "Owls", description: null }'],
     others: ['input: { name: "owls" }', 'input: { name: "Owls", description: "" }'],
   },
+  {
+    mutation: 'updateCategory',
+    fields: '... on Category { id name description }',
+    input: 'id: "C", input: { name: "Owls" }',
+    same: ['id: "0C", input: { name: "Owls" }'],
+    others: ['id: "C", input: { name: "Owls", description: null }', 'id: "C", input: {}'],
+  },
+  {
+    mutation: 'deleteCategory',
+    fields: '... on DeletedCategory { id nodeId }',
+    input: 'id: "E"',
+    same: ['id: "0E"'],
+    others: ['id: "C"'],
+  },
+  {
+    mutation: 'updatePet',
+    fields: '... on Pet { id name petStatus: status }',
+    input: 'id: "P", input: { name: "Ida", status: SOLD }',
+    same: ['id: "0P", input: { status: SOLD, name: "Ida" }'],
+    others: ['id: "P", input: { name: "Ida" }', 'id: "D", input: { name: "Ida", status: SOLD }'],
+  },
+  {
+    mutation: 'deletePet',
+    fields: '... on DeletedPet { id nodeId }',
+    input: 'id: "D"',
+    same: ['id: "0D"'],
+    others: ['id: "P"'],
+  },
+  {
+    mutation: 'updateInventory',
+    fields: '... on InventoryItem { petId quantity }',
+    input: 'petId: "P", input: { quantity: 7 }, expectedQuantity: 10',
+    same: ['petId: "0P", input: { quantity: 7 }, expectedQuantity: 10'],
+    others: [
+      'petId: "P", input: { quantity: 7 }',
+      'petId: "P", input: { quantity: 8 }, expectedQuantity: 10',
+    ],
+  },
+  {
+    mutation: 'rescheduleOrder',
+    fields: '... on Order { id shipDate }',
+    input: 'id: "O", shipDate: "2027-01-01T12:00:00+02:00"',
+    same: ['id: "0O", shipDate: "2027-01-01T10:00:00Z"'],
+    others: ['id: "O", shipDate: null'],
+  },
+  {
+    mutation: 'completeOrder',
+    fields: '... on Order { id complete }',
+    input: 'id: "O"',
+    same: ['id: "0O"'],
+    others: ['id: "999999"'],
+  },
+  {
+    mutation: 'cancelOrder',
+    fields: '... on CancelledOrder { id inventory { petId quantity } }',
+    input: 'id: "O"',
+    same: ['id: "0O"'],
+    others: ['id: "999999"'],
+  },
 ];
 
 let keys = 0;
@@ -77,9 +140,19 @@ let keys = 0;
 async function prepare({ mutation, fields }: Write) {
   const key = `key ${(keys += 1)}`;
   const categoryId = await makeCategory(gateway);
-  const petId = await makePet(gateway, { categoryId, stock: 10 });
+  const petId = await makePet(gateway, { categoryId, stock: 11 });
+  const ids: Readonly<Record<string, string>> = {
+    P: petId,
+    C: categoryId,
+    O: await makeOrder(gateway, petId),
+    D: await makePet(gateway, { categoryId }),
+    E: await makeCategory(gateway),
+  };
   const send = async (input: string) => {
-    const args = input.replaceAll('P"', `${petId}"`).replaceAll('"C"', `"${categoryId}"`);
+    const args = input.replaceAll(
+      /"(0*)([PCODE])"/g,
+      (_match, zeros: string, name: string) => `"${zeros}${ids[name]}"`,
+    );
     const { made } = await gateway.data(
       `mutation ($key: String) { made: ${mutation}(${args}, idempotencyKey: $key) {
         ${fields} ... on Error { code message } } }`,
@@ -90,7 +163,8 @@ async function prepare({ mutation, fields }: Write) {
   const read = () =>
     gateway.data(
       `query ($petId: ID!) { inventoryItem(petId: $petId) { quantity } orders { totalCount }
-        pets { totalCount } categories { totalCount } }`,
+        pets { totalCount } categories { totalCount }
+        pet(id: $petId) { name category { name } orders { nodes { shipDate complete } } } }`,
       { petId },
     );
   return { send, read, key, petId };
@@ -101,6 +175,14 @@ const place = (input: Record<string, unknown>, idempotencyKey?: string | null) =
 
 const createPet = (input: Record<string, unknown>, idempotencyKey: string) =>
   mutate(gateway, 'createPet', { input, idempotencyKey }, '... on Pet { id name }');
+
+it('every mutation has an idempotency key, and is in this table', () => {
+  const mutations = Object.values(petStore.schema.getMutationType()?.getFields() ?? {});
+  const keyed = mutations.filter(({ args }) => args.some(({ name }) => name === 'idempotencyKey'));
+  const names = mutations.map(({ name }) => name).toSorted();
+  expect(keyed.map(({ name }) => name).toSorted()).toEqual(names);
+  expect(WRITES.map(({ mutation }) => mutation).toSorted()).toEqual(names);
+});
 
 describeOnBothGateways(() => {
   describe.each(WRITES)('$mutation with an idempotency key', (write) => {

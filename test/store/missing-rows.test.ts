@@ -33,8 +33,8 @@ describeOnBothGateways(() => {
   it.each(MUTATIONS)('of a row that does not exist, %s returns %s', async (mutation, code) => {
     const call = mutation.replace('"P"', `"${petId}"`).replace('"N"', '"999999"');
     const { changed } = await gateway.data(
-      `mutation { changed: ${call} { ... on Error { code status } } }`,
+      `mutation { changed: ${call} { ... on Error { code httpStatus } } }`,
     );
-    expect(changed).toEqual({ code, status: 404 });
+    expect(changed).toEqual({ code, httpStatus: 404 });
   });
 });

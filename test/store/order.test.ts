@@ -16,7 +16,13 @@ const place = (input: Record<string, unknown>) =>
     `${ORDER} ... on InsufficientStock { available } ... on InvalidInput { issues { path } }`,
   );
 const complete = (id: string) => mutate(gateway, 'completeOrder', { id }, ORDER);
-const cancel = (id: string) => mutate(gateway, 'cancelOrder', { id }, ORDER);
+const cancel = (id: string) =>
+  mutate(
+    gateway,
+    'cancelOrder',
+    { id },
+    '... on CancelledOrder { id nodeId inventory { petId quantity } }',
+  );
 const reschedule = (id: string, shipDate?: string | null) =>
   mutate(gateway, 'rescheduleOrder', { id, shipDate }, ORDER);
 
@@ -120,7 +126,8 @@ describeOnBothGateways(() => {
     it('returns its units to the stock once, and removes it', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { quantity: 2 });
-      expect(await cancel(id)).toMatchObject({ id, quantity: 2 });
+      const inventory = { petId, quantity: 5 };
+      expect(await cancel(id)).toEqual({ id, nodeId: `Order_${id}`, inventory });
       expect(await cancel(id)).toEqual({ code: 'ORDER_NOT_FOUND' });
       expect(await stockOf(gateway, petId)).toBe(5);
     });

@@ -3,14 +3,21 @@ import { describe, expect, it } from 'vitest';
 
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
+import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
-const PET = '... on Pet { id name categoryId status } ... on InvalidId { issues { path } }';
+const PET = '... on Pet { id name categoryId status } ... on InvalidInput { issues { path code } }';
 const CHECKED = `${PET} ... on InvalidInput { issues { path } }`;
 
 const create = (input: Record<string, unknown>) => mutate(gateway, 'createPet', { input }, CHECKED);
 const update = (id: string, input: Record<string, unknown>) =>
   mutate(gateway, 'updatePet', { id, input }, CHECKED);
-const remove = (id: string) => mutate(gateway, 'deletePet', { id }, PET);
+const remove = (id: string) =>
+  mutate(
+    gateway,
+    'deletePet',
+    { id },
+    '... on DeletedPet { id nodeId } ... on InvalidInput { issues { path code } }',
+  );
 
 /** Returns the inventory entry of a pet. */
 const entryOf = async (id: string) =>
@@ -19,6 +26,11 @@ const entryOf = async (id: string) =>
 
 const find = (id: string) =>
   gateway.graphql('query ($id: ID!) { pet(id: $id) { id name category { id } } }', { id });
+
+const toRejection = (...path: string[]) => ({
+  code: 'INVALID_INPUT',
+  issues: [{ path, code: 'INVALID_ID' }],
+});
 
 describeOnBothGateways(() => {
   describe('creating a pet', () => {
@@ -88,7 +100,7 @@ describeOnBothGateways(() => {
   describe('deleting a pet', () => {
     it('removes it and its inventory entry', async () => {
       const id = await makePet(gateway, { stock: 3 });
-      expect(await remove(id)).toMatchObject({ id });
+      expect(await remove(id)).toEqual({ id, nodeId: `Pet_${id}` });
       expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
       expect(await entryOf(id)).toBeNull();
     });
@@ -102,6 +114,77 @@ describeOnBothGateways(() => {
         { id },
       );
       expect(pet).toEqual({ inventory: { quantity: 2 }, orders: { totalCount: 1 } });
+    });
+  });
+
+  describe('invalid arguments', () => {
+    it('are all reported at once, each with a code and a sentence', async () => {
+      const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
+      const fields = '... on InvalidInput { message issues { path code message line } }';
+      const { issues, message } = await mutate(gateway, 'createPet', args, fields);
+      expect(issues).toEqual([
+        {
+          path: ['input', 'name'],
+          code: 'REQUIRED',
+          message: 'Name must contain more than white space.',
+          line: null,
+        },
+        {
+          path: ['input', 'categoryId'],
+          code: 'INVALID_ID',
+          message: 'Category id must be 1 to 19 digits, at most 9223372036854775807.',
+          line: null,
+        },
+        {
+          path: ['input', 'quantity'],
+          code: 'TOO_SMALL',
+          message: 'Quantity must not be negative.',
+          line: null,
+        },
+        {
+          path: ['idempotencyKey'],
+          code: 'INVALID_VALUE',
+          message: 'Idempotency key must have 1 to 255 characters.',
+          line: null,
+        },
+      ]);
+      const sentences = issues.map((issue: { message: string }) => issue.message);
+      expect(message).toBe(sentences.join(' '));
+    });
+
+    it.each([
+      ['a name of 256 characters', { name: 'n'.repeat(256) }, 'TOO_LONG'],
+      ['null for the status', { status: null }, 'REQUIRED'],
+    ])('have a code for %s', async (_what, input, code) => {
+      const fields = '... on InvalidInput { issues { code } }';
+      const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
+      expect(result.issues).toEqual([{ code }]);
+    });
+  });
+
+  describe('what can be ordered', () => {
+    const QUERY = `query ($ids: [ID!]) {
+      pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
+
+    it.each([
+      ['an available pet with stock', { stock: 3 }, 3, true],
+      ['an available pet whose stock is 0', { stock: 0 }, 0, false],
+      ['an available pet without an inventory entry', {}, 0, false],
+      ['a reserved pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
+    ])('of %s is never null, by one statement', async (_what, options, quantity, canBeOrdered) => {
+      const id = await makePet(gateway, options);
+      const inventory = 'stock' in options ? { quantity } : null;
+      const statements: number[] = [];
+      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+        gateway.statements.length = 0;
+        const { pets } = await gateway.data(QUERY, { ids: [id] });
+        const expected = { availableQuantity: quantity, canBeOrdered, inventory };
+        expect(pets.nodes).toEqual([expected]);
+        statements.push(gateway.statements.length);
+      }
+      // One reads the pets, one their stock; compiled, one reads both.
+      expect(Math.max(...statements)).toBeLessThanOrEqual(2);
+      expect(statements.at(-1)).toBe(1);
     });
   });
 
@@ -132,12 +215,9 @@ describeOnBothGateways(() => {
         expect(errors).toMatchObject([
           { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['id'] }] } },
         ]);
-        const refusal = { code: 'INVALID_ID' };
-        expect(await remove(id)).toEqual({ ...refusal, issues: [{ path: ['id'] }] });
-        expect(await create({ name: 'Milo', categoryId: id })).toEqual({
-          ...refusal,
-          issues: [{ path: ['input', 'categoryId'] }],
-        });
+        expect(await remove(id)).toEqual(toRejection('id'));
+        const created = await create({ name: 'Milo', categoryId: id });
+        expect(created).toEqual(toRejection('input', 'categoryId'));
       },
     );
   });

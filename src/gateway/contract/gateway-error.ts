@@ -1,9 +1,29 @@
 import { type ErrorCode, ERRORS } from './error-codes.ts';
 
+/** What can be wrong with a value in the arguments of a mutation. */
+export const ISSUE_CODES = {
+  REQUIRED: 'The value is missing, null or blank.',
+  INVALID_ID: ERRORS.INVALID_ID.description,
+  TOO_SHORT: 'The text or the list is too short.',
+  TOO_LONG: 'The text or the list is too long.',
+  TOO_SMALL: 'The value is too small, or too early.',
+  TOO_LARGE: 'The value is too large, or too late.',
+  INVALID_VALUE: 'The value is invalid for another reason. The message says why.',
+} as const;
+
+export type IssueCode = keyof typeof ISSUE_CODES;
+
+export const isIssueCode = (code: unknown): code is IssueCode =>
+  typeof code === 'string' && Object.hasOwn(ISSUE_CODES, code);
+
 /** An invalid value: its path in the arguments, and why it is invalid. */
 export interface Issue {
   readonly path: readonly string[];
   readonly message: string;
+  /** What is wrong with it, if it is in the arguments of a mutation. */
+  readonly code?: IssueCode;
+  /** The index of the line that it is in, if the argument is a list. */
+  readonly line?: number;
 }
 
 // Most failovers and restarts take longer than a second, but not all.

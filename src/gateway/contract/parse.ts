@@ -1,6 +1,12 @@
 import { z } from 'zod';
 
-import { InvalidId, InvalidInput, type Issue } from './gateway-error.ts';
+import {
+  InvalidId,
+  InvalidInput,
+  isIssueCode,
+  type Issue,
+  type IssueCode,
+} from './gateway-error.ts';
 
 /** How many rows a page may have, and how many values a list or an object of the input. */
 export const MAX_LIST_SIZE = 100;
@@ -19,7 +25,7 @@ export const Id = z
   .string()
   .refine(isInt64, {
     error: 'must be 1 to 19 digits, at most 9223372036854775807.',
-    params: { id: true },
+    params: { code: 'INVALID_ID' },
   })
   .transform(BigInt)
   .meta({ type: 'integer', format: 'int64', minimum: 0 });
@@ -35,10 +41,57 @@ export const Label = Text.refine(
   'must have 1 to 255 characters.',
 );
 
-/** Input that is not validated yet: each field may also be null or undefined. */
-export type Unchecked<Schema extends z.ZodType> = {
-  [Key in keyof z.input<Schema>]: z.input<Schema>[Key] | null | undefined;
-};
+const toIssue = ({ path, message }: z.core.$ZodIssue, start: readonly string[] = []): Issue => ({
+  path: [...start, ...path.map(String)],
+  message,
+});
+
+const isLong = (origin: string): boolean => origin === 'string' || origin === 'array';
+
+/** Returns what is wrong with a value. */
+function codeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
+  if (value == null) return 'REQUIRED';
+  if (issue.code === 'too_small') return isLong(issue.origin) ? 'TOO_SHORT' : 'TOO_SMALL';
+  if (issue.code === 'too_big') return isLong(issue.origin) ? 'TOO_LONG' : 'TOO_LARGE';
+  const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
+  return isIssueCode(code) ? code : 'INVALID_VALUE';
+}
+
+/** Returns the value at a path. */
+const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (value == null ? value : new Map(Object.entries(value)).get(String(key))),
+    args,
+  );
+
+/** Completes the issue of an argument of a mutation. */
+function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
+  const value = valueAt(args, issue.path);
+  const line = issue.path[1];
+  return {
+    ...toIssue(issue),
+    ...(value === null && { message: 'must not be null.' }),
+    code: codeOf(issue, value),
+    ...(typeof line === 'number' && { line }),
+  };
+}
+
+/** Returns the rule of the arguments of a mutation. Each mutation takes an idempotency key. */
+export const argumentsOf = <const Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.object({ ...shape, idempotencyKey: Label.nullish() });
+
+/**
+ * Validates and converts all arguments of a mutation.
+ * @throws InvalidInput with every invalid value
+ */
+export function parseArguments<Schema extends z.ZodType>(
+  rule: Schema,
+  args: object,
+): z.output<Schema> {
+  const result = rule.safeParse(args);
+  if (result.success) return result.data;
+  throw new InvalidInput(result.error.issues.map((issue) => toArgumentIssue(issue, args)));
+}
 
 /**
  * Validates and converts a value of the caller. The path of each issue begins with `path`.
@@ -52,12 +105,11 @@ export function parse<Schema extends z.ZodType>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const { issues } = result.error;
-  const ids = issues.filter((issue) => issue.code === 'custom' && issue.params?.['id']);
-  const toIssue = (issue: z.core.$ZodIssue): Issue => ({
-    path: [...path, ...issue.path.map(String)],
-    message: issue.message,
-  });
-  throw ids.length > 0 ? new InvalidId(ids.map(toIssue)) : new InvalidInput(issues.map(toIssue));
+  const ids = issues.filter(
+    (issue) => issue.code === 'custom' && issue.params?.['code'] === 'INVALID_ID',
+  );
+  const Invalid = ids.length > 0 ? InvalidId : InvalidInput;
+  throw new Invalid((ids.length > 0 ? ids : issues).map((issue) => toIssue(issue, path)));
 }
 
 /** @throws InvalidId */

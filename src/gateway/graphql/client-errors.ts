@@ -1,10 +1,11 @@
-import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
+import { type ASTNode, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
 
 import { isErrorCode } from '../contract/error-codes.ts';
 import { GatewayError, InputError, InvalidId, InvalidInput } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
 import { addErrorCode, logCause, type RequestLog } from '../telemetry/request-log.ts';
+import { withExpected } from './analysis/value-errors.ts';
 
 // Messages quote values of callers, and each of many messages may quote the whole value.
 const MAX_MESSAGE_LENGTH = 1000;
@@ -41,9 +42,9 @@ export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLE
 export function toInputError(
   { message, nodes, extensions: { code } }: GraphQLError,
   node: ASTNode,
-  path?: readonly string[],
+  { path, shown }: { path?: readonly string[]; shown?: GraphQLSchema | undefined } = {},
 ): GraphQLError {
-  const text = shorten(message);
+  const text = shorten(withExpected(message, shown));
   if (!path) return toExecutionError(new GatewayError('INVALID_INPUT', text), nodes?.[0] ?? node);
   const Invalid = code === 'INVALID_ID' ? InvalidId : InvalidInput;
   return toExecutionError(new Invalid([{ path, message: text }]), node);
@@ -100,13 +101,14 @@ function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): Http
 
 function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError {
   const { code, status, message } = cause;
-  const { nodes, source, positions, path } = error;
+  const { nodes, source, positions, path, extensions } = error;
+  const issues = cause instanceof InputError ? cause.issues : extensions['issues'];
   return new GraphQLError(message, {
     nodes: nodes ?? null,
     source: source ?? null,
     positions: positions ?? null,
     path: path ?? null,
-    extensions: { code, status, ...(cause instanceof InputError && { issues: cause.issues }) },
+    extensions: { code, status, ...(issues !== undefined && { issues }) },
   });
 }
 

@@ -8,7 +8,7 @@ const upTo = (maxLength: number): z.ZodType<string> =>
   Text.refine(
     // A character has one or two code units.
     (text) => text.length <= 2 * maxLength && characters(text) <= maxLength,
-    `must have at most ${maxLength} characters.`,
+    { error: `must have at most ${maxLength} characters.`, params: { code: 'TOO_LONG' } },
   ).meta({ maxLength });
 
 /** Text that may be empty. */
@@ -18,7 +18,10 @@ const toPart = ({ maxLength }: Limits): z.ZodType<string> =>
 /** Text that is not empty, and not only white space. It is stored unchanged. */
 const toRequired = (limits: Limits): z.ZodType<string> =>
   toPart(limits)
-    .refine((text) => text.trim() !== '', 'must contain more than white space.')
+    .refine((text) => text.trim() !== '', {
+      error: 'must contain more than white space.',
+      params: { code: 'REQUIRED' },
+    })
     .meta({ minLength: 1, ...(limits.maxLength !== null && { maxLength: limits.maxLength }) });
 
 /** Text. If its column is not null, it must not be empty. */

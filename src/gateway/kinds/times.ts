@@ -1,4 +1,4 @@
-import { GraphQLScalarType } from 'graphql';
+import { GraphQLError, GraphQLScalarType, type ValueNode } from 'graphql';
 import { DateResolver, DateTimeResolver } from 'graphql-scalars';
 import { z } from 'zod';
 
@@ -88,11 +88,30 @@ const sortBy = (
   text: text.or(z.enum([LATEST, EARLIEST])),
 });
 
+/** Returns functions that parse the input of a scalar, whose errors say what is expected. */
+function parseOr({ parseValue, parseLiteral }: GraphQLScalarType<Date, unknown>, expected: string) {
+  const attempt = (parse: () => Date, node: ValueNode | null): Date => {
+    try {
+      return parse();
+    } catch {
+      throw new GraphQLError(`must be ${expected}.`, { nodes: node });
+    }
+  };
+  return {
+    parseValue: (value: unknown) => attempt(() => parseValue(value), null),
+    parseLiteral: (node: ValueNode) => attempt(() => parseLiteral(node), node),
+  };
+}
+
 /** A point in time, with milliseconds. */
 export const DATE_TIME: Kind<Date> = {
   graphql: 'DateTime',
   scalar: new GraphQLScalarType({
     ...DateTimeResolver.toConfig(),
+    ...parseOr(
+      DateTimeResolver,
+      'a date and time with an offset from UTC, such as 2026-12-03T09:00:00Z',
+    ),
     description:
       'A point in time (RFC 3339). Input needs an offset from UTC. Output is in UTC with milliseconds.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
@@ -129,6 +148,7 @@ export const DATE: Kind<Date> = {
   graphql: 'Date',
   scalar: new GraphQLScalarType({
     ...DateResolver.toConfig(),
+    ...parseOr(DateResolver, 'a day, such as 2026-12-03'),
     description: 'A calendar day (RFC 3339, full-date), such as 2026-12-03.',
     serialize: (value) => DateResolver.serialize(value),
   }),

@@ -4,7 +4,12 @@ import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
 import { specifiedDirectives } from 'graphql';
 
-import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
+import {
+  Forbidden,
+  IdempotencyConflict,
+  InvalidInput,
+  Unauthenticated,
+} from '../contract/gateway-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { KINDS } from '../kinds/kinds.ts';
 import type { Store } from '../store.ts';
@@ -18,7 +23,7 @@ import { defineInputTypes } from './input-types.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
 import { defineNodes } from './nodes.ts';
-import { defineRowFields } from './row-fields.ts';
+import { defineDeleted, defineRowFields } from './row-fields.ts';
 
 /** What Pothos' generator wrote about the models of a store. */
 interface Datamodel {
@@ -94,7 +99,7 @@ const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
     prisma: { client: noClient, dmmf: datamodel, exposeDescriptions: true },
     errors: {
       directResult: true,
-      defaultTypes: [Unauthenticated, Forbidden],
+      defaultTypes: [InvalidInput, IdempotencyConflict, Unauthenticated, Forbidden],
       defaultUnionOptions: {
         name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result`,
         description:
@@ -154,6 +159,7 @@ export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: B
     builder,
     Node,
     newInputOf: inputs.newInputOf,
+    deletedOf: defineDeleted(builder),
     /** Defines the lists and the errors of a type, and returns the options of the fields that read, write and follow its rows. */
     fieldsOf: <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
       addErrors(rows.errors);

@@ -4,19 +4,20 @@ import { type ErrorCodes, ERRORS, withGatewayErrors } from '../contract/error-co
 import {
   Forbidden,
   IdempotencyConflict,
-  InvalidId,
+  ISSUE_CODES,
+  type InputError,
   InvalidInput,
   type Issue,
   type ErrorType,
   type GatewayError,
   Unauthenticated,
 } from '../contract/gateway-error.ts';
+import { toWord, upperFirst } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
 
 const GATEWAY_TYPES = [
   [Unauthenticated, 'UNAUTHENTICATED'],
   [Forbidden, 'FORBIDDEN'],
-  [InvalidId, 'INVALID_ID'],
   [InvalidInput, 'INVALID_INPUT'],
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
 ] as const;
@@ -25,27 +26,53 @@ const GATEWAY_TYPES = [
 // oxlint-disable-next-line typescript/no-explicit-any
 type ErrorClass = new (...args: any[]) => GatewayError;
 
+/** Returns why a value is invalid, for people: "Name must …". */
+function toSentence({ path, message }: Issue): string {
+  const name = path.findLast((part) => !/^\d+$/.test(part)) ?? '';
+  return `${upperFirst(toWord(name))} ${message}`;
+}
+
 /** Defines the fields that some errors of the gateway have. */
 function defineFields(builder: Builder): void {
+  const IssueCodeEnum = builder.enumType('InputIssueCode', {
+    description: 'What is wrong with a value.',
+    values: Object.fromEntries(
+      Object.entries(ISSUE_CODES).map(([code, description]) => [code, { description }]),
+    ),
+  });
   const IssueType = builder.objectRef<Issue>('InputIssue').implement({
     description: 'An invalid value.',
     fields: (t) => ({
       path: t.exposeStringList('path', {
         description: 'The path of the value in the arguments, such as ["input", "name"].',
       }),
-      message: t.exposeString('message', { description: 'Why the value is invalid.' }),
+      code: t.field({
+        type: IssueCodeEnum,
+        description: 'What is wrong with the value, for programs.',
+        resolve: ({ code }) => code ?? 'INVALID_VALUE',
+      }),
+      message: t.string({
+        description: 'Why the value is invalid, for people: a sentence.',
+        resolve: toSentence,
+      }),
+      line: t.exposeInt('line', {
+        nullable: true,
+        description: 'The index of the line that has the value, from 0; null without lines.',
+      }),
     }),
   });
 
-  for (const type of [InvalidId, InvalidInput]) {
-    builder.objectField(type, 'issues', (t) =>
-      t.field({
-        type: [IssueType],
-        description: 'The invalid values.',
-        resolve: ({ issues }) => [...issues],
-      }),
-    );
-  }
+  builder.objectFields(InvalidInput, (t) => ({
+    message: t.string({
+      description: 'What is wrong with the first ten invalid values, for people.',
+      resolve: ({ issues }: InputError) => issues.slice(0, 10).map(toSentence).join(' '),
+    }),
+    issues: t.field({
+      type: [IssueType],
+      description: 'All invalid values.',
+      resolve: ({ issues }) => [...issues],
+    }),
+  }));
 
   builder.objectField(Forbidden, 'scope', (t) =>
     t.exposeString('scope', { description: 'The scope that the token lacks.' }),
@@ -65,10 +92,12 @@ export function defineErrors(builder: Builder) {
       message: t.exposeString('message', {
         description: 'A description of the error, for people.',
       }),
+      httpStatus: t.exposeInt('status', {
+        description: 'The HTTP status of the same error in REST.',
+      }),
       status: t.exposeInt('status', {
-        description:
-          'The HTTP status of the same error in REST. To select a field `status` of another type too, use an ' +
-          'alias: httpStatus: status.',
+        description: 'The same as `httpStatus`.',
+        deprecationReason: 'Deprecated since 2026-11-25: use Error.httpStatus.',
       }),
     }),
   });

@@ -5,11 +5,14 @@ import type { LoaderContext } from '../tables/loaders.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 
-const NODE_ID =
+export const NODE_ID =
   'An id that no other row has, of any type: for caches, and for `node`. Do not take it apart, its form may change.';
 
 /** The rows of each type that has global ids. */
 type Nodes = ReadonlyMap<string, Repository>;
+
+/** Returns the global id of a row. */
+export const toNodeId = (type: string, id: bigint | undefined): string => `${type}_${id}`;
 
 /** A type whose rows have global ids: https://relay.dev/graphql/objectidentification.htm */
 const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) =>
@@ -20,7 +23,7 @@ const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: No
         description: NODE_ID,
         extensions: { sql: { kind: 'nodeId' } },
         resolve: (row, _args, _context, { parentType: { name } }) =>
-          `${name}_${nodes.get(name)?.id.of(row)}`,
+          toNodeId(name, nodes.get(name)?.id.of(row)),
       }),
     }),
   });

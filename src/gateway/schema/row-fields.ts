@@ -1,18 +1,14 @@
 import type { OutputRef } from '@pothos/core';
 
 import type { CallContext } from '../context.ts';
-import {
-  type ErrorType,
-  IdempotencyConflict,
-  InvalidId,
-  InvalidInput,
-} from '../contract/gateway-error.ts';
+import type { ErrorType } from '../contract/gateway-error.ts';
 import type { KnownInput } from '../tables/inputs.ts';
-import type { Repository } from '../tables/repository.ts';
+import type { Deleted, Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
-import type { Builder } from './builder-types.ts';
+import type { Builder, StoreTypes } from './builder-types.ts';
 import { type defineInputTypes, requireInputs } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
+import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
 // The change log has the texts of a row before and after: PostgreSQL takes as long to record one of 255
@@ -35,6 +31,10 @@ const idArgument = (builder: Builder, { words }: Repository) =>
     id: t.id({ required: true, description: `The id of the ${words.idOf}.` }),
   })).id;
 
+/** Creates the argument that each mutation has. */
+const keyArgument = (builder: Builder) =>
+  builder.args((t) => ({ idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }));
+
 /** Returns the options of a query for the row with an id. */
 const toRowField = <Row extends object>(
   builder: Builder,
@@ -48,22 +48,31 @@ const toRowField = <Row extends object>(
   ...rowByArgument(rows.byId, rows.idField),
 });
 
+/** Defines the type of what is left of a row that a mutation deletes. */
+export const defineDeleted =
+  <Types extends StoreTypes>(builder: Builder<Types>) =>
+  <Gone extends Deleted>({ type, words }: Repository, name: string, description: string) =>
+    builder.objectRef<Gone>(name).implement({
+      description,
+      fields: (t) => ({
+        id: t.id({ description: `The id of the ${words.short}.`, resolve: ({ id }) => id }),
+        nodeId: t.id({ description: NODE_ID, resolve: ({ id }) => toNodeId(type, id) }),
+      }),
+    });
+
 /** Returns the options of a mutation that deletes a row. */
-const toDeleteField = <Row extends object>(
-  builder: Builder,
-  type: OutputRef<Row>,
-  rows: Repository<Row>,
-) => {
+const toDeleteField = (builder: Builder, rows: Repository) => {
   const { words, usedBy, notFound, inUse } = rows;
   const rule = inUse && ` ${upperFirst(words.one)} with ${usedBy.join(' or ')} cannot be deleted.`;
+  const gone = `What is left of ${words.one} that was deleted.`;
   return {
-    type,
+    type: defineDeleted(builder)(rows, `Deleted${rows.type}`, gone),
     description: `Deletes ${words.one}.${rule ?? ''}`,
     extensions: costOf(rows),
-    errors: { types: [InvalidId, notFound, ...(inUse ? [inUse] : [])] },
-    args: { id: idArgument(builder, rows) },
-    resolve: (_root: object, { id }: { id: string }, { loaders }: CallContext) =>
-      rows.delete(loaders.db, id),
+    errors: { types: [notFound, ...(inUse ? [inUse] : [])] },
+    args: { id: idArgument(builder, rows), ...keyArgument(builder) },
+    resolve: (_root: object, args: object, { loaders, caller }: CallContext) =>
+      rows.delete(loaders.db, args, caller.subject),
   };
 };
 
@@ -76,29 +85,20 @@ const toCreateField = <Row extends object>(
 ) => {
   requireInputs(rows);
   const { words, inputs } = rows;
-  const hasIds = inputs.some((input) => input.type === 'ID');
   const NewInput = newInputOf(rows);
   return {
     type,
     description: `Creates ${words.one}.`,
     extensions: costOf(rows),
-    errors: {
-      types: [
-        ...(hasIds ? [InvalidId] : []),
-        InvalidInput,
-        ...errorsOf(inputs),
-        IdempotencyConflict,
-      ],
+    errors: { types: errorsOf(inputs) },
+    args: {
+      ...builder.args((t) => ({
+        input: t.field({ type: NewInput, required: true, description: `The new ${words.short}.` }),
+      })),
+      ...keyArgument(builder),
     },
-    args: builder.args((t) => ({
-      input: t.field({ type: NewInput, required: true, description: `The new ${words.short}.` }),
-      idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
-    })),
-    resolve: (
-      _root: object,
-      args: { input: object; idempotencyKey?: string | null | undefined },
-      { loaders, caller }: CallContext,
-    ) => rows.create(loaders.db, args.input, { key: args.idempotencyKey, caller: caller.subject }),
+    resolve: (_root: object, args: object, { loaders, caller }: CallContext) =>
+      rows.create(loaders.db, args, caller.subject),
   };
 };
 
@@ -115,15 +115,16 @@ const toUpdateField = <Row extends object>(
     type,
     description: `Changes ${words.one}.`,
     extensions: costOf(rows),
-    errors: { types: [InvalidId, InvalidInput, notFound, ...errorsOf(inputs)] },
+    errors: { types: [notFound, ...errorsOf(inputs)] },
     args: {
       id: idArgument(builder, rows),
       ...builder.args((t) => ({
         input: t.field({ type: UpdateInput, required: true, description: 'The changes.' }),
       })),
+      ...keyArgument(builder),
     },
-    resolve: (_root: object, args: { id: string; input: object }, { loaders }: CallContext) =>
-      rows.update(loaders.db, args.id, args.input),
+    resolve: (_root: object, args: object, { loaders, caller }: CallContext) =>
+      rows.update(loaders.db, args, caller.subject),
   };
 };
 
@@ -134,5 +135,5 @@ export const defineRowFields =
     row: toRowField(builder, type, rows),
     create: () => toCreateField(builder, type, rows, inputs),
     update: () => toUpdateField(builder, type, rows, inputs),
-    delete: () => toDeleteField(builder, type, rows),
+    delete: () => toDeleteField(builder, rows),
   });

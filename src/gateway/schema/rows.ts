@@ -15,8 +15,10 @@ export interface RelatedRow {
   readonly kind: 'related';
   readonly table: Table<never>;
   readonly by: string;
-  /** The field of the row, if the value is only that. */
-  readonly field?: string;
+  /** Its value, if it is not the row: SQL from the aliases of the row and its parent. */
+  readonly value?: (row: string, parent: string) => string;
+  /** The JSON of the value if there is no row. */
+  readonly otherwise?: string;
 }
 
 /** A page of a list. */
@@ -93,16 +95,34 @@ export function relatedRow<Row, const By extends string, Parent extends Record<B
   };
 }
 
-/** Resolves a field to a field of the row whose id is in the field `by` of the parent row. */
-export function relatedValue<Row, const By extends string, const Field extends keyof Row & string>(
-  { table, load }: RowLoader<Row>,
+/** A value that is made from a row and its parent, and the same in SQL from their aliases. */
+interface MadeValue<Row, Parent, Value> {
+  readonly of: (row: Row, parent: Parent) => Value;
+  readonly sql: (row: string, parent: string) => string;
+  /** The value if the row does not exist. */
+  readonly otherwise?: Value & (number | boolean);
+}
+
+/** Resolves a field to a value made from the row whose id is in the field `by` of the parent row. */
+export function relatedValue<
+  Row,
+  const By extends string,
+  Parent extends Record<By, bigint>,
+  Value extends string | number | boolean,
+>(
+  { table, load }: RowLoader<Row | null>,
   by: By,
-  field: Field,
+  { of, sql: value, otherwise }: MadeValue<Row, Parent, Value>,
 ) {
-  const sql: FieldSql = { kind: 'related', table, by, field };
+  const json = otherwise === undefined ? {} : { otherwise: JSON.stringify(otherwise) };
+  const sql: FieldSql = { kind: 'related', table, by, value, ...json };
   return {
     extensions: { sql, ofOtherRow: true, directives: { cost: RELATED_COST } },
-    resolve: async (parent: Record<By, bigint>, _args: object, { loaders }: CallContext) =>
-      (await load(loaders, parent[by]))[field],
+    resolve: async (parent: Parent, _args: object, { loaders }: CallContext): Promise<Value> => {
+      const row = await load(loaders, parent[by]);
+      if (row !== null) return of(row, parent);
+      if (otherwise === undefined) throw new Error(`A row has no related one by ${by}.`);
+      return otherwise;
+    },
   };
 }

@@ -4,25 +4,20 @@ import sql from 'sql-template-tag';
 import { deserialize, serialize, type SuperJSONResult } from 'superjson';
 
 import { IdempotencyConflict } from '../contract/gateway-error.ts';
-import { Label, parse } from '../contract/parse.ts';
 import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 
-/** The idempotency key of a write, and the caller that chose it. */
-export interface CallerKey {
-  /** Null or undefined if the request has none. */
-  readonly key: string | null | undefined;
-  /** The caller's subject; undefined without authentication. */
-  readonly caller: string | undefined;
-}
-
 /** A write that a caller may send again without executing it again. */
-interface IdempotentWrite<Result> extends CallerKey {
+interface IdempotentWrite<Result> {
+  /** The idempotency key; null or undefined if the request has none. */
+  readonly key: string | null | undefined;
+  /** The subject of the caller that chose it; undefined without authentication. */
+  readonly caller: string | undefined;
   readonly operation: string;
   /** The parsed input, so that different spellings of a value are equal. */
   readonly input: unknown;
   /** Completes a result that another release stored, which may lack columns. */
-  readonly upgrade: (stored: Result) => Result;
+  readonly upgrade?: (stored: Result) => Result;
 }
 
 /** Returns the digest of a value: equal for equal values, whether an object is in it twice or as a copy. */
@@ -44,15 +39,15 @@ const toStoredKey = (key: string, caller: string | undefined): string =>
  * gateway, waits for that transaction to end: then the result is stored, or the write was rolled back
  * together with the key and is tried again. So errors are never stored.
  *
- * @throws InvalidInput, IdempotencyConflict
+ * @throws IdempotencyConflict
  */
 export async function writeOnce<Result>(
   db: Database,
   request: IdempotentWrite<Result>,
   write: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  if (request.key == null) return write(db);
-  const key = parse(Label, request.key, 'idempotencyKey');
+  const { key, upgrade = (result) => result } = request;
+  if (key == null) return write(db);
   const stored = toStoredKey(key, request.caller);
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {
@@ -63,7 +58,7 @@ export async function writeOnce<Result>(
         returning request_hash as hash, result`,
     );
     if (entry && !hash.equals(entry.hash)) throw new IdempotencyConflict(key);
-    if (entry?.result) return request.upgrade(deserialize(entry.result));
+    if (entry?.result) return upgrade(deserialize(entry.result));
     const result = await write(session);
     await session.write(sql`
       update idempotency_keys set result = ${JSON.stringify(serialize(result))}::jsonb

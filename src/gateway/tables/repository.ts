@@ -2,7 +2,7 @@ import sql, { raw } from 'sql-template-tag';
 import type { z } from 'zod';
 
 import { errorOf, type ErrorType } from '../contract/gateway-error.ts';
-import { parse, parseId } from '../contract/parse.ts';
+import { argumentsOf, Id, parseArguments } from '../contract/parse.ts';
 import { isStillReferenced } from '../database/database-errors.ts';
 import type { Database } from '../database/database.ts';
 import { onlyRow, type Session } from '../database/session.ts';
@@ -12,7 +12,7 @@ import {
   readConditions,
   type RecordedCondition,
 } from './conditions.ts';
-import { type CallerKey, writeOnce } from './idempotency.ts';
+import { writeOnce } from './idempotency.ts';
 import {
   createRules,
   type ErrorAbout,
@@ -44,6 +44,14 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly insert?: (session: Session, data: NewRow<Row, Of>) => Promise<Row>;
 }
 
+/** What is left of a row that was deleted. */
+export interface Deleted {
+  readonly id: bigint;
+}
+
+/** A mutation with its arguments, by the caller with this subject. */
+type Mutate<Result> = (db: Database, args: object, caller: string | undefined) => Promise<Result>;
+
 /** The rows of a table: how they are read, listed, written and followed. */
 export interface Repository<Row extends object = object, New = unknown> extends Omit<
   StoredTable<Row>,
@@ -68,12 +76,12 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   /** Validates the input for a new row, and the one that changes a row. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType;
-  /** @throws InvalidInput, InvalidId, IdempotencyConflict, and the errors of its inputs */
-  readonly create: (db: Database, input: object, key: CallerKey) => Promise<Row>;
-  /** @throws InvalidInput, InvalidId, notFound, and the errors of its inputs */
-  readonly update: (db: Database, id: string, input: object) => Promise<Row>;
-  /** @throws InvalidId, notFound, inUse */
-  readonly delete: (db: Database, id: string) => Promise<Row>;
+  /** @throws InvalidInput, IdempotencyConflict, and the errors of its inputs */
+  readonly create: Mutate<Row>;
+  /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of its inputs */
+  readonly update: Mutate<Row>;
+  /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */
+  readonly delete: Mutate<Deleted>;
   /** Returns what a filter requires of recorded rows. @throws InvalidId, InvalidInput */
   readonly toRecorded: (filter: object) => RecordedCondition[];
 }
@@ -108,13 +116,15 @@ function createCreate<Row extends object, const Of extends Inputs<Row>>(
     (async ({ write }: Session, data: NewRow<Row, Of>) =>
       onlyRow(await write<Row>(table.insert(data as object))));
   const isLater = new Set(inputs.filter((input) => input.isLater).map(({ name }) => name));
-  return async (db, input, key) => {
-    const data = parse(newRule, input, 'input');
+  const Arguments = argumentsOf({ input: newRule });
+  return async (db, args, caller) => {
+    const { input: data, idempotencyKey: key } = parseArguments(Arguments, args);
     const known = Object.entries(data).filter(
       ([name, value]) => value !== null || !isLater.has(name),
     );
     const request = {
-      ...key,
+      key,
+      caller,
       operation: `create${table.type}`,
       input: Object.fromEntries(known),
       upgrade: (stored: Row) => table.upgrade(stored),
@@ -137,33 +147,46 @@ function createWrites<Row extends object>(
   const from = raw(table.name);
   const column = raw(table.id.column);
 
-  const update: Repository<Row>['update'] = async (db, text, input) => {
-    const id = parseId(text, 'id');
-    const data = parse(updateRule, input, 'input');
+  const UpdateArguments = argumentsOf({ id: Id, input: updateRule });
+  const update: Repository<Row>['update'] = async (db, args, caller) => {
+    const { id, input: data, idempotencyKey: key } = parseArguments(UpdateArguments, args);
     const isEmpty = Object.keys(data).length === 0;
     const statement = isEmpty
       ? sql`select ${table.all} from ${from} where ${column} = ${id}`
       : table.update(id, data);
+    const request = {
+      key,
+      caller,
+      operation: `update${table.type}`,
+      input: { id, data },
+      upgrade: (stored: Row) => table.upgrade(stored),
+    };
     try {
-      const [row] = await db.write<Row>(statement);
-      if (row) return row;
+      return await writeOnce(db, request, async ({ write }) => {
+        const [row] = await write<Row>(statement);
+        if (!row) throw new NotFound(id);
+        return row;
+      });
     } catch (error) {
       throw toConstraintError(error, inputs, data);
     }
-    throw new NotFound(id);
   };
 
-  const remove: Repository<Row>['delete'] = async (db, text) => {
-    const id = parseId(text, 'id');
+  const DeleteArguments = argumentsOf({ id: Id });
+  const remove: Repository<Row>['delete'] = async (db, args, caller) => {
+    const { id, idempotencyKey: key } = parseArguments(DeleteArguments, args);
+    const request = { key, caller, operation: `delete${table.type}`, input: { id } };
     try {
-      const [row] = await db.write<Row>(
-        sql`delete from ${from} where ${column} = ${id} returning ${table.all}`,
-      );
-      if (row) return row;
+      return await writeOnce(db, request, async ({ write }) => {
+        const [row] = await write<Deleted>(
+          sql`delete from ${from} where ${column} = ${id} returning ${column} as id`,
+        );
+        if (!row) throw new NotFound(id);
+        return row;
+      });
     } catch (error) {
       throw InUse && isStillReferenced(error) ? new InUse(id) : error;
     }
-    throw new NotFound(id);
   };
 
   return { update, delete: remove };

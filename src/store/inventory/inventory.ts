@@ -2,16 +2,15 @@ import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
-  type CallerKey,
+  argumentsOf,
   createRepository,
   type Database,
   errorOf,
   filterBy,
+  Id,
   isOutOfRange,
-  parse,
-  parseId,
+  parseArguments,
   type Session,
-  type Unchecked,
   writeOnce,
 } from '../../gateway/index.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
@@ -98,24 +97,27 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
 
+const UpdateArguments = argumentsOf({
+  petId: Id,
+  input: InventoryUpdate,
+  expectedQuantity: StockQuantity.nullable().default(null),
+});
+const AdjustArguments = argumentsOf({ petId: Id, by: Adjustment });
+
 /**
- * Sets the stock of a pet, and creates the entry if it does not exist. If there is an
- * `expectedQuantity`, changes the stock only if it is that; without an entry it is 0.
+ * Sets the stock of a pet, and creates the entry if it does not exist; with an `expected` stock only if it is
+ * that. Without an entry it is 0.
  *
  * The insert creates the entry. If the entry exists, `on conflict` locks it, and only then compares
  * the stock, so that of two callers who expect the same stock, only one changes it.
- * @throws InvalidId, InvalidInput, PetNotFound, StaleInventory
+ * @throws PetNotFound, StaleInventory
  */
-export async function updateInventory(
-  db: Database,
-  pet: string,
-  input: Unchecked<typeof InventoryUpdate>,
-  expectedQuantity?: number | null,
+async function setUnits(
+  { query, write }: Session,
+  { petId, quantity }: InventoryItem,
+  expected: number | null,
 ): Promise<InventoryItem> {
-  const petId = parseId(pet, 'petId');
-  const { quantity } = parse(InventoryUpdate, input, 'input');
-  const expected = parse(StockQuantity.nullish(), expectedQuantity, 'expectedQuantity') ?? null;
-  const [item] = await db.write<InventoryItem>(sql`
+  const [item] = await write<InventoryItem>(sql`
     with pet as (
       select id from pets where id = ${petId} for key share
     )
@@ -126,10 +128,33 @@ export async function updateInventory(
       where ${expected}::integer is null or inventory_items.quantity = ${expected}::integer
     returning ${inventoryItems.all}`);
   if (item) return item;
-  const [found] = await db.query<{ quantity: number | null }>(sql`
+  const [found] = await query<{ quantity: number | null }>(sql`
     select quantity from pets left join inventory_items on pet_id = id where id = ${petId}`);
   if (!found) throw new PetNotFound(petId);
   throw new StaleInventory(petId, found.quantity ?? 0);
+}
+
+/**
+ * Sets the stock of a pet, and creates the entry if it does not exist, once for each idempotency key. If there is
+ * an `expectedQuantity`, changes the stock only if it is that.
+ * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
+ */
+export async function updateInventory(
+  db: Database,
+  args: object,
+  caller: string | undefined,
+): Promise<InventoryItem> {
+  const parsed = parseArguments(UpdateArguments, args);
+  const { petId, input, expectedQuantity, idempotencyKey: key } = parsed;
+  const item = { petId, ...input };
+  const request = {
+    key,
+    caller,
+    operation: 'updateInventory',
+    input: { ...item, expectedQuantity },
+    upgrade: inventoryItems.upgrade,
+  };
+  return writeOnce(db, request, (session) => setUnits(session, item, expectedQuantity));
 }
 
 /**
@@ -187,19 +212,17 @@ async function removeUnits(
 /**
  * Adds units to the stock of a pet, or removes them if `by` is negative, once for each idempotency key.
  * A pet without an entry has a stock of 0.
- * @throws InvalidId, InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded,
- * IdempotencyConflict
+ * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export async function adjustInventory(
   db: Database,
-  pet: string,
-  change: number,
-  write: CallerKey,
+  args: object,
+  caller: string | undefined,
 ): Promise<InventoryItem> {
-  const petId = parseId(pet, 'petId');
-  const by = parse(Adjustment, change, 'by');
+  const { petId, by, idempotencyKey: key } = parseArguments(AdjustArguments, args);
   const request = {
-    ...write,
+    key,
+    caller,
     operation: 'adjustInventory',
     input: { petId, by },
     upgrade: inventoryItems.upgrade,

@@ -1,12 +1,6 @@
-import {
-  IDEMPOTENCY_KEY,
-  IdempotencyConflict,
-  InvalidId,
-  InvalidInput,
-  relatedRow,
-  relatedValue,
-} from '../../gateway/index.ts';
+import { IDEMPOTENCY_KEY, relatedRow, relatedValue } from '../../gateway/index.ts';
 import { builder, fieldsOf, Node } from '../builder.ts';
+import type { Pet as PetRow } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {
@@ -18,7 +12,7 @@ import {
   updateInventory,
 } from './inventory.ts';
 
-const InventoryItem = builder.prismaObject('InventoryItem', {
+export const InventoryItem = builder.prismaObject('InventoryItem', {
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('petId', { description: 'The id of the pet: an entry has no other.' }),
@@ -32,7 +26,10 @@ const InventoryItem = builder.prismaObject('InventoryItem', {
     status: t.field({
       type: PetStatus,
       description: 'The sale status of the pet.',
-      ...relatedValue(pets.required, 'petId', 'status'),
+      ...relatedValue(pets.required, 'petId', {
+        of: ({ status }) => status,
+        sql: (pet) => `${pet}.status`,
+      }),
     }),
   }),
 });
@@ -63,6 +60,28 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
   }),
 );
 
+builder.prismaObjectField('Pet', 'availableQuantity', (t) =>
+  t.int({
+    description: 'The number of units in stock; 0 if the stock was never set.',
+    ...relatedValue(inventoryItems.byId, 'id', {
+      of: ({ quantity }) => quantity,
+      sql: (item) => `${item}.quantity`,
+      otherwise: 0,
+    }),
+  }),
+);
+
+builder.prismaObjectField('Pet', 'canBeOrdered', (t) =>
+  t.boolean({
+    description: 'Whether the pet is AVAILABLE and has units in stock.',
+    ...relatedValue(inventoryItems.byId, 'id', {
+      of: ({ quantity }, { status }: PetRow) => status === 'available' && quantity > 0,
+      sql: (item, pet) => `(${pet}.status = 'available' and ${item}.quantity > 0)`,
+      otherwise: false,
+    }),
+  }),
+);
+
 for (const type of [InsufficientStock, StaleInventory]) {
   builder.objectField(type, 'available', (t) =>
     t.exposeInt('available', { description: 'The number of units in stock.' }),
@@ -74,7 +93,7 @@ builder.mutationFields((t) => ({
     type: InventoryItem,
     description: 'Sets the stock of a pet. Creates the inventory entry if it does not exist.',
     scope: 'inventory:write',
-    errors: { types: [InvalidId, InvalidInput, PetNotFound, StaleInventory] },
+    errors: { types: [PetNotFound, StaleInventory] },
     args: {
       petId: t.arg.id({ required: true, description: 'The id of the pet.' }),
       input: t.arg({ type: InventoryUpdate, required: true, description: 'The new stock.' }),
@@ -83,9 +102,10 @@ builder.mutationFields((t) => ({
           'The expected number of units in stock, 0 if there is no inventory entry. If the stock is ' +
           'different, nothing changes and the result is StaleInventory.',
       }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { petId, input, expectedQuantity }, { loaders }) =>
-      updateInventory(loaders.db, petId, input, expectedQuantity),
+    resolve: (_root, args, { loaders, caller }) =>
+      updateInventory(loaders.db, args, caller.subject),
   }),
   adjustInventory: t.field({
     type: InventoryItem,
@@ -93,16 +113,7 @@ builder.mutationFields((t) => ({
       'Adds units to the stock of a pet, or removes some, never below 0. A pet without an inventory ' +
       'entry has a stock of 0.',
     scope: 'inventory:write',
-    errors: {
-      types: [
-        InvalidId,
-        InvalidInput,
-        PetNotFound,
-        InsufficientStock,
-        StockLimitExceeded,
-        IdempotencyConflict,
-      ],
-    },
+    errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     args: {
       petId: t.arg.id({ required: true, description: 'The id of the pet.' }),
       by: t.arg.int({
@@ -111,8 +122,8 @@ builder.mutationFields((t) => ({
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { petId, by, idempotencyKey: key }, { loaders, caller }) =>
-      adjustInventory(loaders.db, petId, by, { key, caller: caller.subject }),
+    resolve: (_root, args, { loaders, caller }) =>
+      adjustInventory(loaders.db, args, caller.subject),
   }),
 }));
 

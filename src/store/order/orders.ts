@@ -2,17 +2,20 @@ import sql from 'sql-template-tag';
 import type { z } from 'zod';
 
 import {
+  argumentsOf,
   createRepository,
   type Database,
   errorOf,
   filterBy,
   type GatewayError,
+  Id,
   isOutOfRange,
-  parse,
-  parseId,
+  parseArguments,
+  type Session,
+  writeOnce,
 } from '../../gateway/index.ts';
-import type { Order, Pet } from '../generated/prisma/client.ts';
-import { StockLimitExceeded } from '../inventory/inventory.ts';
+import type { InventoryItem, Order, Pet } from '../generated/prisma/client.ts';
+import { inventoryItems, StockLimitExceeded } from '../inventory/inventory.ts';
 import { table } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 
@@ -61,64 +64,94 @@ export type NewOrder = z.output<typeof NewOrder>;
 /** An order, with its pet if that was read too. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
 
+/** What is left of an order that was cancelled. */
+export interface CancelledOrder {
+  readonly id: bigint;
+  /** The stock that got its units back. */
+  readonly inventory: InventoryItem;
+}
+
+const IdArguments = argumentsOf({ id: Id });
+const RescheduleArguments = argumentsOf({
+  id: Id,
+  shipDate: orders.fields.shipDate.rule.nullable(),
+});
+
 /** Returns the error for an order that is not open. */
-async function notOpenError(db: Database, id: bigint): Promise<GatewayError> {
-  const [order] = await db.query(sql`select from orders where id = ${id}`);
+async function notOpenError({ query }: Session, id: bigint): Promise<GatewayError> {
+  const [order] = await query(sql`select from orders where id = ${id}`);
   return order ? new OrderComplete(id) : new OrderNotFound(id);
 }
 
 /**
- * Sets the date of shipment of an open order; null removes the date.
- * @throws InvalidId, InvalidInput, OrderNotFound, OrderComplete
+ * Sets the date of shipment of an open order, once for each idempotency key; null removes the date.
+ * @throws InvalidInput, OrderNotFound, OrderComplete, IdempotencyConflict
  */
 export async function rescheduleOrder(
   db: Database,
-  orderId: string,
-  date: Date | null | undefined,
+  args: object,
+  caller: string | undefined,
 ): Promise<Order> {
-  const id = parseId(orderId, 'id');
-  const shipDate = parse(orders.fields.shipDate.rule.nullable(), date, 'shipDate');
-  const [order] = await db.write<Order>(
-    sql`update orders set ship_date = ${shipDate}
-      where id = ${id} and not complete returning ${orders.all}`,
-  );
-  if (!order) throw await notOpenError(db, id);
-  return order;
+  const { id, shipDate, idempotencyKey: key } = parseArguments(RescheduleArguments, args);
+  const input = { id, shipDate };
+  const request = { key, caller, operation: 'rescheduleOrder', input, upgrade: orders.upgrade };
+  return writeOnce(db, request, async (session) => {
+    const [order] = await session.write<Order>(sql`
+      update orders set ship_date = ${shipDate}::timestamptz where id = ${id} and not complete
+      returning ${orders.all}`);
+    if (!order) throw await notOpenError(session, id);
+    return order;
+  });
 }
 
 /**
- * Completes an order. If it is already complete, nothing changes.
- * @throws InvalidId, OrderNotFound
+ * Completes an order, once for each idempotency key. If it is already complete, nothing changes.
+ * @throws InvalidInput, OrderNotFound, IdempotencyConflict
  */
-export async function completeOrder(db: Database, orderId: string): Promise<Order> {
-  const id = parseId(orderId, 'id');
-  const [order] = await db.write<Order>(
-    sql`update orders set complete = true where id = ${id} returning ${orders.all}`,
-  );
-  if (!order) throw new OrderNotFound(id);
-  return order;
+export async function completeOrder(
+  db: Database,
+  args: object,
+  caller: string | undefined,
+): Promise<Order> {
+  const { id, idempotencyKey: key } = parseArguments(IdArguments, args);
+  const input = { id };
+  const request = { key, caller, operation: 'completeOrder', input, upgrade: orders.upgrade };
+  return writeOnce(db, request, async ({ write }) => {
+    const [order] = await write<Order>(
+      sql`update orders set complete = true where id = ${id} returning ${orders.all}`,
+    );
+    if (!order) throw new OrderNotFound(id);
+    return order;
+  });
 }
 
 /**
- * Deletes an open order and returns its units to the stock, both or neither.
- * @throws InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded
+ * Deletes an open order and returns its units to the stock, both or neither, once for each idempotency key.
+ * @throws InvalidInput, OrderNotFound, OrderComplete, StockLimitExceeded, IdempotencyConflict
  */
-export async function cancelOrder(db: Database, orderId: string): Promise<Order> {
-  const id = parseId(orderId, 'id');
+export async function cancelOrder(
+  db: Database,
+  args: object,
+  caller: string | undefined,
+): Promise<CancelledOrder> {
+  const { id, idempotencyKey: key } = parseArguments(IdArguments, args);
   const statement = sql`
     with cancelled as (
-      delete from orders where id = ${id} and not complete returning ${orders.all}
+      delete from orders where id = ${id} and not complete returning pet_id, quantity
     ), restocked as (
-      insert into inventory_items (pet_id, quantity)
-      select cancelled."petId", cancelled.quantity from cancelled
+      insert into inventory_items (pet_id, quantity) select * from cancelled
       on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity
+      returning ${inventoryItems.all}
     )
-    select * from cancelled`;
+    select * from restocked`;
+  const request = { key, caller, operation: 'cancelOrder', input: { id } };
   try {
-    const [order] = await db.write<Order>(statement);
-    if (order) return order;
+    return await writeOnce(db, request, async (session) => {
+      const [inventory] = await session.write<InventoryItem>(statement);
+      if (!inventory) throw await notOpenError(session, id);
+      return { id, inventory };
+    });
   } catch (error) {
     throw isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error;
   }
-  throw await notOpenError(db, id);
 }

@@ -1,11 +1,11 @@
 import DataLoader from 'dataloader';
 
 import {
-  type CallerKey,
+  argumentsOf,
   isRolledBack,
   type LoaderContext,
   MAX_SHARED,
-  parse,
+  parseArguments,
   perObject,
   SHARED,
   writeOnce,
@@ -47,18 +47,19 @@ const sharedOrders = perObject(({ db, observeBatch }: LoaderContext) => {
   );
 });
 
+const Arguments = argumentsOf({ input: NewOrder });
+
 /**
  * Places an order, once for each idempotency key.
- * @throws InvalidId, InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock,
- * IdempotencyConflict
+ * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
 export async function placeOrder(
   loaders: LoaderContext,
-  newOrder: object,
-  write: CallerKey,
+  args: object,
+  caller: string | undefined,
 ): Promise<OrderAndPet> {
-  const line = parse(NewOrder, newOrder, 'input');
-  if (write.key == null) {
+  const { input: line, idempotencyKey: key } = parseArguments(Arguments, args);
+  if (key == null) {
     const shared = await sharedOrders(loaders).load(line);
     const { order, pet } = shared ?? (await takeUnits(loaders.db, line));
     return { ...order, pet };
@@ -66,7 +67,7 @@ export async function placeOrder(
   const { shipDate, ...undated } = line;
   // Without a date it has the digest that earlier releases stored, so that a retry is recognized.
   const input = shipDate === null ? undated : line;
-  const request = { ...write, operation: 'placeOrder', input, upgrade: orders.upgrade };
+  const request = { key, caller, operation: 'placeOrder', input, upgrade: orders.upgrade };
   let placed: PlacedOrder | undefined;
   const order = await writeOnce(loaders.db, request, async (session) => {
     placed = await takeUnits(session, line);

@@ -2,9 +2,9 @@ import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
-  type CallerKey,
+  argumentsOf,
   type Database,
-  parse,
+  parseArguments,
   type Session,
   writeOnce,
 } from '../../gateway/index.ts';
@@ -14,6 +14,7 @@ import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
 
 const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
+const Arguments = argumentsOf({ input: Lines });
 
 const PET = pets.as('pet');
 const PLACED = orders.as('placed');
@@ -41,16 +42,15 @@ const upgrade = (stored: readonly Order[]): readonly Order[] => stored.map(order
 
 /**
  * Places an order for each line, all or none, once for each idempotency key.
- * @throws InvalidId, InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock,
- * IdempotencyConflict
+ * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
 export async function placeOrders(
   db: Database,
-  input: readonly object[],
-  write: CallerKey,
+  args: object,
+  caller: string | undefined,
 ): Promise<PlacedOrders> {
-  const lines = parse(Lines, input, 'input');
-  const request = { ...write, operation: 'placeOrders', input: lines, upgrade };
+  const { input: lines, idempotencyKey: key } = parseArguments(Arguments, args);
+  const request = { key, caller, operation: 'placeOrders', input: lines, upgrade };
   let placed: Placed | undefined;
   const results = await writeOnce(db, request, async (session) => {
     placed = await takeLines(session, lines);

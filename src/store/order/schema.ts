@@ -1,17 +1,11 @@
-import {
-  IDEMPOTENCY_KEY,
-  IdempotencyConflict,
-  InvalidId,
-  InvalidInput,
-  isInfinite,
-  type ListSize,
-  relatedRow,
-} from '../../gateway/index.ts';
-import { builder, fieldsOf, newInputOf, Node } from '../builder.ts';
+import { IDEMPOTENCY_KEY, isInfinite, type ListSize, relatedRow } from '../../gateway/index.ts';
+import { builder, deletedOf, fieldsOf, newInputOf, Node } from '../builder.ts';
 import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
+import { InventoryItem } from '../inventory/schema.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
 import {
+  type CancelledOrder,
   cancelOrder,
   completeOrder,
   type OrderAndPet,
@@ -67,6 +61,21 @@ const PlacedOrdersType = builder.objectRef<PlacedOrders>('PlacedOrders').impleme
   }),
 });
 
+const CancelledOrderType = deletedOf<CancelledOrder>(
+  orders,
+  'CancelledOrder',
+  'What is left of an order that was cancelled.',
+);
+
+builder.objectField(CancelledOrderType, 'inventory', (t) =>
+  t.field({
+    type: InventoryItem,
+    description: 'The stock that got its units back.',
+    extensions: { ofOtherRow: false },
+    resolve: ({ inventory }) => inventory,
+  }),
+);
+
 const fields = fieldsOf(Order, orders);
 
 builder.queryFields((t) => ({
@@ -88,14 +97,7 @@ for (const type of [PetNotFound, PetNotAvailable, InsufficientStock]) {
   );
 }
 
-const ORDERING_ERRORS = [
-  InvalidId,
-  InvalidInput,
-  PetNotFound,
-  PetNotAvailable,
-  InsufficientStock,
-  IdempotencyConflict,
-];
+const ORDERING_ERRORS = [PetNotFound, PetNotAvailable, InsufficientStock];
 
 builder.mutationFields((t) => ({
   placeOrder: t.field({
@@ -108,8 +110,7 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewOrder, required: true, description: 'The new order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { loaders, caller }) =>
-      placeOrder(loaders, input, { key, caller: caller.subject }),
+    resolve: (_root, args, { loaders, caller }) => placeOrder(loaders, args, caller.subject),
   }),
   placeOrders: t.field({
     type: PlacedOrdersType,
@@ -128,14 +129,13 @@ builder.mutationFields((t) => ({
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { input, idempotencyKey: key }, { loaders, caller }) =>
-      placeOrders(loaders.db, input, { key, caller: caller.subject }),
+    resolve: (_root, args, { loaders, caller }) => placeOrders(loaders.db, args, caller.subject),
   }),
   rescheduleOrder: t.field({
     type: Order,
     description: 'Changes the date of shipment of an open order.',
     scope: 'orders:write',
-    errors: { types: [InvalidId, InvalidInput, OrderNotFound, OrderComplete] },
+    errors: { types: [OrderNotFound, OrderComplete] },
     args: {
       id: t.arg.id({ required: true, description: 'The id of the order.' }),
       shipDate: t.arg({
@@ -143,24 +143,32 @@ builder.mutationFields((t) => ({
         description:
           'The new date and time of shipment, or null to remove it. Omitting it is INVALID_INPUT.',
       }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { id, shipDate }, { loaders }) => rescheduleOrder(loaders.db, id, shipDate),
+    resolve: (_root, args, { loaders, caller }) =>
+      rescheduleOrder(loaders.db, args, caller.subject),
   }),
   completeOrder: t.field({
     type: Order,
     description: 'Completes an order. If it is already complete, nothing changes.',
     scope: 'orders:write',
-    errors: { types: [InvalidId, OrderNotFound] },
-    args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
-    resolve: (_root, { id }, { loaders }) => completeOrder(loaders.db, id),
+    errors: { types: [OrderNotFound] },
+    args: {
+      id: t.arg.id({ required: true, description: 'The id of the order.' }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
+    },
+    resolve: (_root, args, { loaders, caller }) => completeOrder(loaders.db, args, caller.subject),
   }),
   cancelOrder: t.field({
-    type: Order,
+    type: CancelledOrderType,
     description: 'Deletes an open order and returns its units to the stock, in one transaction.',
     scope: 'orders:write',
-    errors: { types: [InvalidId, OrderNotFound, OrderComplete, StockLimitExceeded] },
-    args: { id: t.arg.id({ required: true, description: 'The id of the order.' }) },
-    resolve: (_root, { id }, { loaders }) => cancelOrder(loaders.db, id),
+    errors: { types: [OrderNotFound, OrderComplete, StockLimitExceeded] },
+    args: {
+      id: t.arg.id({ required: true, description: 'The id of the order.' }),
+      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
+    },
+    resolve: (_root, args, { loaders, caller }) => cancelOrder(loaders.db, args, caller.subject),
   }),
 }));
 

@@ -77,7 +77,7 @@ export const updateMutation = graphql`
       ... on Error {
         code
         message
-        httpStatus: status
+        httpStatus
       }
     }
   }
@@ -100,7 +100,7 @@ export const orderMutation = graphql`
       ... on Error {
         code
         message
-        httpStatus: status
+        httpStatus
       }
     }
   }
@@ -120,7 +120,7 @@ export const cancelMutation = graphql`
       ... on Error {
         code
         message
-        httpStatus: status
+        httpStatus
       }
     }
   }

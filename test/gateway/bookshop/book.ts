@@ -2,15 +2,14 @@ import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
-  type CallerKey,
+  argumentsOf,
   createRepository,
   type Database,
   errorOf,
   filterBy,
+  Id,
   IDEMPOTENCY_KEY,
-  IdempotencyConflict,
-  InvalidId,
-  parseId,
+  parseArguments,
   relatedRow,
   rowRoute,
   writeOnce,
@@ -43,13 +42,15 @@ export const books = createRepository(table('Book'), {
   errors: [BookSoldOut],
 });
 
+const Arguments = argumentsOf({ id: Id });
+
 /**
  * Sells a copy of a book, once for each idempotency key.
- * @throws InvalidId, BookNotFound, BookSoldOut, IdempotencyConflict
+ * @throws InvalidInput, BookNotFound, BookSoldOut, IdempotencyConflict
  */
-function sellBook(db: Database, bookId: string, key: CallerKey): Promise<Row> {
-  const id = parseId(bookId, 'id');
-  const request = { ...key, operation: 'sellBook', input: { id }, upgrade: books.upgrade };
+async function sellBook(db: Database, args: object, caller: string | undefined): Promise<Row> {
+  const { id, idempotencyKey: key } = parseArguments(Arguments, args);
+  const request = { key, caller, operation: 'sellBook', input: { id }, upgrade: books.upgrade };
   return writeOnce(db, request, async ({ query, write }) => {
     const [sold] = await write<Row>(sql`
       update books set copies = copies - 1 where id = ${id} and copies > 0 returning ${books.all}`);
@@ -94,13 +95,12 @@ builder.mutationFields((t) => ({
     type: Book,
     description: 'Sells a copy of a book.',
     scope,
-    errors: { types: [InvalidId, books.notFound, BookSoldOut, IdempotencyConflict] },
+    errors: { types: [books.notFound, BookSoldOut] },
     args: {
       id: t.arg.id({ required: true, description: 'The id of the book.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, { id, idempotencyKey: key }, { loaders, caller }) =>
-      sellBook(loaders.db, id, { key, caller: caller.subject }),
+    resolve: (_root, args, { loaders, caller }) => sellBook(loaders.db, args, caller.subject),
   }),
 }));
 

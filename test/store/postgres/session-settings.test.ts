@@ -50,7 +50,7 @@ async function createHostile(): Promise<OpenDatabase> {
 }
 
 const ORDER = 'id petId quantity shipDate complete';
-const ERROR = '... on Error { code status message }';
+const ERROR = '... on Error { code httpStatus message }';
 const place = (shipDate: string, key: string): string =>
   `mutation { placeOrder(input: { petId: "1", quantity: 2, shipDate: "${shipDate}" },
     idempotencyKey: "${key}") { ... on Order { ${ORDER} } ${ERROR} } }`;
@@ -68,13 +68,13 @@ const OPERATIONS = [
   place('0099-02-01T00:00:00Z', 'c'),
   `{ pets(first: 100, filter: { name: "zoë" }) { totalCount nodes { id name } } }`,
   `{ orders(orderBy: { field: SHIP_DATE, direction: ASC }) { edges { cursor node { ${ORDER} } } } }`,
-  'mutation { deletePet(id: "1") { ... on Pet { id } ... on Error { code } } }',
-  'mutation { deleteCategory(id: "1") { ... on Category { id } ... on Error { code } } }',
+  'mutation { deletePet(id: "1") { ... on DeletedPet { id } ... on Error { code } } }',
+  'mutation { deleteCategory(id: "1") { ... on DeletedCategory { id } ... on Error { code } } }',
   'mutation { createPet(input: { name: "X", categoryId: "99" }) { ... on Pet { id } ... on Error { code } } }',
   `mutation { rescheduleOrder(id: "1", shipDate: "2027-02-01T00:00:00Z") { ... on Order { ${ORDER} } } }`,
   `mutation { completeOrder(id: "1") { ... on Order { ${ORDER} } } }`,
-  `mutation { cancelOrder(id: "2") { ... on Order { ${ORDER} } } }`,
-  `mutation { deletePet(id: "2") { ... on Pet { id name } } }`,
+  'mutation { cancelOrder(id: "2") { ... on CancelledOrder { id inventory { quantity } } } }',
+  'mutation { deletePet(id: "2") { ... on DeletedPet { id nodeId } } }',
   '{ inventory { nodes { pet { id } quantity } } orders { totalCount } categories { totalCount } }',
 ];
 const PATHS = ['/store/orders', '/store/orders?limit=1', '/pets/1', '/ready'];

@@ -5,6 +5,7 @@ import {
   getNamedType,
   type GraphQLArgument,
   type GraphQLField,
+  type GraphQLNamedType,
   type GraphQLSchema,
   isCompositeType,
   isEnumType,
@@ -56,6 +57,12 @@ function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   return !isObjectType(parent) || parent.getInterfaces().every(({ name }) => name !== 'Error');
 }
 
+/** Returns the name of the type that declares a field: the interface, if the type has it from one. */
+function declaredBy(type: GraphQLNamedType, field: string): string {
+  const interfaces = 'getInterfaces' in type ? type.getInterfaces() : [];
+  return (interfaces.find((one) => field in one.getFields()) ?? type).name;
+}
+
 /** Creates a visitor that collects the schema elements of each node. */
 function createVisitor(
   schema: GraphQLSchema,
@@ -64,7 +71,11 @@ function createVisitor(
   used: Usage,
 ): ASTVisitor {
   const root = schema.getRootType(operation.operation);
-  const fieldAt = (): string => `${typeInfo.getParentType()?.name}.${typeInfo.getFieldDef()?.name}`;
+  const fieldAt = (): string => {
+    const parent = typeInfo.getParentType();
+    const name = typeInfo.getFieldDef()?.name ?? '';
+    return `${parent && declaredBy(parent, name)}.${name}`;
+  };
   const collectDeprecated = (element: Element | null | undefined, coordinate: string): void => {
     const reason = element?.deprecationReason;
     if (reason == null) return;
@@ -134,7 +145,7 @@ export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
     if (!('getFields' in type) || isIntrospectionType(type)) continue;
     const fields: (Element & { name: string; args?: readonly GraphQLArgument[] })[] = Object.values(
       type.getFields(),
-    );
+    ).filter(({ name }) => declaredBy(type, name) === type.name);
     collect(fields, `${type.name}.`);
     for (const { name, args = [] } of fields) collect(args, `${type.name}.${name}(`, ':)');
   }

@@ -16,6 +16,7 @@ import type { Config, Limits } from '../../config/config.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { measureDocument } from './document-size.ts';
+import { withValuePath } from './value-errors.ts';
 
 /** How many errors a document, or its variables, can get. */
 export const MAX_VALIDATION_ERRORS = 5;
@@ -83,9 +84,12 @@ export function validateWithin(
     const excess = findExcess(document, limits);
     if (excess) return [toExecutionError(excess)];
     const rules = introspection ? WITH_INTROSPECTION : WITHOUT_INTROSPECTION;
-    return validate(schema, document, rules, {
+    const errors = validate(schema, document, rules, {
       maxErrors: MAX_VALIDATION_ERRORS,
       hideSuggestions: !introspection,
     });
+    return errors.map((error) =>
+      withValuePath(document, error, introspection ? schema : undefined),
+    );
   });
 }

@@ -21,6 +21,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { perObject } from '../../tables/per-object.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
+import { withMissingField } from '../analysis/value-errors.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
 import type { Call, Check, Execute } from './call.ts';
 
@@ -46,7 +47,12 @@ function findVariableErrors(
       coerceInputValue(
         variables[name],
         type,
-        (path, _value, error) => add(toInputError(error, node, [name, ...path.map(String)])),
+        (path, _value, error) => {
+          const place = withMissingField([name, ...path.map(String)], error.message);
+          add(
+            toInputError(error, node, { path: place, shown: hideSuggestions ? undefined : schema }),
+          );
+        },
         hideSuggestions,
       );
     }

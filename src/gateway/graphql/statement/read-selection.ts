@@ -103,22 +103,25 @@ const fromRow = (rows: string, { alias, joins }: RowScope): string =>
 /** Joins a related row. A lateral join takes half of the time of a subquery. */
 function readRelated(
   reading: Reading,
-  { table, by, field: only }: RelatedRow,
+  { table, by, value, otherwise }: RelatedRow,
   field: Field,
   nodes: Nodes,
 ): Write<RowScope> {
   reading.relations += 1;
-  const write =
-    only === undefined ? readRow(reading, table, field, nodes) : readColumn(table, field, only);
+  const named = getNamedType(field.type);
   const isNullable = !isNonNullType(field.type);
+  const write = value ? undefined : readRow(reading, table, field, nodes);
   return ({ writing, table: { columns }, alias, joins }) => {
     const inner = openRow(writing, table);
-    const json = concatenate(write(inner));
+    const parts = value ? writeColumn(named, value(inner.alias, alias), false) : write?.(inner);
+    const json = concatenate(parts ?? []);
     const match = `${inner.alias}.${table.id.column} = ${alias}.${columns[by]}`;
     joins.push(
       ` left join lateral (select ${json} as json from ${fromRow(table.name, inner)} where ${match}) j${inner.alias} on true`,
     );
-    return [{ sql: orNull([{ sql: `j${inner.alias}.json` }], isNullable) }];
+    const found = `j${inner.alias}.json`;
+    if (otherwise) return [{ sql: `coalesce(${found}, '${otherwise}')` }];
+    return [{ sql: orNull([{ sql: found }], isNullable) }];
   };
 }
 

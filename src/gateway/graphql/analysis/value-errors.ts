@@ -1,0 +1,74 @@
+import {
+  type ASTNode,
+  BREAK,
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  isEnumType,
+  Kind,
+  type ValueNode,
+  visit,
+} from 'graphql';
+
+const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
+const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
+
+/** Returns a message of graphql-js (16.15) with the values of the enum that it names, if the schema may be shown. */
+export function withExpected(message: string, shown: GraphQLSchema | undefined): string {
+  const type = shown?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');
+  if (!isEnumType(type)) return message;
+  const names = type.getValues().map(({ name }) => name);
+  return `${message} It must be one of ${names.join(', ')}.`;
+}
+
+/** Returns the path of an error in an object: that of the field, if one is missing. */
+export const withMissingField = (path: readonly string[], message: string): string[] => [
+  ...path,
+  ...(MISSING_FIELD.exec(message)?.slice(1) ?? []),
+];
+
+/** Returns the path of a node in a value whose own path is `path`; undefined if it is not in it. */
+function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): string[] | undefined {
+  if (value === node) return [...path];
+  const inner =
+    value.kind === Kind.LIST
+      ? value.values.map((item, index) => [String(index), item, item] as const)
+      : value.kind === Kind.OBJECT
+        ? value.fields.map((field) => [field.name.value, field, field.value] as const)
+        : [];
+  for (const [name, holder, item] of inner) {
+    const found = holder === node ? [...path, name] : pathIn(item, node, [...path, name]);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Returns the path of a node in the arguments of its field; undefined if it is in none. */
+function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
+  let found: string[] | undefined;
+  visit(document, {
+    Argument: ({ name, value }) => {
+      found ??= pathIn(value, node, [name.value]);
+      return found ? BREAK : false;
+    },
+  });
+  return found;
+}
+
+/** Returns the error of a document with the path of the value that graphql-js does not accept, if it is about one. */
+export function withValuePath(
+  document: DocumentNode,
+  error: GraphQLError,
+  shown: GraphQLSchema | undefined,
+): GraphQLError {
+  const [node] = error.nodes ?? [];
+  const found = node && node.kind !== Kind.VARIABLE ? pathTo(document, node) : undefined;
+  if (!found) return error;
+  const { nodes, extensions } = error;
+  const message = withExpected(error.message, shown);
+  const path = withMissingField(found, message);
+  return new GraphQLError(`${path.join('.')}: ${message}`, {
+    nodes: nodes ?? null,
+    extensions: { ...extensions, issues: [{ path, message }] },
+  });
+}
