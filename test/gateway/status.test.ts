@@ -98,11 +98,7 @@ describe('the page /status', () => {
           { caller: 'till', total: 2 },
         ],
       },
-      {
-        operation: 'Error.status',
-        reason: 'Deprecated since 2026-11-25: use Error.httpStatus.',
-        callers: [],
-      },
+      { enforced: false, callers: [] },
     ]);
   });
 
