@@ -24,8 +24,23 @@ const POSITION_SQL = `SELECT pg_wal_lsn_diff(
     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END,
   '0/0')::bigint AS "position"`;
 
-const anyOf = (replicas: readonly WatchedServer[]): WatchedServer | undefined =>
-  replicas[Math.floor(Math.random() * replicas.length)];
+const usageOf = (server: WatchedServer): number => {
+  const { total, idle, waiting } = server.poolUse();
+  return total - idle + waiting;
+};
+
+/**
+ * Returns the replica that is used least; of equal ones, a random one. So few requests wait for one that does not
+ * respond, until that is known.
+ */
+function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefined {
+  const start = Math.floor(Math.random() * replicas.length);
+  let least = replicas[start];
+  for (const replica of replicas) {
+    if (least && usageOf(replica) < usageOf(least)) least = replica;
+  }
+  return least;
+}
 
 /**
  * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
@@ -59,7 +74,7 @@ export class Replicas {
   }
 
   /**
-   * Returns any of the replicas that respond, are not behind for longer than
+   * Returns the replica that is used least of those that respond, are not behind for longer than
    * REPLICA_MAX_LAG_MS, are not among `failed`, and have replayed `position` within 100 ms. Without a primary, it
    * may be one of those that failed, as it may have been restored.
    */
@@ -72,7 +87,7 @@ export class Replicas {
     const others = [...this.#usable].filter((replica) => !failed.has(replica));
     const replicas = others.length > 0 || hasPrimary ? others : [...this.#usable];
     return position === undefined
-      ? anyOf(replicas)
+      ? leastUsed(replicas)
       : this.#chooseAt(position, replicas.filter(isOneServer));
   }
 
@@ -118,7 +133,7 @@ export class Replicas {
     const end = performance.now() + MAX_WAIT_MS;
     for (;;) {
       const reached = replicas.filter(({ state }) => state && state.position >= position);
-      if (reached.length > 0 || replicas.length === 0) return anyOf(reached);
+      if (reached.length > 0 || replicas.length === 0) return leastUsed(reached);
       if (performance.now() >= end) return undefined;
       this.#checking ??= this.#checkSoon();
       await this.#checking;
