@@ -14,8 +14,8 @@ const ORDERS: Fault[] = [
   {
     name: 'a complete order can be cancelled',
     file: 'src/store/order/orders.ts',
-    text: 'where id = ${id} and not complete',
-    replacement: 'where id = ${id}',
+    text: 'delete from orders where id = ${id} and not complete',
+    replacement: 'delete from orders where id = ${id}',
     test: ['quick', 'test/store/order.test.ts', 'cancelling an order returns ORDER_COMPLETE'],
   },
   {

@@ -2,7 +2,6 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { parse } from '../contract/parse.ts';
-import type { IsRare } from '../database/rare-texts.ts';
 import type { RangeType } from '../kinds/kind.ts';
 import { TEXT } from '../kinds/text.ts';
 import type { IdBounds } from './listing.ts';
@@ -28,11 +27,13 @@ interface Related {
 /** A condition with its value. */
 export interface Given {
   readonly of?: Related;
-  readonly where: (idBounds: IdBounds, isRare: IsRare) => readonly Sql[];
+  readonly where: (idBounds: IdBounds) => readonly Sql[];
   /** Whether it may scan many rows to find few. */
   readonly isSearch: boolean;
   /** Whether the best plan depends on the value. */
-  readonly isSkewed: (isRare: IsRare) => boolean;
+  readonly isSkewed: boolean;
+  /** The same for a text that few rows have: its plan does not depend on the text. */
+  readonly ifRare?: { readonly text: string; readonly where: Sql };
   /** Whether the value stands in the text of the statement, which PostgreSQL plans for each. */
   readonly isConstant: boolean;
   readonly recorded?: RecordedCondition;
@@ -68,9 +69,7 @@ const SEARCH_COST = '300';
 export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
   isIndexed ? undefined : `an index that begins with ${column}`;
 
-const never = (): boolean => false;
-
-const plain = { isSearch: false, isSkewed: never, isConstant: false } as const;
+const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
 
 const textOf = (value: unknown): string => String(value);
 
@@ -152,12 +151,9 @@ export const part = (field: Field, descriptions: Descriptions): Condition => ({
     return {
       ...plain,
       isSearch: true,
-      isSkewed: (isRare) => !isRare(text),
-      where: (_idBounds, isRare) => [
-        isRare(text)
-          ? sql`id = any(array(select id from ${raw(table)} where ${contains}))`
-          : contains,
-      ],
+      isSkewed: true,
+      where: () => [contains],
+      ifRare: { text, where: sql`id = any(array(select id from ${raw(table)} where ${contains}))` },
     };
   }),
 });
@@ -171,7 +167,7 @@ const bound =
     cost: SEARCH_COST,
     rule: z.int().transform((limit) => ({
       ...plain,
-      isSkewed: () => true,
+      isSkewed: true,
       where: () => [sql`${raw(field.column)} ${raw(operator)} ${limit}`],
       recorded: {
         column: field.ownColumn,
@@ -224,7 +220,7 @@ export function range(
         return {
           ...plain,
           isSearch: isBound,
-          isSkewed: () => isBound,
+          isSkewed: isBound,
           where: () => (isBound ? [...isIn(key), ...isFinite, ...isIn(raw(column))] : []),
         };
       }),
@@ -243,7 +239,7 @@ export const related = (
     where,
     isConstant: false,
     isSearch: true,
-    isSkewed: () => !isConstant,
+    isSkewed: !isConstant,
   })),
 });
 
@@ -269,7 +265,7 @@ export const search = <Value>(
   rule: rule.transform((wanted) => ({
     ...plain,
     isSearch: true,
-    isSkewed: () => true,
+    isSkewed: true,
     where: (idBounds) => [where(wanted, idBounds)],
   })),
 });

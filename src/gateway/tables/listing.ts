@@ -1,6 +1,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import { type IsRare, neverRare } from '../database/rare-texts.ts';
+import type { IsRare } from '../database/rare-texts.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Conditions, type Given, missingIndex, readConditions } from './conditions.ts';
 import type { StoredTable } from './stored-table.ts';
@@ -43,11 +43,11 @@ export type IdBounds = (column: Sql) => Sql[];
 
 /** A filter that was validated. */
 interface Filter {
-  readonly where: (idBounds: IdBounds, isRare: IsRare) => Sql[];
+  readonly where: (idBounds: IdBounds) => Sql[];
   /** Whether a page with this filter may scan many rows to find few. */
   readonly isSearch: boolean;
   /** Whether the best plan depends on the values of this filter. */
-  readonly isSkewed: (isRare: IsRare) => boolean;
+  readonly isSkewed: boolean;
 }
 
 /**
@@ -61,7 +61,7 @@ export interface Listing<Row> {
   readonly keys: Readonly<Record<string, SortKey | null>>;
   readonly defaultField: string;
   /** @throws InvalidId, InvalidInput */
-  readonly read: (filter: object) => Filter;
+  readonly read: (filter: object, isRare: IsRare) => Filter;
 }
 
 /** The column that references the parent of a row. */
@@ -74,15 +74,15 @@ export interface Parent<Row> {
 export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
 
 /** Conditions about one related row are in one subquery. */
-function toWhere(given: readonly Given[], idBounds: IdBounds, isRare: IsRare): Sql[] {
-  const write = (one: Given): readonly Sql[] => one.where(idBounds, isRare);
+function toWhere(given: readonly Given[], idBounds: IdBounds): Sql[] {
   return given.flatMap((one) => {
     const { of } = one;
-    if (!of) return write(one);
+    if (!of) return one.where(idBounds);
     const together = given.filter((other) => other.of === of);
     if (together[0] !== one) return [];
     const column = `${of.table.name}.${of.table.id.column}`;
-    const isMet = join([...together.flatMap(write), ...idBounds(raw(column))], ' and ');
+    const all = together.flatMap((other) => other.where(idBounds));
+    const isMet = join([...all, ...idBounds(raw(column))], ' and ');
     return sql`exists (select from ${raw(of.table.name)} where ${raw(column)} = ${raw(of.by)} and ${isMet})`;
   });
 }
@@ -116,15 +116,19 @@ export function createListing<Row>(
       sorted.map((name) => [toEnumName(name), name === table.idField ? null : table.fields[name]]),
     ),
     defaultField: toEnumName(sorted[0] ?? ''),
-    read: (filter) => {
-      const given = read(filter);
+    read: (filter, isRare) => {
+      const all = read(filter);
       // For another condition with a value there may be a better index than that of rare texts.
-      const isAlone = given.filter(({ isConstant }) => !isConstant).length === 1;
-      const alone = (isRare: IsRare): IsRare => (isAlone ? isRare : neverRare);
+      const isAlone = all.filter(({ isConstant }) => !isConstant).length === 1;
+      const given = all.map((one): Given => {
+        if (!isAlone || !one.ifRare || !isRare(one.ifRare.text)) return one;
+        const { where } = one.ifRare;
+        return { ...one, isSkewed: false, where: () => [where] };
+      });
       return {
-        where: (idBounds, isRare) => toWhere(given, idBounds, alone(isRare)),
+        where: (idBounds) => toWhere(given, idBounds),
         isSearch: given.some((one) => one.isSearch),
-        isSkewed: (isRare) => given.some((one) => one.isSkewed(alone(isRare))),
+        isSkewed: given.some((one) => one.isSkewed),
       };
     },
   };

@@ -113,8 +113,8 @@ export function createToWindow<Row>(
     if (!order) throw new Error(`No list of ${listing.table.name} is in the order ${field}.`);
     const [forwards, reverse] = directionsOf(order, args);
     const backwards = args.last != null;
-    const wanted = filter ? listing.read(filter) : undefined;
-    const where = (idBounds: IdBounds): Sql[] => wanted?.where(idBounds, isRare) ?? [];
+    const wanted = filter ? listing.read(filter, isRare) : undefined;
+    const where = (idBounds: IdBounds): Sql[] => wanted?.where(idBounds) ?? [];
     const bounds = boundsOf(listing, field, order.position, args);
     const idBounds: IdBounds =
       listing.keys[field] === null
@@ -133,7 +133,7 @@ export function createToWindow<Row>(
       order: forwards,
       readingOrder: backwards ? reverse : forwards,
       cursor: order.cursor,
-      planning: wanted?.isSkewed(isRare) ? 'each' : 'once',
+      planning: wanted?.isSkewed ? 'each' : 'once',
       load: wanted?.isSearch ? 'heavy' : 'light',
     };
   };
