@@ -17,7 +17,7 @@ function status(operation: RestOperation, sunset: Config): string {
 const linkToRest = (request: string, { auth }: Config): string =>
   auth && !auth.readIsOpen
     ? ''
-    : `<a class="button quiet" href="${escapeHtml(request)}">Open the response</a>`;
+    : `<p class="actions"><a class="button quiet" href="${escapeHtml(request)}">Open the response</a></p>`;
 
 function guide(operation: RestOperation, config: Config): string {
   const { id, name, migration } = operation;
@@ -27,12 +27,17 @@ function guide(operation: RestOperation, config: Config): string {
 <h2 id="${id}-title">${escapeHtml(name)}</h2>
 <p>${status(operation, config)} <code>${escapeHtml(successor)}</code> returns the same data.</p>
 <div class="sides">
+<div>
 ${renderCode('REST', `GET ${request}`)}
-${renderCode('GraphQL', query)}
-</div>
-<p class="actions">${linkToRest(request, config)} ${linkToGraphiql(query, config)}</p>
+${linkToRest(request, config)}
 <h3>Differences</h3>
 <ul>${differences.map((text) => `<li>${escapeHtml(text)}</li>`).join('\n')}</ul>
+</div>
+<div>
+${renderCode('GraphQL', query)}
+<p class="actions">${linkToGraphiql(query, config)}</p>
+</div>
+</div>
 </section>`;
 }
 

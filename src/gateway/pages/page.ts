@@ -80,15 +80,13 @@ ${menu}</header>`;
 };
 
 /**
- * Of a field for a token: not of the type password, whose content browsers offer to keep, and without a name, so
- * that nothing is sent.
+ * The field in the head of a page for the token that its requests send; empty if the gateway takes none. It is not of
+ * the type password, whose content browsers offer to keep, and has no name, so that nothing is sent.
  */
-export const TOKEN_ATTRIBUTES =
-  'class="field secret" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"';
-
-/** The field in the head of a page for the token that its requests send; empty if the gateway takes none. */
 export const renderTokenField = ({ config }: Site): string =>
-  config.auth ? `<label class="token">Token <input id="token" ${TOKEN_ATTRIBUTES}></label>` : '';
+  config.auth
+    ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
+    : '';
 
 // Only resources of this server, and no inline scripts.
 const POLICY = {

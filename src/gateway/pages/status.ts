@@ -5,16 +5,7 @@ import { deprecatedIn } from '../graphql/analysis/usage.ts';
 import type { Asset } from '../http/static-asset.ts';
 import { deprecatedOf, pathOf } from '../rest/rest-operation.ts';
 import type { RestOperation, Store } from '../store.ts';
-import { renderPage, type Site, TOKEN_ATTRIBUTES } from './page.ts';
-
-const TOKEN_FORM = `<form id="token-form" class="card" hidden>
-<label for="token"><strong>A token with the scope <code>metrics</code></strong></label>
-<div class="actions">
-<input id="token" ${TOKEN_ATTRIBUTES} required aria-describedby="token-note">
-<button class="button">Show the status</button>
-</div>
-<p id="token-note" class="note">It stays in the memory of this page: reload the page, and it is gone.</p>
-</form>`;
+import { renderPage, renderTokenField, type Site } from './page.ts';
 
 const renderFact = (id: string, name: string): string =>
   `<div><dt class="note">${name}</dt><dd><strong id="${id}"></strong></dd><dd class="note" id="${id}-note"></dd></div>`;
@@ -76,14 +67,14 @@ export function renderStatus(site: Site): Asset {
   return renderPage(site, {
     path: '/status',
     title: 'Status',
+    menu: renderTokenField(site),
     styles: ['/assets/status.css'],
     scripts: ['/assets/status.js'],
-    main: `<h1 tabindex="-1">Status</h1>
+    main: `<h1>Status</h1>
 <p class="lead">What runs here, and what it has done since you opened this page.</p>
 <noscript><p>The status needs JavaScript. <code>/metrics</code> does not.</p></noscript>
 <p id="state" role="status"></p>
-${TOKEN_FORM}
-<div id="status" data-needs-token="${site.config.auth !== undefined}" data-facts="${toFacts(site, deprecated)}" hidden>
+<div id="status" data-facts="${toFacts(site, deprecated)}" hidden>
 <dl id="facts">
 ${renderFact('version', 'Version')}
 ${renderFact('start', 'Running since')}

@@ -73,7 +73,7 @@ select('#examples').addEventListener('click', (event) => {
   openTab(readLink(link.search));
 });
 
-const readToken = watchToken(select('#token'));
+const readToken = watchToken();
 
 /** Sends a request of GraphiQL with the token. */
 async function send(request, { headers } = {}) {

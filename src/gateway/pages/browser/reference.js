@@ -1,6 +1,6 @@
 import { watchToken } from './token.js';
 
-const readToken = watchToken(document.querySelector('#token'));
+const readToken = watchToken();
 
 /** Breaks JSON into lines. As text, since parsing it would change ids beyond 2^53. */
 function toLines(json) {

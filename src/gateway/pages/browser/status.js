@@ -1,53 +1,50 @@
 import { show } from './status-view.js';
-import { takeToken } from './token.js';
+import { watchToken } from './token.js';
 
 const UPDATE_MS = 5000;
 const TIMEOUT_MS = 10_000;
 
-// Only here: neither localStorage nor sessionStorage, which other scripts and later users could read.
-let token;
+const $ = (id) => document.querySelector(`#${id}`);
+
 let timer;
 let isUpdating = false;
-
-const $ = (id) => document.querySelector(`#${id}`);
+/** Whether the page waits for another token, so that it sends nothing that is rejected. */
+let isRejected = $('token') !== null;
 
 function report(text) {
   // A screen reader reads it again only if it has changed.
   if ($('state').textContent !== text) $('state').textContent = text;
 }
 
-function askForToken(reason) {
-  token = undefined;
-  report(reason);
-  $('status').hidden = true;
-  $('token-form').hidden = false;
-  $('token').focus();
-}
+const readToken = watchToken(() => {
+  isRejected = !readToken();
+  void update();
+});
 
 async function load() {
+  const token = readToken();
   const response = await fetch('/metrics', {
-    headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
     cache: 'no-store',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (!response.ok) {
-    const { status } = response;
-    const error = await response.json().catch(() => undefined);
-    const message = error?.message ?? `The gateway responded with ${status}.`;
-    return [401, 403].includes(status) ? askForToken(`${status}: ${message}`) : report(message);
+  const { status, ok } = response;
+  if (ok) {
+    show(await response.text());
+    report('');
+    $('status').hidden = false;
+    return;
   }
-  show(await response.text());
-  report('');
-  // The field that had the focus is hidden.
-  if (token !== undefined && $('status').hidden) document.querySelector('h1').focus();
-  $('token-form').hidden = true;
-  $('status').hidden = false;
+  const error = await response.json().catch(() => undefined);
+  report(`${status}: ${error?.message ?? 'The gateway sends no figures.'}`);
+  isRejected = [401, 403].includes(status);
+  if (isRejected) $('status').hidden = true;
 }
 
 /** Updates the page now, and again after five seconds as long as it is visible. */
 async function update() {
   clearTimeout(timer);
-  if (isUpdating || document.hidden || !$('token-form').hidden) return;
+  if (isUpdating || document.hidden || isRejected) return;
   isUpdating = true;
   try {
     await load();
@@ -59,16 +56,7 @@ async function update() {
   }
 }
 
-$('token-form').addEventListener('submit', (event) => {
-  event.preventDefault();
-  token = takeToken($('token'));
-  if (!token) return askForToken('This is not a token: it has other characters.');
-  $('token-form').hidden = true;
-  report('Loading.');
-  void update();
-});
-
 document.addEventListener('visibilitychange', () => void update());
 
-if ($('status').dataset.needsToken === 'true') askForToken('This gateway requires a token.');
+if (isRejected) report('The status needs a token with the scope metrics, in the field above.');
 else void update();

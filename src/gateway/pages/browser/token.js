@@ -1,19 +1,19 @@
 // RFC 6750 §2.1
 const TOKEN = /^[\w.~+/-]+=*$/;
 
-/** Takes the token from a field, in which a browser would keep it; undefined if it is not a token. */
-export function takeToken(field) {
-  const token = field.value.trim().replace(/^Bearer /i, '');
-  field.value = '';
-  return TOKEN.test(token) ? token : undefined;
-}
-
-/** Keeps the token that is typed into a field, in memory only; returns the function that reads it. */
-export function watchToken(field) {
+/**
+ * Takes the token that is typed into the field of a page, if it has one; returns the function that reads it. It is
+ * only in the memory of the page: a browser would keep the content of the field, and other scripts read its storage.
+ */
+export function watchToken(onChange = () => {}) {
+  const field = document.querySelector('#token');
   let token;
   field?.addEventListener('change', () => {
-    token = takeToken(field);
+    const text = field.value.trim().replace(/^Bearer /i, '');
+    token = TOKEN.test(text) ? text : undefined;
+    field.value = '';
     field.placeholder = token ? 'Sent with each request' : 'This is not a token';
+    onChange();
   });
   return () => token;
 }
