@@ -11,7 +11,7 @@ import { importTraced } from '../../support/traced-program.ts';
 
 // So that one can read what a request does: how many files of the source run, and how often the folder changes, in the
 // order in which they first run. Whoever lowers them lowers the bounds.
-const MAX_FILES = 48;
+const MAX_FILES = 45;
 const MAX_CHANGES_OF_FOLDER = 28;
 
 /** Returns the folder of a file: one of the gateway, or one of the store. */
