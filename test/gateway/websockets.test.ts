@@ -281,9 +281,10 @@ describe('a request for another protocol', () => {
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n' +
     'HTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Type: application/json\r\n' +
     `Content-Length: ${body.length}\r\n\r\n${rest}`;
-  it('is answered as HTTP/1.1 with its body, also if that comes later, and many times on a connection', async () => {
+  it('is answered as HTTP/1.1 with its body, also if that comes later', async () => {
     const socket = await connectTo(gateway);
-    for (let count = 0; count < 20; count += 1) {
+    // If Node.js ignores the Upgrade, the connection closes after the response.
+    for (let count = 0; count < (canIgnoreUpgrade ? 1 : 20); count += 1) {
       socket.write(h2c(body.slice(0, 5)));
       expect(await exchange(socket, body.slice(5))).toMatch(
         /^HTTP\/1\.1 200 OK\r\n.*\{"data":\{"__typename":"Query"\}\}$/s,

@@ -44,18 +44,22 @@ export interface ErrorKind {
 export class GatewayError extends Error {
   readonly code: string;
   readonly status: number;
+  /** Headers of an HTTP response that consists of this error. */
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(kind: ErrorCode | ErrorKind, message?: string, cause?: unknown) {
+  constructor(
+    kind: ErrorCode | ErrorKind,
+    message?: string,
+    cause?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) {
     const { code, status, description } =
       typeof kind === 'string' ? { code: kind, ...ERRORS[kind] } : kind;
     super(message ?? description, { cause });
     this.code = code;
     this.status = status;
-  }
-
-  /** Headers of an HTTP response that consists of this error. */
-  get headers(): Readonly<Record<string, string>> {
-    return this.code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {};
+    this.headers =
+      headers ?? (code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {});
   }
 
   /** Whether each response with it needs a line in the log. */
@@ -144,24 +148,15 @@ export class InvalidInput extends InputError {
   }
 }
 
-/** The token is missing or, if there is a `problem`, invalid. */
+/** The token is missing or, if there is a `problem`, invalid. The challenge is that of RFC 6750 §3. */
 export class Unauthenticated extends GatewayError {
-  readonly #problem: string | undefined;
-
   constructor(problem?: string) {
-    super(
-      'UNAUTHENTICATED',
-      problem ?? 'A token is required. Send the header Authorization: Bearer <token>.',
-    );
-    this.#problem = problem;
-  }
-
-  /** The challenge of RFC 6750 §3, which has no error if there is no token. */
-  override get headers(): Readonly<Record<string, string>> {
-    const challenge = this.#problem
-      ? `Bearer error="invalid_token", error_description="${this.#problem}"`
+    const message =
+      problem ?? 'A token is required. Send the header Authorization: Bearer <token>.';
+    const challenge = problem
+      ? `Bearer error="invalid_token", error_description="${problem}"`
       : 'Bearer realm="gateway"';
-    return { 'WWW-Authenticate': challenge };
+    super('UNAUTHENTICATED', message, undefined, { 'WWW-Authenticate': challenge });
   }
 }
 
@@ -170,26 +165,17 @@ export class Forbidden extends GatewayError {
   readonly scope: string;
 
   constructor(scope: string) {
-    super('FORBIDDEN', `The token lacks the scope "${scope}".`);
+    super('FORBIDDEN', `The token lacks the scope "${scope}".`, undefined, {
+      'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
+    });
     this.scope = scope;
-  }
-
-  override get headers(): Readonly<Record<string, string>> {
-    return { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${this.scope}"` };
   }
 }
 
 /** The path does not support the method; `allowed` are those that it does. */
 export class MethodNotAllowed extends GatewayError {
-  readonly #allowed: string;
-
   constructor(allowed: string) {
-    super('METHOD_NOT_ALLOWED');
-    this.#allowed = allowed;
-  }
-
-  override get headers(): Readonly<Record<string, string>> {
-    return { Allow: this.#allowed };
+    super('METHOD_NOT_ALLOWED', undefined, undefined, { Allow: allowed });
   }
 }
 

@@ -1,20 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import cors from 'cors';
-
 import type { Config } from '../config/config.ts';
 
 // Response headers that browsers would hide from pages of other sites.
-const EXPOSED = [
-  'Deprecation',
-  'Sunset',
-  'Link',
-  'ETag',
-  'WWW-Authenticate',
-  'X-Request-Id',
-  'Retry-After',
-  'Store-Position',
-];
+const EXPOSED =
+  'Deprecation,Sunset,Link,ETag,WWW-Authenticate,X-Request-Id,Retry-After,Store-Position';
 const MAX_AGE_SECONDS = 600;
 
 type Origins = Pick<Config, 'corsOrigins'>;
@@ -45,24 +35,21 @@ export function createCors(
   const { corsOrigins } = config;
   if (corsOrigins.length === 0) return () => false;
   const isOpen = corsOrigins.includes('*');
-  const addHeaders = cors({
-    origin: isOpen ? '*' : [...corsOrigins],
-    methods: ['GET', 'HEAD', 'POST'],
-    exposedHeaders: EXPOSED,
-    maxAge: MAX_AGE_SECONDS,
-  });
-  return (request, response) => {
-    const { origin = '', 'access-control-request-method': requested } = request.headers;
+  return ({ method, headers }, response) => {
     // A cache must not send the response for one origin to another origin.
     if (!isOpen) response.setHeader('Vary', 'Origin');
-    const isAllowed = isConfigured(origin, config);
-    // The package cors handles every OPTIONS as a preflight, and sends some of the headers to any origin.
-    const isPlainOptions = request.method === 'OPTIONS' && requested === undefined;
-    if (!isAllowed || isPlainOptions) return false;
-    let isPreflight = true;
-    addHeaders(request, response, () => {
-      isPreflight = false;
-    });
-    return isPreflight;
+    const { origin = '', 'access-control-request-method': requested } = headers;
+    if (!isConfigured(origin, config)) return false;
+    response.setHeader('Access-Control-Allow-Origin', isOpen ? '*' : origin);
+    response.setHeader('Access-Control-Expose-Headers', EXPOSED);
+    if (method !== 'OPTIONS' || requested === undefined) return false;
+    const preflight = {
+      'Access-Control-Allow-Methods': 'GET,HEAD,POST',
+      'Access-Control-Allow-Headers': headers['access-control-request-headers'] ?? '',
+      'Access-Control-Max-Age': MAX_AGE_SECONDS,
+      Vary: 'Origin,Access-Control-Request-Headers',
+    };
+    response.writeHead(204, preflight).end();
+    return true;
   };
 }
