@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
+import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { createFeed } from '../../src/gateway/changes/feed.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { createGraphqlEndpoint } from '../../src/gateway/graphql/endpoint.ts';

@@ -1,4 +1,4 @@
-import { callerKeyOf } from '../auth/scopes.ts';
+import { callerKeyOf } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import { Unauthenticated, Unavailable } from '../contract/gateway-error.ts';

@@ -1,6 +1,6 @@
 import { prometheusContentType } from 'prom-client';
 
-import { type Caller, requireScope } from '../auth/scopes.ts';
+import { type Caller, requireScope } from '../auth/caller.ts';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';

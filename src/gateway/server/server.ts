@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-import { createAuthenticate } from '../auth/tokens.ts';
+import { createAuthenticate } from '../auth/caller.ts';
 import { type ChangeFeed, createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';

@@ -2,7 +2,7 @@ import type { DocumentNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
-import { type Caller, callerKeyOf } from '../../auth/scopes.ts';
+import { type Caller, callerKeyOf } from '../../auth/caller.ts';
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Exchange } from '../../context.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
