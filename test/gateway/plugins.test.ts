@@ -95,7 +95,9 @@ beforeAll(async () => {
   const executor = createExecutor(petStore.schema, context, [...createPlugins(options), probe]);
   const endpoint = createGraphqlEndpoint({ ...options, executor });
   const server = createServer((req, res) => {
-    void endpoint.respond({ req, res, requestLog: { id: 'any' }, recipient: res }, '');
+    const exchange = { req, res, requestLog: { id: 'any' }, recipient: res };
+    const isStream = req.headers.accept?.includes('text/event-stream');
+    void endpoint.respond(exchange, '', isStream ? 'text/event-stream' : 'application/json');
   }).on('upgrade', endpoint.acceptWebSocket);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

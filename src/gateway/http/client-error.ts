@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { LastOf } from './connections.ts';
+import type { Turns } from './connections.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';
 
 const ERROR_CODES: Record<string, ErrorCode> = {
@@ -53,7 +53,7 @@ export interface ClientErrors {
   readonly reject: (error: Error, socket: Duplex) => void;
 }
 
-export const createClientErrors = (lastOf: LastOf, log: Log): ClientErrors => ({
+export const createClientErrors = ({ lastOf }: Turns, log: Log): ClientErrors => ({
   isResponding: (socket) => lastOf(socket)?.writableFinished === false,
   reject: (error, socket) => {
     const code = 'code' in error ? String(error.code) : '';
