@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { createAuthenticate } from '../auth/caller.ts';
-import { type ChangeFeed, createFeed } from '../changes/feed.ts';
+import { createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
 import type { Context } from '../context.ts';
@@ -23,7 +23,7 @@ import { deprecatedOf } from '../rest/rest-operation.ts';
 import type { Store } from '../store.ts';
 import { createReads } from '../tables/reads.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { createDispatch } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState } from './shutdown.ts';
@@ -90,22 +90,6 @@ function createHttpServer(
   return server;
 }
 
-/** Creates what a route can use. */
-function createContext(
-  db: Database,
-  changes: ChangeFeed,
-  config: Config,
-  metrics: Metrics,
-): Context {
-  const loaders = { db, observeBatch: metrics.observeBatch };
-  return {
-    loaders,
-    ...(db.replicas && { reads: createReads(loaders, db.replicas) }),
-    changes,
-    authenticate: createAuthenticate(config.auth),
-  };
-}
-
 /**
  * Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts.
  * @throws ConfigError if the manifest of trusted documents can't be used
@@ -117,7 +101,13 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
   const facts = { version: VERSION, deprecated, sunset, maxCost: limits.maxCost };
   const metrics = createMetrics(db.registry, facts);
   const changes = createFeed(db, store.changedTypes, log, metrics.streams.observeChanges);
-  const context = createContext(db, changes, config, metrics);
+  const loaders = { db, observeBatch: metrics.observeBatch };
+  const context: Context = {
+    loaders,
+    ...(db.replicas && { reads: createReads(loaders, db.replicas) }),
+    changes,
+    authenticate: createAuthenticate(config.auth),
+  };
   const streams = createStreams(config, metrics.streams);
   const options = { schema: store.schema, context, config, log, metrics, streams };
   const executor = createExecutor(store.schema, context, createPlugins(options));
