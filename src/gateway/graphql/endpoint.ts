@@ -37,8 +37,8 @@ async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult>
 }
 
 /**
- * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST, Server-Sent Events and WebSocket. Yoga executes operations, but its
- * HTTP layer is not used: its Request and Response take longer than a small operation.
+ * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST, Server-Sent Events and WebSocket. Yoga executes
+ * operations, but its HTTP layer is not used: its Request and Response take longer than a small operation.
  */
 export function createGraphqlEndpoint(options: EndpointOptions) {
   const { executor, streams, config, log } = options;

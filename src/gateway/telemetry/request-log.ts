@@ -65,7 +65,7 @@ function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): voi
 
 /** Counts a request that begins, and returns the function that counts and logs its end. */
 export function watchRequest(
-  { log, metrics }: { readonly log: Log; readonly metrics: Pick<Metrics, 'beginRequest'> },
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
   requestLog: RequestLog,
 ): (end: Omit<RequestEnd, 'ms'>) => void {
   const start = performance.now();

@@ -5,27 +5,26 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ERRORS } from '../contract/error-codes.ts';
 import type { RequestEnd, RequestLog } from './request-log.ts';
 
-const MAX_CALLERS = 100;
-const MAX_NAME_LENGTH = 64;
-
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
-/** The bounds of the durations of requests, in seconds. */
+// In seconds.
 const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
-
 const BATCH_BUCKETS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
-
-const MAX_NAMES = 50;
-const UNNAMED = 'unnamed';
-const TYPES = ['query', 'mutation', 'subscription'];
-
 const COST_BUCKETS = [1, 10, 100, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 1_000_000];
 
-/** The label of all callers without a token, where tokens are used. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
+const TYPES = ['query', 'mutation', 'subscription'];
+
+const MAX_CALLERS = 100;
+const MAX_NAMES = 50;
+const MAX_NAME_LENGTH = 64;
+
+// All callers without a token, where tokens are used.
 const ANONYMOUS = 'anonymous';
 const OTHER = 'other';
-const RESERVED = new Set([ANONYMOUS, OTHER, 'unknown', 'unnamed']);
+const UNKNOWN = 'unknown';
+const UNNAMED = 'unnamed';
+const RESERVED = new Set([ANONYMOUS, OTHER, UNKNOWN, UNNAMED]);
 
 /**
  * Creates a function that returns a name as the value of a label. It keeps at most `max` names that callers
@@ -50,7 +49,6 @@ function createCallerNames(max: number, giveUp: (name: string) => void) {
   };
 }
 
-const UNKNOWN = 'unknown';
 // The first product of a User-Agent (RFC 9110 §10.1.5): "okhttp" in "okhttp/4.12 (Android)".
 const PRODUCT = /^[\w!#$%&'*+.^`|~-]+/;
 
