@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import type { Caller } from './auth/scopes.ts';
-import type { Authenticate } from './auth/tokens.ts';
+import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Recipient } from './database/recipient.ts';
 import type { LoaderContext } from './tables/loaders.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
+import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { createFeed } from '../../src/gateway/changes/feed.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { createGraphqlEndpoint } from '../../src/gateway/graphql/endpoint.ts';
@@ -95,7 +95,9 @@ beforeAll(async () => {
   const executor = createExecutor(petStore.schema, context, [...createPlugins(options), probe]);
   const endpoint = createGraphqlEndpoint({ ...options, executor });
   const server = createServer((req, res) => {
-    void endpoint.respond({ req, res, requestLog: { id: 'any' }, recipient: res }, '');
+    const exchange = { req, res, requestLog: { id: 'any' }, recipient: res };
+    const isStream = req.headers.accept?.includes('text/event-stream');
+    void endpoint.respond(exchange, '', isStream ? 'text/event-stream' : 'application/json');
   }).on('upgrade', endpoint.acceptWebSocket);
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -162,12 +162,12 @@ describe.each([
     expect(await resultsOf(gateway, operation)).toMatchObject([result]);
   });
 
-  it('a subscription ends with SERVICE_UNAVAILABLE when its gateway stops', async () => {
+  it('a subscription ends with SERVICE_UNAVAILABLE when its gateway shuts down', async () => {
     const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
     const results = resultsOf(stopping, NAMES);
     await expect.poll(() => countStreams(stopping), WAIT).toBe(1);
     await stopping.stop();
-    const message = expect.stringContaining('Subscribe again after the last cursor');
+    const message = expect.stringContaining('Resubscribe with your last cursor');
     const extensions = { code: 'SERVICE_UNAVAILABLE', status: 503 };
     expect(await results).toMatchObject([{ errors: [{ message, extensions }] }]);
     await stopping.close();

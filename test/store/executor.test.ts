@@ -11,7 +11,7 @@ import { createYoga } from 'graphql-yoga';
 import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { createAuthenticate } from '../../src/gateway/auth/tokens.ts';
+import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import { inOrder } from '../../src/gateway/graphql/execution/call.ts';

@@ -1,38 +1,20 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
 import type { Auth } from '../config/config.ts';
 import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import { Label } from '../contract/parse.ts';
-import type { Caller } from './scopes.ts';
-
-/**
- * Returns the caller that sent a request with these headers; a Promise only if a token has to be verified.
- * @throws Unauthenticated, GatewayError
- */
-export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Caller>;
-
-const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
-
-// The scheme, case-insensitive, and one token (RFC 6750 §2.1).
-const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
 // A secret must not be used as a public key, nor a public key as a secret (RFC 8725 §3.1).
 const SYMMETRIC = ['HS256'];
 const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-const CLOCK_TOLERANCE_SECONDS = 5;
+/** For how long a token is accepted after it has expired. */
+export const CLOCK_TOLERANCE_MS = 5000;
 const KEYS_TIMEOUT_MS = 5000;
 // How long a removed key is still trusted, and the least time between two fetches for an unknown key.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
-
-// Verifying a token takes as long as a small operation, and most tokens are sent again soon.
-const CACHE_MS = 10_000;
-const MAX_CACHED = 1000;
 
 // Rejects tokens of the same issuer that have another purpose (RFC 8725 §3.11).
 const TokenHeader = z.object({
@@ -42,23 +24,18 @@ const TokenHeader = z.object({
     .optional(),
 });
 
-const Claims = z.object({
-  sub: Label,
-  exp: z.number(),
-  scope: z.string().default(''),
-  scp: z.union([z.string(), z.array(z.string())]).default(''),
-});
-
-const scopesOf = ({ scope, scp }: z.output<typeof Claims>): string[] =>
-  [scope, scp].flat().flatMap((list) => list.split(' '));
-
-function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
-  if (authorization === undefined) return undefined;
-  const token = BEARER.exec(authorization)?.[1];
-  if (!token)
-    throw new Unauthenticated('The Authorization header must have the form: Bearer token.');
-  return token;
-}
+const Claims = z
+  .object({
+    sub: Label,
+    exp: z.number(),
+    scope: z.string().default(''),
+    scp: z.union([z.string(), z.array(z.string())]).default(''),
+  })
+  .transform(({ sub, exp, scope, scp }) => ({
+    subject: sub,
+    scopes: [scope, scp].flat().flatMap((list) => list.split(' ')),
+    expiresAt: exp * 1000,
+  }));
 
 const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified at the moment.', cause);
@@ -86,7 +63,7 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
 }
 
 /** Creates a function that verifies a token and returns its claims. @throws Unauthenticated, GatewayError */
-function createVerify({
+export function createVerify({
   key,
   issuer,
   audience,
@@ -97,7 +74,7 @@ function createVerify({
     algorithms,
     issuer,
     audience,
-    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    clockTolerance: CLOCK_TOLERANCE_MS / 1000,
   };
   return async (token) => {
     try {
@@ -112,32 +89,5 @@ function createVerify({
       // The key set has the key, but it can't be used: it is too short or malformed.
       throw error instanceof GatewayError ? error : notVerifiable(error);
     }
-  };
-}
-
-/** Creates the function that authenticates callers. Without `auth`, every caller has all scopes. */
-export function createAuthenticate(auth: Auth | undefined): Authenticate {
-  if (!auth) return () => UNRESTRICTED;
-  const publicScopes = auth.readIsOpen ? ['read'] : [];
-  const anonymous: Caller = {
-    subject: undefined,
-    scopes: new Set(publicScopes),
-    isAnonymous: true,
-  };
-  const verify = createVerify(auth);
-  const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
-  const verifyNew = async (token: string): Promise<Caller> => {
-    const claims = await verify(token);
-    const expiresAt = (claims.exp + CLOCK_TOLERANCE_SECONDS) * 1000;
-    const scopes = new Set([...publicScopes, ...scopesOf(claims)]);
-    const caller = { subject: claims.sub, scopes, expiresAt };
-    cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, claims.exp * 1000) });
-    return caller;
-  };
-  return (headers) => {
-    const token = tokenOf(headers);
-    if (token === undefined) return anonymous;
-    const known = cache.get(token);
-    return known && Date.now() < known.until ? known.caller : verifyNew(token);
   };
 }

@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 import type { Registry } from 'prom-client';
 
-import { createDatabaseMetrics, type PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Replicas } from './cluster/replicas.ts';
 import { repeatAfterConflict } from './conflicts.ts';
+import { createDatabaseMetrics, type PoolUse } from './database-metrics.ts';
 import type { Notifications } from './notifications.ts';
 import { createRareTexts, neverRare } from './rare-texts.ts';
 import { createSession, type Observe, type Runner, type Session } from './session.ts';

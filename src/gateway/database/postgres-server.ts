@@ -12,7 +12,6 @@ import type { Config } from '../config/config.ts';
 import { NAME } from '../config/version.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { TYPE_PARSERS } from '../kinds/kinds.ts';
-import type { PoolUse } from '../telemetry/database-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import {
   isConnectionLost,
@@ -20,6 +19,7 @@ import {
   NothingWritten,
   OutcomeUnknown,
 } from './database-errors.ts';
+import type { PoolUse } from './database-metrics.ts';
 import type { TransactionRunner } from './database.ts';
 import { RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';

@@ -15,9 +15,14 @@ import { createWebSockets } from './websockets.ts';
 import { type EndpointOptions, isStream } from './yoga.ts';
 
 /** The media types of a response; the first is for callers that accept any. */
-export const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json'] as const;
+export const GRAPHQL_TYPES = [
+  'application/json',
+  'application/graphql-response+json',
+  EVENT_STREAM,
+] as const;
 
-const ACCEPTED = [...GRAPHQL_TYPES, EVENT_STREAM] as const;
+type GraphqlType = (typeof GRAPHQL_TYPES)[number];
+
 const NO_STREAM = `A subscription needs POST or GET with Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
 /** Whether a caller names the media type: one that accepts anything may wait for the end of the response. */
@@ -32,8 +37,8 @@ async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult>
 }
 
 /**
- * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST, Server-Sent Events and WebSocket. Yoga executes operations, but its
- * HTTP layer is not used: its Request and Response take longer than a small operation.
+ * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST, Server-Sent Events and WebSocket. Yoga executes
+ * operations, but its HTTP layer is not used: its Request and Response take longer than a small operation.
  */
 export function createGraphqlEndpoint(options: EndpointOptions) {
   const { executor, streams, config, log } = options;
@@ -43,7 +48,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
   const writeResult = (
     { req, res, requestLog }: Exchange,
     result: ExecutionResult,
-    type: (typeof GRAPHQL_TYPES)[number] = 'application/json',
+    type: GraphqlType = 'application/json',
   ): Promise<void> => {
     const isJson = type === 'application/json';
     const { body, status, headers } = toClientResult(result, { isJson, log, requestLog });
@@ -57,12 +62,18 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
   const reject = (exchange: Exchange, error: GatewayError): Promise<void> =>
     writeResult(exchange, { errors: [toExecutionError(error)] });
 
-  /** Handles a request to /graphql; `search` is the query of its URL, with the question mark. */
-  const respond = async (exchange: Exchange, search: string): Promise<void> => {
+  /**
+   * Handles a request to /graphql. `search` is the query of its URL, with the question mark; `type` is the media type
+   * that it prefers, undefined if it accepts none.
+   */
+  const respond = async (
+    exchange: Exchange,
+    search: string,
+    type: GraphqlType | undefined,
+  ): Promise<void> => {
     const { req, res, requestLog } = exchange;
     // The response to the same GET may differ later: a document may not yet be known by its hash.
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
-    const type = preferredType(req.headers, ACCEPTED);
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
     const results = await executor(exchange, method, () => readParams(req, search, config));

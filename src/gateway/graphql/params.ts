@@ -28,7 +28,7 @@ interface ParamsWithId extends GraphQLParams {
 const isNonEmptyString = (value: unknown): value is string =>
   typeof value === 'string' && value !== '';
 
-/** Returns the id of the requested document; undefined if there is none or it is no string. */
+/** Returns the id of the requested document; undefined if it is missing or not a string. */
 function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): string | undefined {
   const hash: unknown = extensions?.['persistedQuery']?.sha256Hash;
   return [documentId, isNonEmptyString(hash) ? HASH_PREFIX + hash : undefined, doc_id, id].find(

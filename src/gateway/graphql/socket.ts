@@ -45,8 +45,7 @@ function keepAlive(socket: WebSocket): void {
 }
 
 /**
- * Watches a WebSocket: it is pinged, and no more messages are read from a caller that does not read the
- * answers: until at most 1 MiB is unsent.
+ * Watches a WebSocket: it is pinged, and its messages are not read while more than 1 MiB is unsent.
  */
 export function watchSocket(socket: WebSocket): void {
   // The caller broke the protocol of WebSocket, or the connection: ws closes it.

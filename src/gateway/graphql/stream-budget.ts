@@ -1,4 +1,4 @@
-import type { Caller } from '../auth/scopes.ts';
+import type { Caller } from '../auth/caller.ts';
 import type { Limits } from '../config/config.ts';
 import { GatewayError, Unavailable } from '../contract/gateway-error.ts';
 

@@ -1,4 +1,4 @@
-import { callerKeyOf } from '../auth/scopes.ts';
+import { callerKeyOf } from '../auth/caller.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Exchange } from '../context.ts';
 import { Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
@@ -8,8 +8,7 @@ import { createStreamBudget } from './stream-budget.ts';
 
 // The longest delay of a timer: a stream of a token that is valid for longer ends after 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
-const STOPS =
-  'This gateway stops. Subscribe again after the last cursor: another one will respond.';
+const SHUTDOWN = 'The gateway is shutting down. Resubscribe with your last cursor.';
 
 /** The results of one subscription. It is destroyed when it has ended. */
 export interface Stream extends Recipient {
@@ -39,7 +38,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
   let hasEnded = false;
   return {
     open: ({ caller, req, requestLog }, cost) => {
-      if (hasEnded) throw new Unavailable(STOPS);
+      if (hasEnded) throw new Unavailable(SHUTDOWN);
       const callerKey = callerKeyOf(caller, req);
       const takeBack = charge(caller, callerKey, cost);
       const controller = new AbortController();
@@ -68,7 +67,7 @@ export function createStreams({ limits }: Config, metrics: StreamMetrics): Strea
     },
     endAll: () => {
       hasEnded = true;
-      for (const controller of controllers) controller.abort(new Unavailable(STOPS));
+      for (const controller of controllers) controller.abort(new Unavailable(SHUTDOWN));
     },
   };
 }

@@ -1,7 +1,6 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { createYoga, isAsyncIterable, type YogaServerOptions } from 'graphql-yoga';
 
-import type { Caller } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Context, Exchange } from '../context.ts';
 import { toError } from '../contract/gateway-error.ts';
@@ -19,13 +18,13 @@ import { createSubscribe } from './execution/subscribe.ts';
 import { traceOperations } from './execution/trace-operations.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
 import type { DocumentParams } from './params.ts';
-import { useAuth } from './plugins/use-auth.ts';
 import { cacheDocument, createDocuments, useDocuments } from './plugins/use-documents.ts';
 import { useExecute } from './plugins/use-execute.ts';
+import { useReadScope } from './plugins/use-read-scope.ts';
 import type { Streams } from './streams.ts';
 
-/** What Yoga gets with each request; useAuth adds the caller. */
-type RequestContext = Omit<CallContext, 'caller'> & Exchange & { caller: Caller | undefined };
+/** What Yoga gets with each request. */
+type RequestContext = CallContext & Exchange;
 
 /** The result of an operation, or the results of a subscription. */
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
@@ -72,7 +71,7 @@ export interface EndpointOptions extends GraphqlOptions {
  */
 export function createPlugins(options: GraphqlOptions): Plugins {
   const { schema, context, config, metrics, log, streams } = options;
-  const { authenticate, loaders, reads } = context;
+  const { loaders, reads } = context;
   const { limits, responseTimeoutMs } = config;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
@@ -101,8 +100,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
     createSubscribe(executeForChange, streams, documents),
   );
   return [
-    // First, so that nothing is parsed or counted for a caller with an invalid token.
-    useAuth(authenticate),
+    useReadScope(),
     useDocuments(documents, manifest, config),
     useExecute(execute, subscribe, limits),
   ];
@@ -117,7 +115,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
  */
 export function createExecutor(
   schema: GraphQLSchema,
-  { loaders, changes }: Context,
+  { loaders, changes, authenticate }: Context,
   plugins: Plugins,
 ): Executor {
   // Typed, but not in the documentation of graphql-yoga 5.24; test/gateway/plugins.test.ts fails if it changes.
@@ -139,9 +137,10 @@ export function createExecutor(
   return async ({ req, res, requestLog, recipient }, method, readParams) => {
     try {
       const params = await readParams();
+      // Before anything is parsed or counted.
+      const caller = await authenticate(req.headers);
       const request = REQUESTS[method];
       const arrivedAt = performance.now();
-      const caller = undefined;
       // With all that plugins add: V8 is slower with an object that grows, or is created by spread.
       const context = {
         req,

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { LastOf } from './connections.ts';
+import type { Turns } from './connections.ts';
 import { JSON_CONTENT_TYPE, NO_SNIFFING } from './write-response.ts';
 
 const ERROR_CODES: Record<string, ErrorCode> = {
@@ -43,19 +43,16 @@ const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
 /** What is done with data of which node:http creates no request. */
-export interface ClientErrors {
+export type ClientErrors = ReturnType<typeof createClientErrors>;
+
+export const createClientErrors = ({ lastOf }: Turns, log: Log) => ({
   /** Whether the last response of a connection is unfinished. */
-  readonly isResponding: (socket: Duplex) => boolean;
+  isResponding: (socket: Duplex): boolean => lastOf(socket)?.writableFinished === false,
   /**
    * Rejects the data with an error response, or by closing the socket. An error that is not a GatewayError is one
    * of node:http.
    */
-  readonly reject: (error: Error, socket: Duplex) => void;
-}
-
-export const createClientErrors = (lastOf: LastOf, log: Log): ClientErrors => ({
-  isResponding: (socket) => lastOf(socket)?.writableFinished === false,
-  reject: (error, socket) => {
+  reject: (error: Error, socket: Duplex): void => {
     const code = 'code' in error ? String(error.code) : '';
     const rejection =
       error instanceof GatewayError ? error : new GatewayError(ERROR_CODES[code] ?? 'BAD_REQUEST');

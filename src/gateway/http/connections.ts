@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -8,44 +8,31 @@ const LARGE_BYTES = 65_536;
 /** Handles a request. */
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Returns the last response of a connection; further ones may wait for it. */
-export type LastOf = (socket: Duplex) => ServerResponse | undefined;
+/** The turns of requests. */
+export type Turns = ReturnType<typeof createTurns>;
 
 /**
  * Lets the requests of a connection take turns: one that is sent before the response to the last one was read
  * (pipelining, RFC 9112 §9.3.2) is handled after it. Otherwise a connection could have any number of
  * responses that wait, and node:http does not close those with it.
  */
-export function takeTurns(listener: RequestListener): {
-  readonly listener: RequestListener;
-  readonly lastOf: LastOf;
-} {
+export function createTurns() {
   const last = new WeakMap<Duplex, ServerResponse>();
-  const lastOf: LastOf = (socket) => last.get(socket);
   return {
-    lastOf,
-    listener: (request, response) => {
+    /** Returns the last response of a connection; further ones may wait for it. */
+    lastOf: (socket: Duplex): ServerResponse | undefined => last.get(socket),
+    /** Handles a request in its turn. */
+    take: (request: IncomingMessage, response: ServerResponse, handle: RequestListener): void => {
       const { socket } = request;
-      const previous = lastOf(socket);
+      const previous = last.get(socket);
       last.set(socket, response);
-      if (!previous || previous.writableFinished) return listener(request, response);
+      if (!previous || previous.writableFinished) return handle(request, response);
       previous.once('close', () => {
         // Not after a response that was the last one of its connection.
-        if (socket.writable) listener(request, response);
+        if (socket.writable) handle(request, response);
       });
     },
   };
-}
-
-/** Returns the set of open connections of a server, which is kept up to date. */
-export function watchConnections(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    if (sockets.has(socket)) return;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  return sockets;
 }
 
 /**

@@ -26,8 +26,8 @@ export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origin
 
 /**
  * Creates a function that lets pages of the configured origins send requests, always without credentials
- * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the headers to a response; if the request
- * is a preflight, it also sends the response and returns true.
+ * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the headers to a response, and returns whether the
+ * request is a preflight, whose response has nothing else.
  */
 export function createCors(
   config: Origins,
@@ -43,13 +43,11 @@ export function createCors(
     response.setHeader('Access-Control-Allow-Origin', isOpen ? '*' : origin);
     response.setHeader('Access-Control-Expose-Headers', EXPOSED);
     if (method !== 'OPTIONS' || requested === undefined) return false;
-    const preflight = {
-      'Access-Control-Allow-Methods': 'GET,HEAD,POST',
-      'Access-Control-Allow-Headers': headers['access-control-request-headers'] ?? '',
-      'Access-Control-Max-Age': MAX_AGE_SECONDS,
-      Vary: 'Origin,Access-Control-Request-Headers',
-    };
-    response.writeHead(204, preflight).end();
+    response.setHeader('Access-Control-Allow-Methods', 'GET,HEAD,POST');
+    const requestHeaders = headers['access-control-request-headers'] ?? '';
+    response.setHeader('Access-Control-Allow-Headers', requestHeaders);
+    response.setHeader('Access-Control-Max-Age', MAX_AGE_SECONDS);
+    response.setHeader('Vary', 'Origin,Access-Control-Request-Headers');
     return true;
   };
 }

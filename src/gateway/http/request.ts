@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+import { trace } from '@opentelemetry/api';
 
 import type { Config } from '../config/config.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
@@ -13,6 +16,17 @@ const MAX_LIST_LENGTH = 1000;
 
 // Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.
 const WITHOUT_DNS = /^((\w[\w-]*\.)*localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/i;
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+// https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be zeros alone.
+const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
+/** Returns the id of a request: its X-Request-Id, the id of its trace, or a new one. */
+export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHeaders): string {
+  if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
+  const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+  return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
+}
 
 /** The path of a request, and its query with the question mark. */
 export interface RequestTarget {

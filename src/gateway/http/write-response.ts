@@ -10,6 +10,12 @@ export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 /** A header of every response: browsers must not guess another Content-Type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
+/** Begins the response to a request with this id, with the headers that every response has. */
+export function beginResponse(response: ServerResponse, requestId: string): void {
+  response.setHeader(...NO_SNIFFING);
+  response.setHeader('X-Request-Id', requestId);
+}
+
 function writeBody(response: ServerResponse, body: string | Buffer, hasLength: boolean): void {
   const bytes = Buffer.byteLength(body);
   if (hasLength) response.setHeader('Content-Length', bytes);

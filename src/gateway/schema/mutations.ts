@@ -8,7 +8,7 @@ import SchemaBuilder, {
 } from '@pothos/core';
 import type { GraphQLFieldResolver } from 'graphql';
 
-import { type Caller, requireScope } from '../auth/scopes.ts';
+import { type Caller, requireScope } from '../auth/caller.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 

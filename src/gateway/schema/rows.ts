@@ -71,14 +71,15 @@ export function rowByArgument<Row, const Argument extends string>(
 const RELATED_COST = { weight: '3' };
 
 /**
- * Resolves a field to the row whose id is in the field `by` of the parent row; null if that is null. `readBefore`
- * returns the row if it was read together with its parent.
+ * Resolves a field to the row whose id is in the field `by` of the parent row; null if that is null. The parent has the
+ * row in the field `readAs` if both were read together.
  */
-export function relatedRow<Row, const By extends string, Parent extends Record<By, bigint | null>>(
-  { table, load }: RowLoader<Row>,
-  by: By,
-  readBefore?: (parent: Parent) => Row | undefined,
-) {
+export function relatedRow<
+  Row,
+  const By extends string,
+  Parent extends Record<By, bigint | null> & { readonly [Field in ReadAs]?: Row },
+  const ReadAs extends string = never,
+>({ table, load }: RowLoader<Row>, by: By, readAs?: ReadAs) {
   const sql: FieldSql = { kind: 'related', table, by };
   return {
     extensions: { sql, directives: { cost: RELATED_COST } },
@@ -90,7 +91,7 @@ export function relatedRow<Row, const By extends string, Parent extends Record<B
       const id = parent[by];
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       if (id === null) return null as Extract<Parent[By], null>;
-      return readBefore?.(parent) ?? load(loaders, id);
+      return (readAs && parent[readAs]) ?? load(loaders, id);
     },
   };
 }

@@ -1,22 +1,14 @@
-import { GraphQLError, GraphQLID, Kind, type ValueNode } from 'graphql';
-
-const invalidId = (nodes: ValueNode | null): GraphQLError =>
-  new GraphQLError('An ID must be a string of digits.', {
-    nodes,
-    extensions: { code: 'INVALID_ID' },
-  });
+import { GraphQLError, GraphQLID } from 'graphql';
 
 // An ID is an int64 in decimal digits. Pothos 4.15 always builds with the ID of graphql-js, and mapSchema of
-// graphql-tools leaves it there, so this replaces the functions of that type. A JSON number is accepted only
+// graphql-tools leaves it there, so this replaces two functions of that type. A JSON number is accepted only
 // if it is exact. parseId checks the range later, because its error includes the path of the argument.
 Object.assign(GraphQLID, {
   serialize: String,
   parseValue: (value: unknown) => {
     if (typeof value === 'string' || Number.isSafeInteger(value)) return String(value);
-    throw invalidId(null);
-  },
-  parseLiteral: (node: ValueNode) => {
-    if (node.kind === Kind.STRING || node.kind === Kind.INT) return node.value;
-    throw invalidId(node);
+    throw new GraphQLError('An ID must be a string of digits.', {
+      extensions: { code: 'INVALID_ID' },
+    });
   },
 });

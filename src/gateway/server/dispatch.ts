@@ -5,27 +5,32 @@ import type { Exchange } from '../context.ts';
 import { GatewayError, MethodNotAllowed } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
 import { GRAPHQL_TYPES, type GraphqlEndpoint } from '../graphql/endpoint.ts';
+import type { limitUnsent, RequestListener, Turns } from '../http/connections.ts';
 import type { createCors } from '../http/cors.ts';
 import { preferredType } from '../http/media-type.ts';
-import { findRejection, type RequestTarget, targetOf } from '../http/request.ts';
+import { findRejection, ignoreLongLists, requestIdOf, targetOf } from '../http/request.ts';
 import { type createRouter, errorResponse, type Match, type RouteResponse } from '../http/route.ts';
 import type { serveAsset } from '../http/static-asset.ts';
-import { writeResponse } from '../http/write-response.ts';
+import { beginResponse, writeResponse } from '../http/write-response.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type Metrics, watchRequest } from '../telemetry/metrics.ts';
-import { addErrorCode, logCause } from '../telemetry/request-log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { addErrorCode, logCause, type RequestLog, watchRequest } from '../telemetry/request-log.ts';
+import type { ShutdownState } from './shutdown.ts';
 
 type Page = ReturnType<typeof serveAsset>;
 
 /** What requests are dispatched to, and what dispatching needs besides. */
 interface DispatchOptions {
-  readonly respondToPreflight: ReturnType<typeof createCors>;
+  readonly turns: Turns;
+  readonly addCorsHeaders: ReturnType<typeof createCors>;
   readonly graphql: Pick<GraphqlEndpoint, 'respond' | 'reject'>;
   /** The page of GraphiQL. */
   readonly graphiql: Page;
   /** The page for a path without a route. */
   readonly notFound: Page;
   readonly findRoute: ReturnType<typeof createRouter>;
+  readonly unsent: ReturnType<typeof limitUnsent>;
+  readonly shutdown: ShutdownState;
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -36,19 +41,19 @@ const ASSETS = '/assets/';
 
 const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD';
 
-/** Whether the caller is a browser that opens a page: it prefers HTML to the other media types. */
-const prefersHtml = (request: IncomingMessage, others: readonly string[]): boolean =>
-  isGetOrHead(request) && preferredType(request.headers, [...others, 'text/html']) === 'text/html';
+const PAGE = 'text/html';
+const GRAPHQL_TYPES_WITH_PAGE = [...GRAPHQL_TYPES, PAGE] as const;
 
 /** Returns the response of the route, or of the page for a path that has none. @throws GatewayError */
 async function callRoute(
   request: IncomingMessage,
-  { search }: RequestTarget,
+  search: string,
   match: Match | undefined,
   notFound: Page,
 ): Promise<RouteResponse> {
   if (!match) {
-    if (prefersHtml(request, ['application/json'])) return notFound(request);
+    const type = preferredType(request.headers, ['application/json', PAGE]);
+    if (isGetOrHead(request) && type === PAGE) return notFound(request);
     throw new GatewayError('NOT_FOUND');
   }
   if (!isGetOrHead(request)) throw new MethodNotAllowed('GET, HEAD');
@@ -64,53 +69,80 @@ function routeOf(path: string, match: Match | undefined): string {
   return match.route.path.startsWith(ASSETS) ? '/assets' : match.route.path;
 }
 
-/** Creates the function that responds to every request: GraphQL and GraphiQL at /graphql, or a route. */
-export function createDispatch(options: DispatchOptions): (exchange: Exchange) => Promise<void> {
-  const { config, log, metrics, graphql, graphiql, notFound } = options;
+/** Responds with what `call` returns; an error that it throws becomes an error response. */
+async function respondWith(
+  { req, res, requestLog }: Exchange,
+  log: Log,
+  call: () => Promise<RouteResponse>,
+  headers?: RouteResponse['headers'],
+): Promise<void> {
+  const response = await call().catch((error: unknown) => {
+    const gatewayError = toGatewayError(error);
+    logCause(log, requestLog, gatewayError);
+    return errorResponse(gatewayError);
+  });
+  if (response.code) addErrorCode(requestLog, response.code);
+  return writeResponse(req, res, response, headers);
+}
 
-  /** Responds with what `call` returns; an error that it throws becomes an error response. */
-  const respondWith = async (
-    { req, res, requestLog }: Exchange,
-    call: () => Promise<RouteResponse>,
-    headers?: RouteResponse['headers'],
-  ): Promise<void> => {
-    const response = await call().catch((error: unknown) => {
-      const gatewayError = toGatewayError(error);
-      logCause(log, requestLog, gatewayError);
-      return errorResponse(gatewayError);
-    });
-    if (response.code) addErrorCode(requestLog, response.code);
-    return writeResponse(req, res, response, headers);
-  };
+/** Aborts a response that has started, or whose client has disconnected: no error response can be sent. */
+function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): void {
+  if (!req.destroyed)
+    log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
+  res.destroy();
+}
 
-  return async (exchange) => {
+/** Creates the listener for every request: GraphQL and GraphiQL at /graphql, or a route. */
+export function createDispatch(options: DispatchOptions): RequestListener {
+  const { turns, unsent, shutdown, config, log, graphql, graphiql, notFound } = options;
+
+  const respond = async (exchange: Exchange): Promise<void> => {
     const { req, res, requestLog } = exchange;
-    const target = targetOf(req);
-    const isGraphql = target.path === GRAPHQL_PATH;
-    const match = isGraphql ? undefined : options.findRoute(target.path);
-    const end = watchRequest({ log, metrics }, requestLog);
+    ignoreLongLists(req.headers);
+    const { path, search } = targetOf(req);
+    const isGraphql = path === GRAPHQL_PATH;
+    const match = isGraphql ? undefined : options.findRoute(path);
+    const rejection = findRejection(req, config);
+    const types = config.graphiql && isGetOrHead(req) ? GRAPHQL_TYPES_WITH_PAGE : GRAPHQL_TYPES;
+    const type = isGraphql ? preferredType(req.headers, types) : undefined;
+    const isPreflight = options.addCorsHeaders(req, res);
+
+    const end = watchRequest(options, requestLog);
     res.once('close', () =>
       end({
         method: req.method,
-        route: routeOf(target.path, match),
+        route: routeOf(path, match),
         // What a destroyed socket drops counts as written.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
         level: match?.route.isAuxiliary ? 'debug' : 'info',
       }),
     );
-    if (options.respondToPreflight(req, res)) return;
-    const rejection = findRejection(req, config);
+
+    if (isPreflight) return void res.writeHead(204).end();
     if (!isGraphql) {
       const call = async (): Promise<RouteResponse> => {
         if (rejection) throw rejection;
-        return callRoute(req, target, match, notFound);
+        return callRoute(req, search, match, notFound);
       };
-      return respondWith(exchange, call, match?.route.headers);
+      return respondWith(exchange, log, call, match?.route.headers);
     }
     if (rejection) return graphql.reject(exchange, rejection);
-    if (config.graphiql && prefersHtml(req, GRAPHQL_TYPES)) {
-      return writeResponse(req, res, await graphiql(req));
-    }
-    return graphql.respond(exchange, target.search);
+    if (type === PAGE) return writeResponse(req, res, await graphiql(req));
+    return graphql.respond(exchange, search, type);
   };
+
+  const handle: RequestListener = (req, res) => {
+    // node:http (20 to 26) drops the rest of the chunk behind a request whose Upgrade it ignores: what follows
+    // could be the body of the next request, and be taken for a request.
+    if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
+    const requestLog: RequestLog = { id: requestIdOf(req.headers) };
+    beginResponse(res, requestLog.id);
+    const exchange = { req, res, requestLog, recipient: res };
+    respond(exchange).then(
+      () => unsent.check(req.socket),
+      (error: unknown) => abort(exchange, error, log),
+    );
+  };
+
+  return (req, res) => turns.take(req, res, handle);
 }

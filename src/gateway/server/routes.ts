@@ -1,6 +1,6 @@
 import { prometheusContentType } from 'prom-client';
 
-import { type Caller, requireScope } from '../auth/scopes.ts';
+import { type Caller, requireScope } from '../auth/caller.ts';
 import type { Context } from '../context.ts';
 import { Unavailable } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
@@ -12,22 +12,6 @@ import { toRoute } from '../rest/rest-operation.ts';
 import { createReadMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
-
-/** Returns the route with a check that the caller has a scope; `onAllowed` is called if it has. */
-const withScope = (
-  { authenticate }: Context,
-  scope: string,
-  route: Route,
-  onAllowed?: (caller: Caller, request: RouteRequest) => void,
-): Route => ({
-  ...route,
-  get: async (request) => {
-    const caller = await authenticate(request.headers);
-    requireScope(caller, scope);
-    onAllowed?.(caller, request);
-    return route.get(request);
-  },
-});
 
 /**
  * Creates GET /health and GET /ready, for load balancers and supervisors. With a read-only database the
@@ -57,34 +41,39 @@ export function createRoutes(
 ): Route[] {
   const { store, config } = site;
   const readMetrics = createReadMetrics(metrics.registries);
-  const auxiliary = [
+  /** Returns the caller. @throws GatewayError if it lacks the scope */
+  const admit = async ({ headers }: RouteRequest, scope: string): Promise<Caller> => {
+    const caller = await context.authenticate(headers);
+    requireScope(caller, scope);
+    return caller;
+  };
+  const operations = store.rest.operations.map((operation): Route => {
+    const route = toRoute(operation, context, config);
+    const isDeprecated = operation.lifecycle.deprecatedSince !== undefined;
+    return {
+      ...route,
+      get: async (request) => {
+        const { isAnonymous } = await admit(request, 'read');
+        metrics.countCalls([operation.name], request.headers, isAnonymous, isDeprecated);
+        return route.get(request);
+      },
+    };
+  });
+  const auxiliary: Route[] = [
     ...createHealthRoutes(context.loaders.db, shutdown),
     createOpenApiRoute(store, config),
     ...createPages(site),
-    withScope(context, 'metrics', {
+    {
       path: '/metrics',
-      get: async () => ({
-        status: 200,
-        headers: { 'Content-Type': prometheusContentType, 'Cache-Control': 'no-store' },
-        body: await (await readMetrics()).metrics(),
-      }),
-    }),
+      get: async (request) => {
+        await admit(request, 'metrics');
+        return {
+          status: 200,
+          headers: { 'Content-Type': prometheusContentType, 'Cache-Control': 'no-store' },
+          body: await (await readMetrics()).metrics(),
+        };
+      },
+    },
   ];
-  return [
-    ...store.rest.operations.map((operation) =>
-      withScope(
-        context,
-        'read',
-        toRoute(operation, context, config),
-        ({ isAnonymous }, { headers }) =>
-          metrics.countCalls(
-            [operation.name],
-            headers,
-            isAnonymous,
-            operation.lifecycle.deprecatedSince !== undefined,
-          ),
-      ),
-    ),
-    ...auxiliary.map((route): Route => ({ ...route, isAuxiliary: true })),
-  ];
+  return [...operations, ...auxiliary.map((route) => ({ ...route, isAuxiliary: true }))];
 }

@@ -1,30 +1,29 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 
-import { createAuthenticate } from '../auth/tokens.ts';
-import { type ChangeFeed, createFeed } from '../changes/feed.ts';
+import { createAuthenticate } from '../auth/caller.ts';
+import { createFeed } from '../changes/feed.ts';
 import type { Config } from '../config/config.ts';
 import { VERSION } from '../config/version.ts';
-import type { Context, Exchange } from '../context.ts';
+import type { Context } from '../context.ts';
 import { MethodNotAllowed } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import { createGraphqlEndpoint } from '../graphql/endpoint.ts';
 import { createStreams } from '../graphql/streams.ts';
 import { createExecutor, createPlugins } from '../graphql/yoga.ts';
 import { type ClientErrors, createClientErrors } from '../http/client-error.ts';
-import { limitUnsent, takeTurns, watchConnections } from '../http/connections.ts';
+import { createTurns, limitUnsent, type RequestListener } from '../http/connections.ts';
 import { createCors } from '../http/cors.ts';
-import { findRejection, ignoreLongLists, MAX_HEADERS } from '../http/request.ts';
+import { findRejection, MAX_HEADERS } from '../http/request.ts';
 import { createRouter } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
-import { NO_SNIFFING } from '../http/write-response.ts';
 import { renderGraphiql } from '../pages/graphiql.ts';
 import { createNotFound } from '../pages/not-found.ts';
 import { deprecatedOf } from '../rest/rest-operation.ts';
 import type { Store } from '../store.ts';
 import { createReads } from '../tables/reads.ts';
 import type { Log } from '../telemetry/log.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
 import { createDispatch } from './dispatch.ts';
 import { createRoutes } from './routes.ts';
 import { shutDown, type ShutdownState } from './shutdown.ts';
@@ -37,10 +36,14 @@ const KEEP_ALIVE_MS = 65_000;
 
 const ignore = (): void => {};
 
-/** Creates the HTTP server. It responds with the error object also to errors that node:http finds. */
+/**
+ * Creates the HTTP server, which keeps the set of its open connections. It responds with the error object also to errors
+ * that node:http finds.
+ */
 function createHttpServer(
   config: Config,
-  listener: (request: IncomingMessage, response: ServerResponse) => void,
+  sockets: Set<Socket>,
+  listener: RequestListener,
   { isResponding, reject }: ClientErrors,
 ): Server {
   const { requestTimeoutMs, responseTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
@@ -56,11 +59,14 @@ function createHttpServer(
       isWebSocket(request) && !isResponding(request.socket),
   };
   const server = createServer(options, listener)
-    // node:http removes its error listener from a socket before it emits `connect`, and an error event
-    // without a listener ends the process. A broken connection needs no other handling.
     .on('connection', (socket) => {
       // Some connections are handled again, see ignoreUpgrade.
-      if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore);
+      if (sockets.has(socket)) return;
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      // node:http removes its error listener from a socket before it emits `connect`, and an error event
+      // without a listener ends the process. A broken connection needs no other handling.
+      socket.on('error', ignore);
     })
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
@@ -84,29 +90,6 @@ function createHttpServer(
   return server;
 }
 
-/** Aborts a response that has started, or whose client has disconnected: no error response can be sent. */
-function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): void {
-  if (!req.destroyed)
-    log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
-  res.destroy();
-}
-
-/** Creates what a route can use. */
-function createContext(
-  db: Database,
-  changes: ChangeFeed,
-  config: Config,
-  metrics: Metrics,
-): Context {
-  const loaders = { db, observeBatch: metrics.observeBatch };
-  return {
-    loaders,
-    ...(db.replicas && { reads: createReads(loaders, db.replicas) }),
-    changes,
-    authenticate: createAuthenticate(config.auth),
-  };
-}
-
 /**
  * Creates the gateway: GraphQL and GraphiQL at /graphql, and the routes of routes.ts.
  * @throws ConfigError if the manifest of trusted documents can't be used
@@ -118,44 +101,40 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
   const facts = { version: VERSION, deprecated, sunset, maxCost: limits.maxCost };
   const metrics = createMetrics(db.registry, facts);
   const changes = createFeed(db, store.changedTypes, log, metrics.streams.observeChanges);
-  const context = createContext(db, changes, config, metrics);
+  const loaders = { db, observeBatch: metrics.observeBatch };
+  const context: Context = {
+    loaders,
+    ...(db.replicas && { reads: createReads(loaders, db.replicas) }),
+    changes,
+    authenticate: createAuthenticate(config.auth),
+  };
   const streams = createStreams(config, metrics.streams);
   const options = { schema: store.schema, context, config, log, metrics, streams };
   const executor = createExecutor(store.schema, context, createPlugins(options));
   const endpoint = createGraphqlEndpoint({ ...options, executor });
   const site = { store, config };
+  const sockets = new Set<Socket>();
+  const unsent = limitUnsent(sockets, limits.maxUnsentBytes, (socket) => {
+    log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
+    socket.destroy();
+  });
+  const turns = createTurns();
+  const clientErrors = createClientErrors(turns, log);
   const dispatch = createDispatch({
     config,
     log,
     metrics,
-    respondToPreflight: createCors(config),
+    shutdown,
+    turns,
+    unsent,
+    addCorsHeaders: createCors(config),
     graphql: endpoint,
     graphiql: serveAsset(() => renderGraphiql(site)),
     notFound: createNotFound(site),
     findRoute: createRouter(createRoutes(site, context, shutdown, metrics)),
   });
-  const { listener, lastOf } = takeTurns((req, res) => {
-    // node:http (20 to 26) drops the rest of the chunk behind a request whose Upgrade it ignores: what follows
-    // could be the body of the next request, and be taken for a request.
-    if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
-    res.setHeader(...NO_SNIFFING);
-    ignoreLongLists(req.headers);
-    const requestLog: RequestLog = { id: requestIdOf(req.headers) };
-    res.setHeader('X-Request-Id', requestLog.id);
-    const exchange = { req, res, requestLog, recipient: res };
-    dispatch(exchange).then(
-      () => unsent.check(req.socket),
-      (error: unknown) => abort(exchange, error, log),
-    );
-  });
-  const clientErrors = createClientErrors(lastOf, log);
-  const server = createHttpServer(config, listener, clientErrors);
+  const server = createHttpServer(config, sockets, dispatch, clientErrors);
   acceptWebSockets(server, endpoint, config, clientErrors);
-  const sockets = watchConnections(server);
-  const unsent = limitUnsent(sockets, limits.maxUnsentBytes, (socket) => {
-    log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
-    socket.destroy();
-  });
   server.once('close', unsent.stop);
   return {
     server,

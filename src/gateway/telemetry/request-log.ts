@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-
 import { trace } from '@opentelemetry/api';
 
 import type { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
 
 /** What the log line of a request will contain; each part of the gateway adds what it knows. */
 export interface RequestLog {
@@ -34,17 +32,6 @@ export interface RequestEnd {
   readonly level: 'info' | 'debug';
 }
 
-const REQUEST_ID = /^[\w.:-]{1,128}$/;
-// https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be zeros alone.
-const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
-
-/** Returns the id of a request: its X-Request-Id, the id of its trace, or a new one. */
-export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHeaders): string {
-  if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
-  const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
-  return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
-}
-
 /** Adds the code of an error in the response. */
 export function addErrorCode(requestLog: RequestLog, code: string): void {
   (requestLog.codes ??= new Set()).add(code);
@@ -57,7 +44,7 @@ export function logCause(log: Log, { id }: RequestLog, error: GatewayError, know
 }
 
 /** Writes the log line of a request that has ended. It contains no value of the caller or the store. */
-export function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
+function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
   const { level, method, route, status, ms } = end;
   if (!log.isLevelEnabled(level)) return;
   const { id, operationName, operationType, cost, codes } = requestLog;
@@ -74,4 +61,18 @@ export function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEn
     ms: Math.round(ms * 1000) / 1000,
   };
   log[level](line, 'A request ended.');
+}
+
+/** Counts a request that begins, and returns the function that counts and logs its end. */
+export function watchRequest(
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+  requestLog: RequestLog,
+): (end: Omit<RequestEnd, 'ms'>) => void {
+  const start = performance.now();
+  const observeEnd = metrics.beginRequest();
+  return (ended) => {
+    const end = { ...ended, ms: performance.now() - start };
+    observeEnd(end, requestLog);
+    writeRequestLog(log, requestLog, end);
+  };
 }

@@ -8,7 +8,6 @@ import {
   type CancelledOrder,
   cancelOrder,
   completeOrder,
-  type OrderAndPet,
   OrderComplete,
   OrderNotFound,
   orders,
@@ -25,7 +24,7 @@ const Order = builder.prismaObject('Order', {
     pet: t.field({
       type: Pet,
       description: 'The pet.',
-      ...relatedRow(pets.required, 'petId', ({ pet }: OrderAndPet) => pet),
+      ...relatedRow(pets.required, 'petId', 'pet'),
     }),
     quantity: t.exposeInt('quantity'),
     shipDate: t.field({

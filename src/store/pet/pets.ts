@@ -28,7 +28,7 @@ const PET = petTable.as('pets');
 const CATEGORY = categories.as('category');
 
 /** A pet, with its category if that was read too. */
-export type PetAndCategory = Pet & { readonly category?: Category };
+type PetAndCategory = Pet & { readonly category?: Category };
 
 /**
  * Reads pets with their categories: most queries for a pet also select its category, and this saves a

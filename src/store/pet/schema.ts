@@ -2,7 +2,7 @@ import { relatedRow } from '../../gateway/index.ts';
 import { builder, fieldsOf, Node } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
-import { type PetAndCategory, pets } from './pets.ts';
+import { pets } from './pets.ts';
 
 export const PetStatus = builder.enumType('PetStatus', {
   description: 'The sale status of a pet. It can change from any status to any other.',
@@ -22,7 +22,7 @@ export const Pet = builder.prismaObject('Pet', {
     category: t.field({
       type: Category,
       description: 'The category of the pet.',
-      ...relatedRow(categories.required, 'categoryId', ({ category }: PetAndCategory) => category),
+      ...relatedRow(categories.required, 'categoryId', 'category'),
     }),
     status: t.expose('status', { type: PetStatus }),
   }),

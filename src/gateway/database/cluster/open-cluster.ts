@@ -1,8 +1,8 @@
 import { type Config, ConfigError } from '../../config/config.ts';
 import { Unavailable } from '../../contract/gateway-error.ts';
-import type { PoolUse } from '../../telemetry/database-metrics.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { toObstacle } from '../database-errors.ts';
+import type { PoolUse } from '../database-metrics.ts';
 import type { Readiness } from '../database.ts';
 import type { Servers } from '../postgres.ts';
 import { Lag } from './lag.ts';

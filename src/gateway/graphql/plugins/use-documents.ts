@@ -2,7 +2,7 @@ import type { DocumentNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 
-import { type Caller, callerKeyOf } from '../../auth/scopes.ts';
+import { type Caller, callerKeyOf } from '../../auth/caller.ts';
 import type { Config } from '../../config/config.ts';
 import type { CallContext, Exchange } from '../../context.ts';
 import { GatewayError } from '../../contract/gateway-error.ts';
@@ -163,6 +163,12 @@ function createFindText(
   };
 }
 
+/** Returns the parameters with the text in place of the id: Yoga rejects those that it does not know. */
+const withText = (
+  { documentId: _documentId, ...others }: DocumentParams,
+  query: string,
+): DocumentParams => ({ ...others, query });
+
 const ignore = (): void => {};
 
 /**
@@ -179,11 +185,11 @@ export function useDocuments(
   // The ends of turns, by the caller and the text: other requests for the same document wait for the first.
   const turns = new Map<string, Promise<void>>();
   return {
-    onParams: ({ params, setParams, context, paramsHandler: run, setParamsHandler }) => {
+    onParams: ({ params: sent, setParams, context, paramsHandler: run, setParamsHandler }) => {
       const { caller, req, recipient, arrivedAt } = context;
-      const { documentId, ...others }: DocumentParams = params;
+      const params: DocumentParams = sent;
       const text = findText(params, caller);
-      if (documentId) setParams({ ...others, query: text });
+      if (params.documentId) setParams(withText(params, text));
       if (documents.find(text, caller)) return;
       const key = callerKeyOf(caller, req);
       const id = `${key} ${text}`;

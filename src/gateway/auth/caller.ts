@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+import { LRUCache } from 'lru-cache';
+
+import type { Auth } from '../config/config.ts';
+import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
+import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
+
+/** The sender of a request. */
+export interface Caller {
+  /** The `sub` of its token; undefined without a token. */
+  readonly subject: string | undefined;
+  /** What its token grants; without tokens, everything is granted. */
+  readonly scopes: ReadonlySet<string> | 'all';
+  /** Whether it has sent no token although tokens are used. */
+  readonly isAnonymous?: boolean;
+  /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
+  readonly expiresAt?: number;
+}
+
+/**
+ * Returns the caller that sent a request with these headers; a Promise only if a token has to be verified.
+ * @throws Unauthenticated, GatewayError
+ */
+export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Caller>;
+
+const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
+
+// The scheme, case-insensitive, and one token (RFC 6750 §2.1).
+const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
+
+// Verifying a token takes as long as a small operation, and most tokens are sent again soon.
+const CACHE_MS = 10_000;
+const MAX_CACHED = 1000;
+
+function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
+  if (authorization === undefined) return undefined;
+  const token = BEARER.exec(authorization)?.[1];
+  if (!token)
+    throw new Unauthenticated('The Authorization header must have the form: Bearer token.');
+  return token;
+}
+
+/** Creates the function that authenticates callers. Without `auth`, every caller has all scopes. */
+export function createAuthenticate(auth: Auth | undefined): Authenticate {
+  if (!auth) return () => UNRESTRICTED;
+  const publicScopes = auth.readIsOpen ? ['read'] : [];
+  const anonymous: Caller = {
+    subject: undefined,
+    scopes: new Set(publicScopes),
+    isAnonymous: true,
+  };
+  const verify = createVerify(auth);
+  const cache = new LRUCache<string, { caller: Caller; until: number }>({ max: MAX_CACHED });
+  const verifyNew = async (token: string): Promise<Caller> => {
+    const { subject, scopes, expiresAt } = await verify(token);
+    const caller = {
+      subject,
+      scopes: new Set([...publicScopes, ...scopes]),
+      expiresAt: expiresAt + CLOCK_TOLERANCE_MS,
+    };
+    cache.set(token, { caller, until: Math.min(Date.now() + CACHE_MS, expiresAt) });
+    return caller;
+  };
+  return (headers) => {
+    const token = tokenOf(headers);
+    if (token === undefined) return anonymous;
+    const known = cache.get(token);
+    return known && Date.now() < known.until ? known.caller : verifyNew(token);
+  };
+}
+
+/** Identifies a caller among others: by the subject of its token, or by its address without a token. */
+export const callerKeyOf = ({ subject }: Caller, { socket }: IncomingMessage): string =>
+  subject === undefined ? `address ${socket.remoteAddress}` : `subject ${subject}`;
+
+/** Requires that a caller has a scope. @throws Unauthenticated, Forbidden */
+export function requireScope({ subject, scopes }: Caller, scope: string): void {
+  if (scopes === 'all' || scopes.has(scope)) return;
+  throw subject === undefined ? new Unauthenticated() : new Forbidden(scope);
+}
