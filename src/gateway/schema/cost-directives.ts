@@ -19,7 +19,7 @@ export const cost = new GraphQLDirective({
     'the list may have, and each row costs 1. A field that reads rows costs 100 more, but only once ' +
     'for all rows of a list, as one SQL statement reads them. An input field with a cost adds it to ' +
     'the field that has the argument: 5 times as much for a text without three letters or digits in ' +
-    'a row, which no index can find. An argument with a cost adds it too. In a list of Query, input fields and totalCount cost 10 times ' +
+    'a row, which no index can find. An argument with a cost adds it too, a list for each of its values. In a list of Query, input fields and totalCount cost 10 times ' +
     'as much, because they search the whole store.',
   locations: [
     DirectiveLocation.FIELD_DEFINITION,

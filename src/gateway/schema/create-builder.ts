@@ -23,7 +23,7 @@ import { defineInputTypes } from './input-types.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
 import { defineNodes } from './nodes.ts';
-import { defineDeleted, defineRowFields } from './row-fields.ts';
+import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
 
 /** What Pothos' generator wrote about the models of a store. */
 interface Datamodel {
@@ -160,6 +160,7 @@ export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: B
     Node,
     newInputOf: inputs.newInputOf,
     deletedOf: defineDeleted(builder),
+    linesField: defineLinesField(builder),
     /** Defines the lists and the errors of a type, and returns the options of the fields that read, write and follow its rows. */
     fieldsOf: <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
       addErrors(rows.errors);

@@ -33,16 +33,20 @@ export const StockLimitExceeded = errorOf(
   'STOCK_LIMIT_EXCEEDED',
   409,
   'The stock would exceed 2147483647 units.',
-  (units: string) => ({ message: `With ${units}, the stock would exceed 2147483647 units.` }),
+  (units: string, line: number | null = null) => ({
+    message: `With ${units}, the stock would exceed 2147483647 units.`,
+    line,
+  }),
 );
 
 export const StaleInventory = errorOf(
   'STALE_INVENTORY',
   409,
   'The stock does not have the expected quantity.',
-  (petId: bigint, available: number) => ({
+  (petId: bigint, available: number, line: number | null = null) => ({
     message: `Pet ${petId} now has ${available} units in stock.`,
     available,
+    line,
   }),
 );
 
@@ -95,7 +99,9 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
 
 /** The stock of a pet as a caller sets it. */
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
-const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
+export const Adjustment = z
+  .int32('must be a whole number.')
+  .refine((by) => by !== 0, 'must not be 0.');
 
 const UpdateArguments = argumentsOf({
   petId: Id,

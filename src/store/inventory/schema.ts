@@ -1,8 +1,9 @@
 import { IDEMPOTENCY_KEY, relatedRow, relatedValue } from '../../gateway/index.ts';
-import { builder, fieldsOf, Node } from '../builder.ts';
+import { builder, fieldsOf, linesField, Node } from '../builder.ts';
 import type { Pet as PetRow } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
+import { adjustInventories, updateInventories } from './change-stocks.ts';
 import {
   adjustInventory,
   InsufficientStock,
@@ -124,6 +125,62 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, args, { loaders, caller }) =>
       adjustInventory(loaders.db, args, caller.subject),
+  }),
+}));
+
+const InventoryCount = builder.inputType('InventoryCount', {
+  description: 'The new stock of one pet of several.',
+  fields: (t) => ({
+    petId: t.id({ required: true, description: 'The id of the pet.' }),
+    quantity: t.int({ required: true, description: 'The number of units in stock, 0 or more.' }),
+    expectedQuantity: t.int({
+      description:
+        'The expected number of units in stock, 0 if it was never set. If the stock of a line is different, ' +
+        'nothing changes and the result is StaleInventory.',
+    }),
+  }),
+});
+
+const InventoryAdjustment = builder.inputType('InventoryAdjustment', {
+  description: 'A change of the stock of one pet of several.',
+  fields: (t) => ({
+    petId: t.id({ required: true, description: 'The id of the pet.' }),
+    by: t.int({
+      required: true,
+      description: 'The number of units to add, or to remove if it is negative. Not 0.',
+    }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  updateInventories: t.field({
+    ...linesField(InventoryItem, inventoryItems, InventoryCount, {
+      result: 'UpdatedInventories',
+      field: 'inventory',
+      description: 'The stock that a mutation set.',
+    }),
+    description:
+      'Sets the stock of several pets, all or none. An error about a line has its index.',
+    scope: 'inventory:write',
+    errors: { types: [PetNotFound, StaleInventory] },
+    resolve: async (_root, args, { loaders, caller }) => ({
+      rows: await updateInventories(loaders.db, args, caller.subject),
+    }),
+  }),
+  adjustInventories: t.field({
+    ...linesField(InventoryItem, inventoryItems, InventoryAdjustment, {
+      result: 'AdjustedInventories',
+      field: 'inventory',
+      description: 'The stock that a mutation changed.',
+    }),
+    description:
+      'Adds units to the stock of several pets, or removes some, all or none. An error about a line has ' +
+      'its index.',
+    scope: 'inventory:write',
+    errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
+    resolve: async (_root, args, { loaders, caller }) => ({
+      rows: await adjustInventories(loaders.db, args, caller.subject),
+    }),
   }),
 }));
 

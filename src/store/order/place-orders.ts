@@ -3,6 +3,7 @@ import { z } from 'zod';
 
 import {
   argumentsOf,
+  MAX_LIST_SIZE,
   type Database,
   parseArguments,
   type Session,
@@ -13,7 +14,10 @@ import { pets } from '../pet/pets.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
 
-const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
+const Lines = z
+  .array(NewOrder)
+  .min(1, 'must have at least one line.')
+  .max(MAX_LIST_SIZE, `must have at most ${MAX_LIST_SIZE} lines.`);
 const Arguments = argumentsOf({ input: Lines });
 
 const PET = pets.as('pet');

@@ -1,7 +1,14 @@
 import sql, { join, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { createRepository, errorOf, filterBy, onlyRow, type Session } from '../../gateway/index.ts';
+import {
+  createRepository,
+  errorOf,
+  filterBy,
+  insertLines,
+  onlyRow,
+  type Session,
+} from '../../gateway/index.ts';
 import { categories } from '../category/categories.ts';
 import type { Category, Pet } from '../generated/prisma/client.ts';
 import { table } from '../tables.ts';
@@ -122,5 +129,22 @@ export const pets = createRepository(petTable, {
       )
       select * from pet`;
     return onlyRow(await write<Pet>(insertBoth));
+  },
+  insertMany: ({ write }: Session, rows) => {
+    const quantities = rows.map(({ quantity }) => quantity);
+    const insert = insertLines(
+      petTable,
+      rows.map(({ quantity: _quantity, ...pet }) => pet),
+    );
+    return write<Pet>(sql`
+      with pet as (${insert}), item as (
+        insert into inventory_items (pet_id, quantity)
+        select pet.id, stock.quantity
+        from (select id, row_number() over (order by id) as index from pet) as pet
+        join unnest((select ${quantities}::integer[])) with ordinality as stock (quantity, index)
+          on stock.index = pet.index
+        where stock.quantity is not null
+      )
+      select * from pet order by id`);
   },
 });

@@ -46,7 +46,9 @@ builder.mutationFields((t) => ({
     description: 'Creates a pet, with its stock if a quantity is given.',
     scope,
   }),
+  createPets: t.field({ ...fields.createMany(), scope }),
   updatePet: t.field({ ...fields.update(), scope }),
+  updatePets: t.field({ ...fields.updateMany(), scope }),
   deletePet: t.field({
     ...fields.delete(),
     description: 'Deletes a pet and its inventory entry. A pet with orders cannot be deleted.',

@@ -1,0 +1,163 @@
+import sql from 'sql-template-tag';
+import { z } from 'zod';
+
+import {
+  argumentsOf,
+  type Database,
+  type GatewayError,
+  Id,
+  isDuplicate,
+  linesOf,
+  parseArguments,
+  rowsOfLines,
+  type Session,
+  writeOnce,
+} from '../../gateway/index.ts';
+import type { InventoryItem } from '../generated/prisma/client.ts';
+import { PetNotFound } from '../pet/pets.ts';
+import { StockQuantity } from '../values.ts';
+import {
+  Adjustment,
+  InsufficientStock,
+  inventoryItems,
+  StaleInventory,
+  StockLimitExceeded,
+} from './inventory.ts';
+
+const Count = z.object({
+  petId: Id,
+  quantity: StockQuantity,
+  expectedQuantity: StockQuantity.nullable().default(null),
+});
+const UpdateArguments = argumentsOf({ input: linesOf(Count, 'petId') });
+const AdjustArguments = argumentsOf({
+  input: linesOf(z.object({ petId: Id, by: Adjustment }), 'petId'),
+});
+
+/** The new stock of a pet: a number of units, or how many more. */
+interface StockLine {
+  readonly petId: bigint;
+  readonly quantity?: number;
+  readonly expectedQuantity?: number | null;
+  readonly by?: number;
+}
+
+/** A line in the result of the statement in changeStocks. */
+interface Claim {
+  readonly exists: boolean;
+  /** 0 without an inventory entry. */
+  readonly available: number;
+  readonly isFresh: boolean;
+  /** The new stock, which may be out of range. */
+  readonly quantity: bigint;
+}
+
+const MAX_QUANTITY = 2_147_483_647n;
+
+/** Returns the error of a line that can't be written. */
+function errorOf({ petId, by = 0 }: StockLine, claim: Claim, line: number): GatewayError | null {
+  if (!claim.exists) return new PetNotFound(petId, line);
+  if (!claim.isFresh) return new StaleInventory(petId, claim.available, line);
+  if (claim.quantity < 0n) return new InsufficientStock(petId, claim.available, line);
+  const isTooLarge = claim.quantity > MAX_QUANTITY;
+  return isTooLarge ? new StockLimitExceeded(`${by} more of pet ${petId}`, line) : null;
+}
+
+/**
+ * Sets or changes the stock of several pets, all or none, and creates the entries that do not exist.
+ *
+ * The statement locks all pets, then all their stock, each in the order of the ids, as placeOrders does. An entry that
+ * another transaction creates meanwhile makes it fail as a whole, with a duplicate key.
+ * @throws PetNotFound, StaleInventory, InsufficientStock, StockLimitExceeded
+ */
+async function changeStocks(
+  { write }: Session,
+  lines: readonly StockLine[],
+): Promise<InventoryItem[]> {
+  const rows = rowsOfLines(
+    { pet_id: 'bigint', quantity: 'bigint', expected: 'bigint', change: 'bigint' },
+    lines.map(({ petId, quantity, expectedQuantity, by }) => [
+      petId,
+      quantity,
+      expectedQuantity,
+      by,
+    ]),
+  );
+  const claims = await write<Claim>(sql`
+    with lines as materialized (${rows}), pet as (
+      select id from pets
+      where id = any((select array_agg(pet_id) from lines)::bigint[]) order by id for key share
+    ), stock as (
+      select pet_id, quantity from inventory_items
+      where pet_id = any((select array_agg(id) from pet)::bigint[]) order by pet_id for update
+    ), claims as materialized (
+      select lines.index, lines.pet_id, pet.id is not null as "exists",
+        stock.pet_id is null as is_new, coalesce(stock.quantity, 0) as available,
+        coalesce(lines.expected = coalesce(stock.quantity, 0), true) as "isFresh",
+        coalesce(lines.quantity, coalesce(stock.quantity, 0) + lines.change) as quantity
+      from lines left join pet on pet.id = lines.pet_id left join stock on stock.pet_id = lines.pet_id
+    ), served as materialized (
+      select pet_id, is_new, quantity::integer as quantity from claims where (
+        select bool_and("exists" and "isFresh" and quantity between 0 and ${MAX_QUANTITY}) from claims)
+    ), updated as (
+      update inventory_items as item set quantity = served.quantity
+      from served where item.pet_id = served.pet_id and not served.is_new
+    ), inserted as (
+      insert into inventory_items (pet_id, quantity)
+      select pet_id, quantity from served where is_new order by pet_id
+    )
+    select "exists", available, "isFresh", quantity from claims order by index`);
+  return lines.map((line, index) => {
+    const claim = claims[index];
+    const error = claim && errorOf(line, claim, index);
+    if (error || !claim) throw error ?? new Error('A line has no result.');
+    return { petId: line.petId, quantity: Number(claim.quantity) };
+  });
+}
+
+// Another transaction can create an entry only once.
+const MAX_ATTEMPTS = 3;
+
+const upgrade = (stored: InventoryItem[]): InventoryItem[] => stored.map(inventoryItems.upgrade);
+
+async function writeStocks(
+  db: Database,
+  request: { operation: string; input: readonly StockLine[]; key: string | null | undefined },
+  caller: string | undefined,
+): Promise<InventoryItem[]> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await writeOnce(db, { ...request, caller, upgrade }, (session) =>
+        changeStocks(session, request.input),
+      );
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !isDuplicate(error)) throw error;
+    }
+  }
+}
+
+/**
+ * Sets the stock of several pets, all or none, once for each idempotency key.
+ * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
+ */
+export function updateInventories(
+  db: Database,
+  args: object,
+  caller: string | undefined,
+): Promise<InventoryItem[]> {
+  const { input, idempotencyKey: key } = parseArguments(UpdateArguments, args);
+  return writeStocks(db, { operation: 'updateInventories', input, key }, caller);
+}
+
+/**
+ * Adds units to the stock of several pets, or removes some, all or none, once for each idempotency key.
+ * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
+ */
+export function adjustInventories(
+  db: Database,
+  args: object,
+  caller: string | undefined,
+): Promise<InventoryItem[]> {
+  const { input, idempotencyKey: key } = parseArguments(AdjustArguments, args);
+  return writeStocks(db, { operation: 'adjustInventories', input, key }, caller);
+}
