@@ -16,10 +16,10 @@ import { type RowFilter, toMatcher } from './row-filter.ts';
 
 /** What a subscriber asks for. */
 interface Subscription {
-  readonly type: string;
+  readonly types: readonly string[];
   /** Begins after this cursor; otherwise with the next change. */
   readonly after: string | null | undefined;
-  /** Which changes of the type match; all without it. */
+  /** Which changes of the types match; all without it. */
   readonly filter: RowFilter | undefined;
   /** Whose subscription it is. */
   readonly callerKey: string;
@@ -68,7 +68,7 @@ async function follow(
   follower: Follower,
   push: Push<Change>,
 ): Promise<void> {
-  const { type, filter } = subscription;
+  const { types, filter } = subscription;
   const matches = filter ? toMatcher(filter) : () => true;
   const start = follower.position;
 
@@ -76,7 +76,7 @@ async function follow(
     for (const change of changes) {
       if (follower.hasEnded) return;
       follower.position = change;
-      if (change.type !== type || !matches(change)) continue;
+      if (!types.includes(change.type) || !matches(change)) continue;
       follower.givenAt = performance.now();
       await push(change);
       follower.givenAt = undefined;
