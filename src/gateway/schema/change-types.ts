@@ -23,25 +23,24 @@ const AFTER_COST = { directives: { cost: { weight: '200' } } };
 /** Defines the interface of the changes of all types. */
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
-    description: 'What happened to a row.',
+    description: 'What can happen.',
     values: {
-      CREATED: { value: 'created', description: 'The row was created.' },
-      UPDATED: { value: 'updated', description: 'A value of the row was changed.' },
-      DELETED: { value: 'deleted', description: 'The row was deleted.' },
+      CREATED: { value: 'created', description: 'It was created.' },
+      UPDATED: { value: 'updated', description: 'A value of it was changed.' },
+      DELETED: { value: 'deleted', description: 'It was deleted.' },
     } as const,
   });
 
   return builder.interfaceRef<RecordedChange>('Change').implement({
-    description:
-      'A change of a row: by a mutation, or by SQL of an operator. A mutation may make several.',
+    description: 'A change: by a mutation, or by SQL of an operator. A mutation may make several.',
     resolveType: ({ type }) => `${type}Change`,
     fields: (t) => ({
       cursor: t.string({
-        description: 'The place of the change in the record of all changes, for `after`.',
+        description: 'The position of the change in the record of all changes, for `after`.',
         extensions: { directives: { cost: { weight: '0.1' } } },
         resolve: cursorOf,
       }),
-      kind: t.expose('kind', { type: ChangeKind, description: 'What happened to the row.' }),
+      kind: t.expose('kind', { type: ChangeKind, description: 'What happened.' }),
       changedAt: t.expose('changedAt', {
         type: 'DateTime',
         description:
@@ -74,7 +73,7 @@ const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
     fields: (t) => ({
       types: t.field({
         type: [ChangedType],
-        description: 'Only changes of rows of these types. An empty list matches no change.',
+        description: 'Only changes of these types. An empty list matches no change.',
         extensions: SEARCH_COST,
       }),
     }),
@@ -100,7 +99,7 @@ function defineQuery(
       {
         type: Change,
         description:
-          'A page of the record of all changes, in the order in which their transactions began to write. It ' +
+          'The record of all changes, in the order in which their transactions began to write. It ' +
           'begins with the oldest change that is kept: those of a day, unless the operator set another time. ' +
           'A change appears when no transaction is open that could still make one before it. To follow the ' +
           'record, repeat the query with `after: endCursor`.',

@@ -55,10 +55,10 @@ const ofPet = { table: pets, by: 'pet_id' };
 /** The inventory entries: how they are read, listed and followed. */
 export const inventoryItems = createRepository(table('InventoryItem'), {
   words: {
-    one: 'an inventory entry',
-    short: 'entry',
-    all: 'entries',
-    list: 'inventory entries',
+    one: 'an inventory item',
+    short: 'item',
+    all: 'items',
+    list: 'inventory items',
     changes: 'the stock',
     idOf: 'pet',
     prefix: 'Inventory',
@@ -68,24 +68,24 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
     status: filterBy.related(
       ofPet,
       filterBy.oneOf(pets.fields.status, {
-        list: 'Only entries of pets with one of these statuses. An empty list matches no entry.',
+        list: 'Only items of pets with one of these statuses. An empty list matches no item.',
       }),
     ),
     categoryId: filterBy.related(
       ofPet,
       filterBy.value(pets.fields.categoryId, {
-        list: 'Only entries of pets of the category with this id.',
+        list: 'Only items of pets of the category with this id.',
       }),
     ),
     petIds: filterBy.oneOf(petId, {
-      changes: 'Only entries of the pets with these ids. An empty list matches none.',
+      changes: 'Only items of the pets with these ids. An empty list matches none.',
     }),
     minQuantity: filterBy.min(quantity, {
-      list: 'Only entries with at least this number of units.',
+      list: 'Only items with at least this number of units.',
     }),
     maxQuantity: filterBy.max(quantity, {
-      list: 'Only entries with at most this number of units.',
-      changes: 'Only entries with at most this number of units.',
+      list: 'Only items with at most this number of units.',
+      changes: 'Only items with at most this number of units.',
     }),
   }),
   sorts: {

@@ -16,7 +16,7 @@ import {
 export const InventoryItem = builder.prismaObject('InventoryItem', {
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('petId', { description: 'The id of the pet: an entry has no other.' }),
+    id: t.exposeID('petId', { description: 'The id of the pet: an item has no other.' }),
     petId: t.exposeID('petId'),
     pet: t.field({
       type: Pet,
@@ -47,7 +47,7 @@ const fields = fieldsOf(InventoryItem, inventoryItems);
 builder.queryFields((t) => ({
   inventoryItem: t.field({
     ...fields.row,
-    description: 'The inventory entry of this pet, or null if it does not exist.',
+    description: 'The inventory item of this pet, or null if it does not exist.',
   }),
   inventory: t.connection(...fields.list),
 }));
@@ -56,7 +56,7 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
   t.field({
     type: InventoryItem,
     nullable: true,
-    description: 'The inventory entry of the pet, or null if its stock was never set.',
+    description: 'The inventory item of the pet, or null if its stock was never set.',
     ...relatedRow(inventoryItems.byId, 'id'),
   }),
 );
@@ -92,7 +92,7 @@ for (const type of [InsufficientStock, StaleInventory]) {
 builder.mutationFields((t) => ({
   updateInventory: t.field({
     type: InventoryItem,
-    description: 'Sets the stock of a pet. Creates the inventory entry if it does not exist.',
+    description: 'Sets the stock of a pet. Creates the inventory item if it does not exist.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, StaleInventory] },
     args: {
@@ -100,7 +100,7 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: InventoryUpdate, required: true, description: 'The new stock.' }),
       expectedQuantity: t.arg.int({
         description:
-          'The expected number of units in stock, 0 if there is no inventory entry. If the stock is ' +
+          'The expected number of units in stock, 0 if it was never set. If the stock is ' +
           'different, nothing changes and the result is StaleInventory.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
@@ -111,8 +111,8 @@ builder.mutationFields((t) => ({
   adjustInventory: t.field({
     type: InventoryItem,
     description:
-      'Adds units to the stock of a pet, or removes some, never below 0. A pet without an inventory ' +
-      'entry has a stock of 0.',
+      'Adds units to the stock of a pet, or removes some, never below 0. A pet whose stock was ' +
+      'never set has a stock of 0.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     args: {

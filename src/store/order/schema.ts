@@ -85,7 +85,7 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Pet', 'orders', (t) =>
-  t.connection(...fields.listBy('petId', 'A page of the list of orders for this pet.')),
+  t.connection(...fields.listBy('petId', 'The list of orders for this pet.')),
 );
 
 for (const type of [
@@ -134,7 +134,7 @@ builder.mutationFields((t) => ({
       input: t.arg({
         type: [NewOrder],
         required: true,
-        description: 'The lines, at least one and as many as a list may have.',
+        description: 'The lines, 1 to 100.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },

@@ -72,8 +72,7 @@ export const pets = createRepository(petTable, {
     categoryId: { update: 'The id of its new category.', missing: categories.notFound },
     status: {},
     quantity: {
-      create:
-        'The number of units in stock, 0 or more. Without it, the pet has no inventory entry.',
+      create: 'The number of units in stock, 0 or more. Without it, its stock is not set.',
       type: 'Int',
       rule: StockQuantity.nullable().default(null),
       isLater: true,
@@ -102,7 +101,7 @@ export const pets = createRepository(petTable, {
       {
         list:
           'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
-          'inventory entry, if false.',
+          'inventory item, if false.',
       },
     ),
     ids: filterBy.oneOf(id, {
