@@ -107,6 +107,26 @@ describeOnBothDatabases(() => {
       });
     });
 
+    it('to the stock of a category returns that of its pets, also of those that were deleted', async () => {
+      const categoryId = await makeCategory(gateway);
+      const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
+      const live = await subscribe(`${field}) { cursor kind petId }`);
+      const start = await subscribe('inventoryChanged { cursor }');
+      const other = await makePet(gateway, { stock: 1 });
+      const { cursor } = await changed(start);
+      const petId = await makePet(gateway, { categoryId, stock: 1 });
+      expect(await changed(live)).toMatchObject({ kind: 'CREATED', petId });
+      await mutate(gateway, 'updateInventory', { petId: other, input: { quantity: 2 } });
+      await mutate(gateway, 'updateInventory', { petId, input: { quantity: 3 } });
+      expect(await changed(live)).toMatchObject({ kind: 'UPDATED', petId });
+      const later = await subscribe(`${field}, after: $after) { kind petId }`, { after: cursor });
+      expect(await changed(later)).toEqual({ kind: 'CREATED', petId });
+      expect(await changed(later)).toEqual({ kind: 'UPDATED', petId });
+      await mutate(gateway, 'deletePet', { id: petId });
+      expect(await changed(live)).toMatchObject({ kind: 'DELETED', petId });
+      expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
+    });
+
     it('to several types returns their changes in one order, also after a cursor', async () => {
       const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
       const all = await subscribe('changed { __typename }');

@@ -61,7 +61,7 @@ const READS = [
   'subscription { categoryChanged(filter: { ids: ["2"] }, after: "$cursor") { kind } }',
   'subscription { petChanged(filter: { ids: ["1", "2"] }, after: "$cursor") { kind } }',
   'subscription { petChanged(filter: { categoryId: "1", status: [AVAILABLE] }, after: "$cursor") { kind } }',
-  'subscription { inventoryChanged(filter: { petIds: ["1"], maxQuantity: 1000 }, after: "$cursor") { kind } }',
+  'subscription { inventoryChanged(filter: { petIds: ["1"], categoryId: "1", maxQuantity: 1000 }, after: "$cursor") { kind } }',
   'subscription { changed(types: [CATEGORY, PET], after: "$cursor") { kind } }',
   'subscription { orderChanged(filter: { petId: "1", complete: false }, after: "$cursor") { kind } }',
 ];

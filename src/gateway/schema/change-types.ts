@@ -129,12 +129,12 @@ function defineQuery(
 
 /** Follows changes in the stream of a subscription. */
 function followIn(
-  { changes, stream }: CallContext,
-  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'callerKey' | 'signal'>,
+  { changes, stream, loaders }: CallContext,
+  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'loaders' | 'callerKey' | 'signal'>,
 ) {
   if (!stream) throw new Error('A subscription needs a stream.');
   const { callerKey, signal } = stream;
-  return changes.subscribe({ ...request, callerKey, signal });
+  return changes.subscribe({ ...request, loaders, callerKey, signal });
 }
 
 /** Creates the argument of each subscription. */

@@ -28,13 +28,13 @@ function defineFilters(builder: Builder) {
     return range;
   }
 
-  /** Returns the options of a condition. In the filter of changes nothing is read to find them. */
+  /** Returns the options of a condition. */
   const toOptions = (
-    { type, isList, cost }: Condition,
+    { type, isList, cost, changesCost }: Condition,
     place: 'list' | 'changes',
   ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } => {
     const ref = typeof type === 'string' ? named(type) : rangeOf(type);
-    const weight = place === 'list' ? cost : undefined;
+    const weight = place === 'list' ? cost : changesCost;
     return {
       type: isList ? [ref] : ref,
       ...(weight !== undefined && { extensions: { directives: { cost: { weight } } } }),

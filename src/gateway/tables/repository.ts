@@ -6,12 +6,7 @@ import { argumentsOf, Id, parseArguments } from '../contract/parse.ts';
 import { isStillReferenced } from '../database/database-errors.ts';
 import type { Database } from '../database/database.ts';
 import { onlyRow, type Session } from '../database/session.ts';
-import {
-  type Conditions,
-  missingIndex,
-  readConditions,
-  type RecordedCondition,
-} from './conditions.ts';
+import { type Conditions, missingIndex, readConditions } from './conditions.ts';
 import { writeOnce } from './idempotency.ts';
 import {
   createRules,
@@ -25,6 +20,7 @@ import {
 import { createCreateMany, createUpdateMany, insertRows } from './lines.ts';
 import { createListing, requireIndexes, type Sorts } from './listing.ts';
 import { byId, type Pages, pagesOf, required, type RowLoader } from './loaders.ts';
+import type { RecordedCondition } from './recorded.ts';
 import type { StoredTable } from './stored-table.ts';
 import { lowerFirst, toEnumName, toWords, upperFirst, type Words } from './words.ts';
 

@@ -75,6 +75,8 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
       ofPet,
       filterBy.value(pets.fields.categoryId, {
         list: 'Only items of pets of the category with this id.',
+        changes:
+          'Only items of pets that are now in the category with this id, or no longer exist.',
       }),
     ),
     petIds: filterBy.oneOf(petId, {
