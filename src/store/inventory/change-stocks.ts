@@ -8,6 +8,7 @@ import {
   Id,
   isDuplicate,
   linesOf,
+  onlyRow,
   parseArguments,
   rowsOfLines,
   type Session,
@@ -20,6 +21,7 @@ import {
   Adjustment,
   InsufficientStock,
   inventoryItems,
+  InventoryUpdate,
   StaleInventory,
   StockLimitExceeded,
 } from './inventory.ts';
@@ -33,6 +35,13 @@ const UpdateArguments = argumentsOf({ input: linesOf(Count, 'petId') });
 const AdjustArguments = argumentsOf({
   input: linesOf(z.object({ petId: Id, by: Adjustment }), 'petId'),
 });
+
+const UpdateOneArguments = argumentsOf({
+  petId: Id,
+  input: InventoryUpdate,
+  expectedQuantity: StockQuantity.nullable().default(null),
+});
+const AdjustOneArguments = argumentsOf({ petId: Id, by: Adjustment });
 
 /** The new stock of a pet: a number of units, or how many more. */
 interface StockLine {
@@ -55,7 +64,11 @@ interface Claim {
 const MAX_QUANTITY = 2_147_483_647n;
 
 /** Returns the error of a line that can't be written. */
-function errorOf({ petId, by = 0 }: StockLine, claim: Claim, line: number): GatewayError | null {
+function errorOf(
+  { petId, by = 0 }: StockLine,
+  claim: Claim,
+  line: number | null,
+): GatewayError | null {
   if (!claim.exists) return new PetNotFound(petId, line);
   if (!claim.isFresh) return new StaleInventory(petId, claim.available, line);
   if (claim.quantity < 0n) return new InsufficientStock(petId, claim.available, line);
@@ -73,6 +86,7 @@ function errorOf({ petId, by = 0 }: StockLine, claim: Claim, line: number): Gate
 async function changeStocks(
   { write }: Session,
   lines: readonly StockLine[],
+  hasLines: boolean,
 ): Promise<InventoryItem[]> {
   const rows = rowsOfLines(
     { pet_id: 'bigint', quantity: 'bigint', expected: 'bigint', change: 'bigint' },
@@ -109,7 +123,7 @@ async function changeStocks(
     select "exists", available, "isFresh", quantity from claims order by index`);
   return lines.map((line, index) => {
     const claim = claims[index];
-    const error = claim && errorOf(line, claim, index);
+    const error = claim && errorOf(line, claim, hasLines ? index : null);
     if (error || !claim) throw error ?? new Error('A line has no result.');
     return { petId: line.petId, quantity: Number(claim.quantity) };
   });
@@ -118,26 +132,80 @@ async function changeStocks(
 // Another transaction can create an entry only once.
 const MAX_ATTEMPTS = 3;
 
-const upgrade = (stored: InventoryItem[]): InventoryItem[] => stored.map(inventoryItems.upgrade);
-
-async function writeStocks(
-  db: Database,
-  request: { operation: string; input: readonly StockLine[]; key: string | null | undefined },
-  caller: string | undefined,
-): Promise<InventoryItem[]> {
+/** Runs a write again if another transaction has created an entry meanwhile. */
+async function retryDuplicates<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await writeOnce(db, { ...request, caller, upgrade }, (session) =>
-        changeStocks(session, request.input),
-      );
+      return await write();
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !isDuplicate(error)) throw error;
     }
   }
 }
 
+const upgradeAll = (stored: InventoryItem[]): InventoryItem[] => stored.map(inventoryItems.upgrade);
+
+type Key = string | null | undefined;
+
+/** Changes the stock of one pet, once for each idempotency key. */
+const changeStock = (
+  db: Database,
+  [operation, input]: readonly [operation: string, input: StockLine],
+  [key, caller]: readonly [key: Key, caller: string | undefined],
+): Promise<InventoryItem> => {
+  const { upgrade } = inventoryItems;
+  return retryDuplicates(() =>
+    writeOnce(db, { key, caller, operation, input, upgrade }, async (session) =>
+      onlyRow(await changeStocks(session, [input], false)),
+    ),
+  );
+};
+
+/** Changes the stock of several pets, all or none, once for each idempotency key. */
+const changeAll = (
+  db: Database,
+  [operation, input]: readonly [operation: string, input: readonly StockLine[]],
+  [key, caller]: readonly [key: Key, caller: string | undefined],
+): Promise<InventoryItem[]> => {
+  return retryDuplicates(() =>
+    writeOnce(db, { key, caller, operation, input, upgrade: upgradeAll }, (session) =>
+      changeStocks(session, input, true),
+    ),
+  );
+};
+
 /**
- * Sets the stock of several pets, all or none, once for each idempotency key.
+ * Sets the stock of a pet, and creates the entry if it does not exist. If there is an `expectedQuantity`, changes the
+ * stock only if it is that; without an entry it is 0.
+ * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
+ */
+export function updateInventory(
+  db: Database,
+  args: object,
+  caller: string | undefined,
+): Promise<InventoryItem> {
+  const parsed = parseArguments(UpdateOneArguments, args);
+  const { petId, input, expectedQuantity, idempotencyKey: key } = parsed;
+  const line = { petId, ...input, expectedQuantity };
+  return changeStock(db, ['updateInventory', line], [key, caller]);
+}
+
+/**
+ * Adds units to the stock of a pet, or removes them if `by` is negative, never below 0. A pet without an entry has a
+ * stock of 0.
+ * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
+ */
+export function adjustInventory(
+  db: Database,
+  args: object,
+  caller: string | undefined,
+): Promise<InventoryItem> {
+  const { petId, by, idempotencyKey: key } = parseArguments(AdjustOneArguments, args);
+  return changeStock(db, ['adjustInventory', { petId, by }], [key, caller]);
+}
+
+/**
+ * Sets the stock of several pets, all or none.
  * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
  */
 export function updateInventories(
@@ -146,11 +214,11 @@ export function updateInventories(
   caller: string | undefined,
 ): Promise<InventoryItem[]> {
   const { input, idempotencyKey: key } = parseArguments(UpdateArguments, args);
-  return writeStocks(db, { operation: 'updateInventories', input, key }, caller);
+  return changeAll(db, ['updateInventories', input], [key, caller]);
 }
 
 /**
- * Adds units to the stock of several pets, or removes some, all or none, once for each idempotency key.
+ * Adds units to the stock of several pets, or removes some, all or none.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export function adjustInventories(
@@ -159,5 +227,5 @@ export function adjustInventories(
   caller: string | undefined,
 ): Promise<InventoryItem[]> {
   const { input, idempotencyKey: key } = parseArguments(AdjustArguments, args);
-  return writeStocks(db, { operation: 'adjustInventories', input, key }, caller);
+  return changeAll(db, ['adjustInventories', input], [key, caller]);
 }

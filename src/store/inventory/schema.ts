@@ -3,14 +3,17 @@ import { builder, fieldsOf, linesField, Node } from '../builder.ts';
 import type { Pet as PetRow } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
-import { adjustInventories, updateInventories } from './change-stocks.ts';
 import {
+  adjustInventories,
   adjustInventory,
+  updateInventories,
+  updateInventory,
+} from './change-stocks.ts';
+import {
   InsufficientStock,
   inventoryItems,
   StaleInventory,
   StockLimitExceeded,
-  updateInventory,
 } from './inventory.ts';
 
 export const InventoryItem = builder.prismaObject('InventoryItem', {
