@@ -212,6 +212,30 @@ export const COSTS: readonly Cost[] = [
     statements: 1,
   },
   {
+    operation: 'createPets with their stock',
+    request: change(
+      'createPets(input: [{ name: "A", categoryId: 3 }, { name: "B", categoryId: 4, quantity: 3 }])',
+    ),
+    statements: 1,
+  },
+  {
+    operation: 'updatePets',
+    request: change('updatePets(input: [{ id: 11, name: "Cleo" }, { id: 12, status: SOLD }])'),
+    statements: 1,
+  },
+  {
+    operation: 'updateInventories',
+    request: change(
+      'updateInventories(input: [{ petId: 21, quantity: 9, expectedQuantity: 9 }, { petId: 22, quantity: 9 }])',
+    ),
+    statements: 1,
+  },
+  {
+    operation: 'adjustInventories',
+    request: change('adjustInventories(input: [{ petId: 4, by: 3 }, { petId: 5, by: -1 }])'),
+    statements: 1,
+  },
+  {
     operation: 'rescheduleOrder',
     request: change('rescheduleOrder(id: 1, shipDate: "2026-12-01T09:00:00Z")'),
     statements: 1,

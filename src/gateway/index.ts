@@ -4,7 +4,7 @@
 
 // Errors, and rules for input.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
-export { argumentsOf, Id, parse, parseArguments } from './contract/parse.ts';
+export { argumentsOf, Id, MAX_LIST_SIZE, parse, parseArguments } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 
@@ -13,7 +13,7 @@ export { rowRoute } from './rest/row-route.ts';
 export type { RouteRequest, RouteResponse } from './http/route.ts';
 
 // The database: statements, and what an error of PostgreSQL means.
-export { isOutOfRange, isRolledBack } from './database/database-errors.ts';
+export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-errors.ts';
 export type { Database } from './database/database.ts';
 export { perObject } from './tables/per-object.ts';
 export { onlyRow, type Session } from './database/session.ts';
@@ -22,6 +22,7 @@ export { onlyRow, type Session } from './database/session.ts';
 export * as filterBy from './tables/conditions.ts';
 export { writeOnce } from './tables/idempotency.ts';
 export { type LoaderContext, MAX_SHARED, SHARED } from './tables/loaders.ts';
+export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';
 export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';
 

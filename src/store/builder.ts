@@ -8,7 +8,7 @@ interface Types {
 }
 
 /** Pothos for the types of the pet store, and what they are defined with besides it. */
-export const { builder, Node, fieldsOf, newInputOf, deletedOf, createSchema } =
+export const { builder, Node, fieldsOf, newInputOf, deletedOf, linesField, createSchema } =
   createBuilder<Types>({
     datamodel: getDatamodel(),
     tables: TABLES,

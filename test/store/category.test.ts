@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
 
@@ -73,7 +74,7 @@ describeOnBothGateways(() => {
   describe('deleting a category', () => {
     it('removes a category without pets', async () => {
       const id = await makeCategory(gateway, 'Gone');
-      expect(await remove(id)).toEqual({ id, nodeId: `Category_${id}` });
+      expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Category', BigInt(id)) });
       expect(await remove(id)).toEqual({ code: 'CATEGORY_NOT_FOUND' });
     });
 

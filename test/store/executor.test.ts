@@ -2,17 +2,20 @@ import { mapSchema, MapperKind } from '@graphql-tools/utils';
 import { assert, asyncProperty, sample } from 'fast-check';
 import {
   defaultFieldResolver,
+  type DocumentNode,
   getNullableType,
+  type GraphQLError,
   type GraphQLSchema,
   isNonNullType,
   OperationTypeNode,
 } from 'graphql';
-import { createYoga } from 'graphql-yoga';
+import { createYoga, type Plugin } from 'graphql-yoga';
 import { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { withValuePath } from '../../src/gateway/graphql/analysis/value-errors.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import { inOrder } from '../../src/gateway/graphql/execution/call.ts';
 import {
@@ -67,6 +70,16 @@ const toAsk =
 
 const CONFIG = readConfig({});
 
+/** Gives errors about values their paths, as the gateway does. */
+const usePaths: Plugin = {
+  onValidate: ({ setValidationFn, validateFn }) =>
+    setValidationFn((of: GraphQLSchema, document: DocumentNode, ...options: unknown[]) =>
+      validateFn(of, document, ...options).map((error: GraphQLError) =>
+        withValuePath(document, error, of),
+      ),
+    ),
+};
+
 /** A second way to execute operations on the same store: by the executor of graphql-js. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
@@ -80,7 +93,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
       recipient: { destroyed: false },
       changes: { publishWrite: () => {} },
     }),
-    plugins: [useExecute(execute, () => ({}), limits)],
+    plugins: [usePaths, useExecute(execute, () => ({}), limits)],
     logging: false,
     maskedErrors: false,
   });

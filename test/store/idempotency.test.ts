@@ -112,6 +112,40 @@ const WRITES: Write[] = [
     ],
   },
   {
+    mutation: 'createPets',
+    fields: '... on CreatedPets { pets { id name petStatus: status } }',
+    input:
+      'input: [{ name: "Ida", categoryId: "C" }, { name: "Ada", categoryId: "C", quantity: 1 }]',
+    same: [
+      'input: [{ name: "Ida", categoryId: "0C", status: AVAILABLE }, { name: "Ada", categoryId: "C", quantity: 1 }]',
+    ],
+    others: ['input: [{ name: "Ida", categoryId: "C" }]'],
+  },
+  {
+    mutation: 'updatePets',
+    fields: '... on UpdatedPets { pets { id name petStatus: status } }',
+    input: 'input: [{ id: "P", name: "Ida" }, { id: "D", status: SOLD }]',
+    same: ['input: [{ name: "Ida", id: "0P" }, { id: "D", status: SOLD }]'],
+    others: ['input: [{ id: "D", status: SOLD }, { id: "P", name: "Ida" }]'],
+  },
+  {
+    mutation: 'updateInventories',
+    fields: '... on UpdatedInventories { inventory { petId quantity } }',
+    input: 'input: [{ petId: "P", quantity: 7 }, { petId: "D", quantity: 1 }]',
+    same: [
+      'input: [{ petId: "0P", quantity: 7, expectedQuantity: null }, { petId: "D", quantity: 1 }]',
+    ],
+    others: ['input: [{ petId: "P", quantity: 7 }]'],
+  },
+  {
+    mutation: 'adjustInventories',
+    fields: '... on AdjustedInventories { inventory { petId quantity } }',
+    input: 'input: [{ petId: "P", by: -7 }, { petId: "D", by: 1 }]',
+    same: ['input: [{ petId: "0P", by: -7 }, { petId: "D", by: 1 }]'],
+    others: ['input: [{ petId: "P", by: -7 }]'],
+    refused: 'input: [{ petId: "D", by: 1 }, { petId: "P", by: -11 }]',
+  },
+  {
     mutation: 'rescheduleOrder',
     fields: '... on Order { id shipDate }',
     input: 'id: "O", shipDate: "2027-01-01T12:00:00+02:00"',

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { askCost } from '../support/cost.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
@@ -57,9 +58,15 @@ describeOnBothGateways(() => {
     const NODE = 'query ($nodeId: ID!) { node(nodeId: $nodeId) { nodeId ... on Pet { name } } }';
 
     it('returns the row, or null if it does not exist', async () => {
-      const found = await gateway.data(NODE, { nodeId: `Pet_${petId}` });
-      expect(found.node).toEqual({ nodeId: `Pet_${petId}`, name: 'Cleo' });
-      expect((await gateway.data(NODE, { nodeId: 'Pet_999999999' })).node).toBeNull();
+      const nodeId = toNodeId('Pet', BigInt(petId));
+      expect((await gateway.data(NODE, { nodeId })).node).toEqual({ nodeId, name: 'Cleo' });
+      const missing = toNodeId('Pet', 999_999_999n);
+      expect((await gateway.data(NODE, { nodeId: missing })).node).toBeNull();
+    });
+
+    it('returns the row for an id that release 2 gave out', async () => {
+      const { node } = await gateway.data(NODE, { nodeId: `Pet_${petId}` });
+      expect(node).toMatchObject({ name: 'Cleo' });
     });
 
     it.each(['', 'Pet', 'Pet_', 'Pet_x', 'Pet_1_2', 'pet_1', 'Error_1', 'Pet_9223372036854775808'])(
@@ -76,7 +83,13 @@ describeOnBothGateways(() => {
 
   describe('nodes', () => {
     it('returns the rows in the order of their ids, repeated ones too, null for each that does not exist', async () => {
-      const nodeIds = [`Category_${categoryId}`, 'Pet_999999999', `Pet_${petId}`, `Pet_${petId}`];
+      const pet = toNodeId('Pet', BigInt(petId));
+      const nodeIds = [
+        toNodeId('Category', BigInt(categoryId)),
+        toNodeId('Pet', 999_999_999n),
+        pet,
+        pet,
+      ];
       const { nodes } = await gateway.data(NODES, { nodeIds });
       expect(nodes.map((node: { nodeId: string } | null) => node?.nodeId ?? null)).toEqual([
         nodeIds[0],

@@ -2,6 +2,7 @@ import { raw } from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
+import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
@@ -127,7 +128,7 @@ describeOnBothGateways(() => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { quantity: 2 });
       const inventory = { petId, quantity: 5 };
-      expect(await cancel(id)).toEqual({ id, nodeId: `Order_${id}`, inventory });
+      expect(await cancel(id)).toEqual({ id, nodeId: toNodeId('Order', BigInt(id)), inventory });
       expect(await cancel(id)).toEqual({ code: 'ORDER_NOT_FOUND' });
       expect(await stockOf(gateway, petId)).toBe(5);
     });

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
+import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { describeOnBothGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
@@ -100,7 +101,7 @@ describeOnBothGateways(() => {
   describe('deleting a pet', () => {
     it('removes it and its inventory entry', async () => {
       const id = await makePet(gateway, { stock: 3 });
-      expect(await remove(id)).toEqual({ id, nodeId: `Pet_${id}` });
+      expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Pet', BigInt(id)) });
       expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
       expect(await entryOf(id)).toBeNull();
     });

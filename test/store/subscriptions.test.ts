@@ -25,7 +25,7 @@ const open: typeof openCopy = async (config, log) => {
         throw new GatewayError('SERVICE_UNAVAILABLE');
       }
       // Only these statements are about one type.
-      if (!/from settled_changes\s+where type = /.test(statement.text)) {
+      if (!/from settled_changes\s+where type in /.test(statement.text)) {
         return db.query(statement, ...how);
       }
       catchUp.running += 1;
@@ -105,6 +105,41 @@ describeOnBothDatabases(() => {
         before: { name: 'Cats' },
         after: null,
       });
+    });
+
+    it('to the stock of a category returns that of its pets, also of those that were deleted', async () => {
+      const categoryId = await makeCategory(gateway);
+      const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
+      const live = await subscribe(`${field}) { cursor kind petId }`);
+      const start = await subscribe('inventoryChanged { cursor }');
+      const other = await makePet(gateway, { stock: 1 });
+      const { cursor } = await changed(start);
+      const petId = await makePet(gateway, { categoryId, stock: 1 });
+      expect(await changed(live)).toMatchObject({ kind: 'CREATED', petId });
+      await mutate(gateway, 'updateInventory', { petId: other, input: { quantity: 2 } });
+      await mutate(gateway, 'updateInventory', { petId, input: { quantity: 3 } });
+      expect(await changed(live)).toMatchObject({ kind: 'UPDATED', petId });
+      const later = await subscribe(`${field}, after: $after) { kind petId }`, { after: cursor });
+      expect(await changed(later)).toEqual({ kind: 'CREATED', petId });
+      expect(await changed(later)).toEqual({ kind: 'UPDATED', petId });
+      await mutate(gateway, 'deletePet', { id: petId });
+      expect(await changed(live)).toMatchObject({ kind: 'DELETED', petId });
+      expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
+    });
+
+    it('to several types returns their changes in one order, also after a cursor', async () => {
+      const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
+      const all = await subscribe('changed { __typename }');
+      await makePet(gateway, { stock: 1 });
+      const first = await changed(live);
+      expect(first).toMatchObject({ __typename: 'CategoryChange', kind: 'CREATED' });
+      expect(await changed(live)).toMatchObject({ __typename: 'PetChange', kind: 'CREATED' });
+      const names = ['CategoryChange', 'PetChange', 'InventoryItemChange'];
+      for (const name of names) expect(await changed(all)).toEqual({ __typename: name });
+      const later = await subscribe('changed(types: [PET, ORDER], after: $after) { __typename }', {
+        after: first.cursor,
+      });
+      expect(await changed(later)).toEqual({ __typename: 'PetChange' });
     });
 
     it('to pets returns those of its filter, also when they come into it and leave it', async () => {

@@ -17,6 +17,13 @@ const KEYED = [
   'placeOrder(input: { petId: "99", quantity: 1, shipDate: null }',
   'placeOrders(input: [{ petId: "1", quantity: 1 }, { petId: "1", quantity: 2, shipDate: "2027-02-01T00:00:00Z" }]',
   'placeOrders(input: [{ petId: "1", quantity: 1000000 }]',
+  'createPets(input: [{ name: "Ida", categoryId: "1", quantity: 5 }, { name: "Ada", categoryId: "1" }]',
+  'createPets(input: [{ name: "Ida", categoryId: "99" }]',
+  'updatePets(input: [{ id: "1", name: "Rex", status: AVAILABLE }, { id: "2", categoryId: "1" }]',
+  'updatePets(input: [{ id: "99", name: "Rex" }]',
+  'updateInventories(input: [{ petId: "1", quantity: 900, expectedQuantity: 1 }]',
+  'updateInventories(input: [{ petId: "1", quantity: 900 }, { petId: "2", quantity: 900 }]',
+  'adjustInventories(input: [{ petId: "1", by: -2 }, { petId: "2", by: 2 }]',
 ].flatMap((call, index) => {
   const key = `idempotencyKey: "${index}${'k'.repeat(254)}"`;
   // Without a key, with one, again, and a conflict.
@@ -54,7 +61,8 @@ const READS = [
   'subscription { categoryChanged(filter: { ids: ["2"] }, after: "$cursor") { kind } }',
   'subscription { petChanged(filter: { ids: ["1", "2"] }, after: "$cursor") { kind } }',
   'subscription { petChanged(filter: { categoryId: "1", status: [AVAILABLE] }, after: "$cursor") { kind } }',
-  'subscription { inventoryChanged(filter: { petIds: ["1"], maxQuantity: 1000 }, after: "$cursor") { kind } }',
+  'subscription { inventoryChanged(filter: { petIds: ["1"], categoryId: "1", maxQuantity: 1000 }, after: "$cursor") { kind } }',
+  'subscription { changed(types: [CATEGORY, PET], after: "$cursor") { kind } }',
   'subscription { orderChanged(filter: { petId: "1", complete: false }, after: "$cursor") { kind } }',
 ];
 

@@ -4,7 +4,7 @@ import sql, { join, raw } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
 import type { Follower } from './change-log-reader.ts';
-import { compare, type Known, type Position, readChanges } from './change-log.ts';
+import { compare, isIn, type Known, type Position, readChanges } from './change-log.ts';
 import { type RowFilter, toCondition } from './row-filter.ts';
 
 // How many changes one statement returns.
@@ -18,7 +18,7 @@ const MAX_CALLERS = 1000;
 
 /** What is read, and for whom. */
 interface Request {
-  readonly type: string;
+  readonly types: readonly string[];
   readonly filter: RowFilter | undefined;
   readonly callerKey: string;
 }
@@ -27,8 +27,8 @@ interface Request {
  * Reads changes that match, and returns the position up to which all have been read. However few they are, a
  * page reads a limited part of the change log.
  */
-async function readPage(db: Database, known: Known, { type, filter }: Request, after: Position) {
-  const conditions = [raw(`type = '${type}'`), known.condition, compare('>', after)];
+async function readPage(db: Database, known: Known, { types, filter }: Request, after: Position) {
+  const conditions = [raw(isIn('type', types)), known.condition, compare('>', after)];
   let horizon: Position | undefined;
   if (filter) {
     [horizon] = await db.query<Position>(

@@ -43,7 +43,7 @@ const rowAsText = (column: string): string =>
   `(select json_object_agg(key, value) from json_each_text("${column}"))`;
 
 /** Returns the condition that a column has one of some values. */
-function isIn(column: string, values: readonly string[]): string {
+export function isIn(column: string, values: readonly string[]): string {
   const literals = [...new Set(values)].toSorted().map((value) => `'${value}'`);
   return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
 }

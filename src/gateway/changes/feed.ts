@@ -1,6 +1,7 @@
 import { type Push, Repeater } from '@repeaterjs/repeater';
 
 import type { Database } from '../database/database.ts';
+import type { LoaderContext } from '../tables/loaders.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createCatchUp } from './catch-up.ts';
 import { type Follower, type Observe, ChangeLogReader } from './change-log-reader.ts';
@@ -16,11 +17,13 @@ import { type RowFilter, toMatcher } from './row-filter.ts';
 
 /** What a subscriber asks for. */
 interface Subscription {
-  readonly type: string;
+  readonly types: readonly string[];
   /** Begins after this cursor; otherwise with the next change. */
   readonly after: string | null | undefined;
-  /** Which changes of the type match; all without it. */
+  /** Which changes of the types match; all without it. */
   readonly filter: RowFilter | undefined;
+  /** Load the rows that the filter is about besides. */
+  readonly loaders: LoaderContext;
   /** Whose subscription it is. */
   readonly callerKey: string;
   /** Ends the subscription with its reason, an error. */
@@ -68,15 +71,21 @@ async function follow(
   follower: Follower,
   push: Push<Change>,
 ): Promise<void> {
-  const { type, filter } = subscription;
-  const matches = filter ? toMatcher(filter) : () => true;
+  const { types, filter, loaders } = subscription;
+  const matches = filter ? toMatcher(filter, loaders) : () => true;
   const start = follower.position;
 
   const give = async (changes: readonly Change[]): Promise<void> => {
-    for (const change of changes) {
+    const found = changes.map((change) => types.includes(change.type) && matches(change));
+    // What they are about is read at the same time, by one statement.
+    const isWaiting = found.some((match) => match instanceof Promise);
+    const matching = isWaiting
+      ? await Promise.all(found.map((match) => Promise.resolve(match)))
+      : found;
+    for (const [index, change] of changes.entries()) {
       if (follower.hasEnded) return;
       follower.position = change;
-      if (change.type !== type || !matches(change)) continue;
+      if (matching[index] !== true) continue;
       follower.givenAt = performance.now();
       await push(change);
       follower.givenAt = undefined;

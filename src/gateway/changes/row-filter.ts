@@ -1,6 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { RecordedCondition } from '../tables/conditions.ts';
+import type { LoaderContext } from '../tables/loaders.ts';
+import type { RecordedCondition } from '../tables/recorded.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
 import type { Change } from './change-log.ts';
 
@@ -11,14 +12,26 @@ import type { Change } from './change-log.ts';
 export type RowFilter = readonly RecordedCondition[];
 
 /** Returns the function that finds out whether a change matches. */
-export function toMatcher(filter: RowFilter): (change: Change) => boolean {
-  const isMet = (row: RecordedRow | null): boolean =>
-    row !== null &&
-    filter.every(({ column, initial, accepts }) => {
+export function toMatcher(
+  filter: RowFilter,
+  loaders: LoaderContext,
+): (change: Change) => boolean | Promise<boolean> {
+  const isMet = (row: RecordedRow | null): boolean | Promise<boolean> => {
+    if (row === null) return false;
+    const waiting: Promise<boolean>[] = [];
+    for (const { column, initial, accepts } of filter) {
       const recorded = row[column] ?? initial;
-      return recorded != null && accepts(recorded);
-    });
-  return ({ before, after }) => isMet(after) || isMet(before);
+      const accepted = recorded != null && accepts(recorded, loaders);
+      if (accepted === false) return false;
+      if (accepted !== true) waiting.push(accepted);
+    }
+    return waiting.length === 0 || Promise.all(waiting).then((all) => all.every(Boolean));
+  };
+  return ({ before, after }) => {
+    const now = isMet(after);
+    if (typeof now === 'boolean') return now || isMet(before);
+    return now.then((met) => met || isMet(before));
+  };
 }
 
 /** Returns the same as a condition for the table of changes. */

@@ -47,7 +47,7 @@ export const ERRORS = {
   CURSOR_EXPIRED: {
     status: 410,
     description:
-      'The changes after this cursor are no longer kept. Read the rows again, and follow their changes from then on.',
+      'The changes after this cursor are no longer kept. Read the store again, and follow its changes from then on.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },

@@ -11,6 +11,9 @@ import {
 /** How many rows a page may have, and how many values a list or an object of the input. */
 export const MAX_LIST_SIZE = 100;
 
+/** How many lines one mutation may write: objects in a variable of its own. */
+export const MAX_LINES = 1000;
+
 const MAX_ID = 9_223_372_036_854_775_807n;
 
 const isInt64 = (text: string): boolean => /^[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_ID;

@@ -67,6 +67,15 @@ const Violation = z.object({ constraint: z.string() });
 export const violatedConstraint = (error: unknown): string | undefined =>
   /^2350[35]$/.test(codeOf(error)) ? Violation.safeParse(error).data?.constraint : undefined;
 
+const Detail = z.object({ detail: z.string() });
+
+/** Returns the value that violates such a constraint. PostgreSQL translates only the words: `Key (a)=(1) is not …`. */
+export const violatedValue = (error: unknown): string | undefined =>
+  /\)=\((.*)\) /s.exec(Detail.safeParse(error).data?.detail ?? '')?.[1];
+
+/** Whether a row exists already, that another transaction may have inserted. */
+export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
+
 /** Whether a number is out of the range of its column. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';
 

@@ -7,6 +7,8 @@ import {
   knownOf,
   requireKept,
 } from '../changes/change-log.ts';
+import type { ChangeFeed } from '../changes/feed.ts';
+import type { CallContext } from '../context.ts';
 import type { Repository } from '../tables/repository.ts';
 import { lowerFirst, toEnumName } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
@@ -21,25 +23,24 @@ const AFTER_COST = { directives: { cost: { weight: '200' } } };
 /** Defines the interface of the changes of all types. */
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
-    description: 'What happened to a row.',
+    description: 'What can happen.',
     values: {
-      CREATED: { value: 'created', description: 'The row was created.' },
-      UPDATED: { value: 'updated', description: 'A value of the row was changed.' },
-      DELETED: { value: 'deleted', description: 'The row was deleted.' },
+      CREATED: { value: 'created', description: 'It was created.' },
+      UPDATED: { value: 'updated', description: 'A value of it was changed.' },
+      DELETED: { value: 'deleted', description: 'It was deleted.' },
     } as const,
   });
 
   return builder.interfaceRef<RecordedChange>('Change').implement({
-    description:
-      'A change of a row: by a mutation, or by SQL of an operator. A mutation may make several.',
+    description: 'A change: by a mutation, or by SQL of an operator. A mutation may make several.',
     resolveType: ({ type }) => `${type}Change`,
     fields: (t) => ({
       cursor: t.string({
-        description: 'The place of the change in the record of all changes, for `after`.',
+        description: 'The position of the change in the record of all changes, for `after`.',
         extensions: { directives: { cost: { weight: '0.1' } } },
         resolve: cursorOf,
       }),
-      kind: t.expose('kind', { type: ChangeKind, description: 'What happened to the row.' }),
+      kind: t.expose('kind', { type: ChangeKind, description: 'What happened.' }),
       changedAt: t.expose('changedAt', {
         type: 'DateTime',
         description:
@@ -51,10 +52,10 @@ function defineChange(builder: Builder) {
 
 type ChangeRef = ReturnType<typeof defineChange>;
 
-/** Defines the filter of `Query.changes`. */
-function defineFilter(builder: Builder, types: readonly Repository[]) {
-  const ChangedTypeEnum = builder.enumType('ChangedType', {
-    description: 'A type whose rows have changes.',
+/** Defines the enum of the types that have changes. */
+const defineTypes = (builder: Builder, types: readonly Repository[]) =>
+  builder.enumType('ChangedType', {
+    description: 'A type that has changes.',
     values: Object.fromEntries(
       types.map(({ type, words }) => [
         toEnumName(type),
@@ -63,21 +64,29 @@ function defineFilter(builder: Builder, types: readonly Repository[]) {
     ),
   });
 
-  return builder.inputType('ChangeFilter', {
+type TypesRef = ReturnType<typeof defineTypes>;
+
+/** Defines the filter of `Query.changes`. */
+const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
+  builder.inputType('ChangeFilter', {
     description: 'Conditions for a list of changes.',
     fields: (t) => ({
       types: t.field({
-        type: [ChangedTypeEnum],
-        description: 'Only changes of rows of these types. An empty list matches no change.',
+        type: [ChangedType],
+        description: 'Only changes of these types. An empty list matches no change.',
         extensions: SEARCH_COST,
       }),
     }),
   });
-}
 
 /** Defines `Query.changes`. */
-function defineQuery(builder: Builder, Change: ChangeRef, types: readonly Repository[]): void {
-  const ChangeFilter = defineFilter(builder, types);
+function defineQuery(
+  builder: Builder,
+  Change: ChangeRef,
+  ChangedType: TypesRef,
+  types: readonly Repository[],
+): void {
+  const ChangeFilter = defineFilter(builder, ChangedType);
   const ChangeConnection = builder.connectionObject(
     { type: Change, name: 'ChangeConnection' },
     { name: 'ChangeEdge' },
@@ -90,7 +99,7 @@ function defineQuery(builder: Builder, Change: ChangeRef, types: readonly Reposi
       {
         type: Change,
         description:
-          'A page of the record of all changes, in the order in which their transactions began to write. It ' +
+          'The record of all changes, in the order in which their transactions began to write. It ' +
           'begins with the oldest change that is kept: those of a day, unless the operator set another time. ' +
           'A change appears when no transaction is open that could still make one before it. To follow the ' +
           'record, repeat the query with `after: endCursor`.',
@@ -117,6 +126,50 @@ function defineQuery(builder: Builder, Change: ChangeRef, types: readonly Reposi
     ),
   );
 }
+
+/** Follows changes in the stream of a subscription. */
+function followIn(
+  { changes, stream, loaders }: CallContext,
+  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'loaders' | 'callerKey' | 'signal'>,
+) {
+  if (!stream) throw new Error('A subscription needs a stream.');
+  const { callerKey, signal } = stream;
+  return changes.subscribe({ ...request, loaders, callerKey, signal });
+}
+
+/** Creates the argument of each subscription. */
+const afterArgument = (builder: Builder) =>
+  builder.args((t) => ({
+    after: t.string({
+      description:
+        'Begins after this cursor, with the changes since then; otherwise with the next change.',
+      extensions: AFTER_COST,
+    }),
+  }));
+
+/** Defines `Subscription.changed`, of the changes of all types. */
+const defineChanged = (
+  builder: Builder,
+  Change: ChangeRef,
+  ChangedType: TypesRef,
+  known: readonly string[],
+): void =>
+  builder.subscriptionField('changed', (t) =>
+    t.field({
+      type: Change,
+      description: 'The changes of several types, in one order.',
+      args: {
+        types: t.arg({
+          type: [ChangedType],
+          description: 'Only changes of these types; all by default. An empty list matches none.',
+        }),
+        ...afterArgument(builder),
+      },
+      subscribe: (_root, { types, after }, context) =>
+        followIn(context, { types: types ?? known, filter: undefined, after }),
+      resolve: (change) => change,
+    }),
+  );
 
 /** Defines the type of the changes of a type. */
 function defineRowChange(
@@ -177,26 +230,23 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
                 description: `Conditions for the ${words.all}; all by default.`,
               }),
             }),
-            after: t.arg.string({
-              description:
-                'Begins after this cursor, with the changes since then; otherwise with the next change.',
-              extensions: AFTER_COST,
-            }),
+            ...afterArgument(builder),
           },
-          subscribe: (_root, { filter, after }, { changes, stream }) => {
-            if (!stream) throw new Error('A subscription needs a stream.');
-            const { callerKey, signal } = stream;
+          subscribe: (_root, { filter, after }, context) => {
             const rowFilter = filter == null ? undefined : rows.toRecorded(filter);
-            return changes.subscribe({ type, filter: rowFilter, after, callerKey, signal });
+            return followIn(context, { types: [type], filter: rowFilter, after });
           },
           resolve: (change) => change,
         }),
       );
     },
-    /** Defines `Query.changes`, when all types are known; returns them. */
+    /** Defines `Query.changes` and `Subscription.changed`, when all types are known; returns them. */
     defineChangesQuery: (): string[] => {
-      defineQuery(builder, Change, types);
-      return types.map(({ type }) => type);
+      const known = types.map(({ type }) => type);
+      const ChangedType = defineTypes(builder, types);
+      defineQuery(builder, Change, ChangedType, types);
+      defineChanged(builder, Change, ChangedType, known);
+      return known;
     },
   };
 }

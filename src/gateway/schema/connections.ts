@@ -68,7 +68,7 @@ function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
 
   return ({ words: { prefix }, sorts }: Repository) =>
     builder.inputType(`${prefix}Sort`, {
-      description: 'The order of the list. Rows with equal values are ordered by id.',
+      description: 'The order of the list. Items with equal values are ordered by id.',
       fields: (t) => ({
         field: t.field({
           type: builder.enumType(`${prefix}SortField`, {
@@ -101,7 +101,7 @@ export function defineLists<Types extends StoreTypes>(
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
       description:
-        'The number of rows in the whole list. They are counted only if this field is selected.',
+        'The number of items in the whole list. They are counted only if this field is selected.',
       extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
       resolve: ({ totalCount }) => totalCount(),
     }),
@@ -136,7 +136,7 @@ export function defineLists<Types extends StoreTypes>(
       { type, name: `${prefix}Connection` },
       { name: `${prefix}Edge` },
     );
-    const description = `A page of the list of ${words.list}.`;
+    const description = `The list of ${words.list}.`;
     return {
       /** The list of all rows. */
       list: [{ type, args, description, ...rootPage(pages) }, connection] as const,

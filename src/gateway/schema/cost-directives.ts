@@ -15,11 +15,11 @@ export const cost = new GraphQLDirective({
   name: 'cost',
   description:
     'The cost of a field; without this directive it is 1, whatever the type of the field. The cost ' +
-    'of an operation is the sum of its fields. A field inside a list counts once for each row that ' +
-    'the list may have, and each row costs 1. A field that reads rows costs 100 more, but only once ' +
-    'for all rows of a list, as one SQL statement reads them. An input field with a cost adds it to ' +
+    'of an operation is the sum of its fields. A field inside a list counts once for each item that ' +
+    'the list may have, and each item costs 1. A field that reads from the database costs 100 more, but only once ' +
+    'for all items of a list, as one SQL statement reads them. An input field with a cost adds it to ' +
     'the field that has the argument: 5 times as much for a text without three letters or digits in ' +
-    'a row, which no index can find. An argument with a cost adds it too. In a list of Query, input fields and totalCount cost 10 times ' +
+    'a row, which no index can find. An argument with a cost adds it too, a list for each of its values. In a list of Query, input fields and totalCount cost 10 times ' +
     'as much, because they search the whole store.',
   locations: [
     DirectiveLocation.FIELD_DEFINITION,
@@ -32,12 +32,15 @@ export const cost = new GraphQLDirective({
 /** @listSize of the same specification. */
 export const listSize = new GraphQLDirective({
   name: 'listSize',
-  description: 'The maximum number of rows in a list.',
+  description: 'The maximum number of items in a list.',
   locations: [DirectiveLocation.FIELD_DEFINITION],
   args: {
-    assumedSize: { type: GraphQLInt, description: 'The number of rows if no argument sets it.' },
-    slicingArguments: { type: names, description: 'The arguments that set the number of rows.' },
-    sizedFields: { type: names, description: 'The fields of the connection that have these rows.' },
+    assumedSize: { type: GraphQLInt, description: 'The number of items if no argument sets it.' },
+    slicingArguments: { type: names, description: 'The arguments that set the number of items.' },
+    sizedFields: {
+      type: names,
+      description: 'The fields of the connection that have these items.',
+    },
     requireOneSlicingArgument: {
       type: GraphQLBoolean,
       defaultValue: true,

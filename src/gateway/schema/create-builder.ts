@@ -23,7 +23,7 @@ import { defineInputTypes } from './input-types.ts';
 import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
 import { defineNodes } from './nodes.ts';
-import { defineDeleted, defineRowFields } from './row-fields.ts';
+import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
 
 /** What Pothos' generator wrote about the models of a store. */
 interface Datamodel {
@@ -46,36 +46,38 @@ interface BuilderOptions {
 const RELAY = {
   edgesFieldOptions: {
     nullable: false,
-    description: 'The rows of this page, each with its cursor.',
+    description: 'The items, each with its cursor.',
   },
-  nodeFieldOptions: { nullable: false, description: 'The row.' },
-  nodesOnConnection: { description: 'The rows of this page.' },
+  nodeFieldOptions: { nullable: false, description: 'The item.' },
+  nodesOnConnection: { description: 'The items.' },
   cursorFieldOptions: {
-    description: 'The position of the row in this order, for `after` and `before`.',
+    description: 'The position of the item in this order, for `after` and `before`.',
   },
   pageInfoFieldOptions: {
-    description: 'The position of this page in the list.',
+    description: 'Whether the list has more items, and the cursors to read them.',
     extensions: { directives: { cost: { weight: '20' } } },
   },
-  pageInfoTypeOptions: { description: 'The position of a page in its list.' },
-  hasNextPageFieldOptions: { description: 'Whether the list has rows after this page.' },
-  hasPreviousPageFieldOptions: { description: 'Whether the list has rows before this page.' },
+  pageInfoTypeOptions: {
+    description: 'Whether a list has more items than these, and the cursors to read them.',
+  },
+  hasNextPageFieldOptions: { description: 'Whether the list has items after these.' },
+  hasPreviousPageFieldOptions: { description: 'Whether the list has items before these.' },
   startCursorFieldOptions: {
-    description: 'The cursor of the first row of the page, or null if the page is empty.',
+    description: 'The cursor of the first item, or null if there is none.',
   },
   endCursorFieldOptions: {
-    description: 'The cursor of the last row of the page, or null if the page is empty.',
+    description: 'The cursor of the last item, or null if there is none.',
   },
   firstArgOptions: {
     description:
-      'The number of rows from the start, 0 to 100 unless the operator set another limit; 20 by ' +
+      'The number of items from the start, 0 to 100 unless the operator set another limit; 20 by ' +
       'default.',
   },
-  afterArgOptions: { description: 'Only rows after this cursor.' },
-  lastArgOptions: { description: 'The number of rows from the end, instead of `first`.' },
-  beforeArgOptions: { description: 'Only rows before this cursor.' },
-  defaultConnectionTypeOptions: { description: 'A page of a list.' },
-  defaultEdgeTypeOptions: { description: 'A row of a page, with its cursor.' },
+  afterArgOptions: { description: 'Only items after this cursor.' },
+  lastArgOptions: { description: 'The number of items from the end, instead of `first`.' },
+  beforeArgOptions: { description: 'Only items before this cursor.' },
+  defaultConnectionTypeOptions: { description: 'Items of a list, in its order.' },
+  defaultEdgeTypeOptions: { description: 'An item of a list, with its cursor.' },
   nodeQueryOptions: false,
   nodesQueryOptions: false,
 } as const;
@@ -128,7 +130,7 @@ function defineRoots(builder: Builder, tables: Tables): void {
   });
   builder.mutationType({
     description:
-      'Changes the store. Expected errors are members of each result union. Selecting other rows of ' +
+      'Changes the store. Expected errors are members of each result union. Selecting other objects of ' +
       'the result also needs the scope of Query.',
   });
   builder.subscriptionType({
@@ -160,6 +162,7 @@ export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: B
     Node,
     newInputOf: inputs.newInputOf,
     deletedOf: defineDeleted(builder),
+    linesField: defineLinesField(builder),
     /** Defines the lists and the errors of a type, and returns the options of the fields that read, write and follow its rows. */
     fieldsOf: <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
       addErrors(rows.errors);

@@ -83,7 +83,7 @@ function defineFields(builder: Builder): void {
 export function defineErrors(builder: Builder) {
   // Pothos finds it by its name when the schema is built, as it is defined last.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const ErrorCodeEnum = 'ErrorCode' as unknown as OutputRef<string>;
+  const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
 
   const ErrorInterface = builder.interfaceRef<GatewayError>('Error').implement({
     description: 'The fields that all errors have.',
@@ -125,8 +125,13 @@ export function defineErrors(builder: Builder) {
         Array.from(types, ({ kind: { code, ...kind } }) => [code, kind]),
       );
       builder.enumType('ErrorCode', {
-        description: 'All error codes, of `Error.code`, of `extensions.code` and of REST.',
+        description: 'All error codes: of `extensions.code`, of REST and of `Error.code`.',
         values: withGatewayErrors(codes),
+      });
+      const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));
+      builder.enumType('MutationErrorCode', {
+        description: 'The codes of the errors that mutations return as data.',
+        values: { ...ofGateway, ...codes },
       });
       return codes;
     },

@@ -8,7 +8,7 @@ import type { Builder } from './builder-types.ts';
 
 // Pothos finds a type by its name when the schema is built.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const named = (type: string) => type as unknown as InputRef;
+export const named = (type: string) => type as unknown as InputRef;
 
 /** Defines the input types of filters. */
 function defineFilters(builder: Builder) {
@@ -28,13 +28,13 @@ function defineFilters(builder: Builder) {
     return range;
   }
 
-  /** Returns the options of a condition. In the filter of changes nothing is read to find them. */
+  /** Returns the options of a condition. */
   const toOptions = (
-    { type, isList, cost }: Condition,
+    { type, isList, cost, changesCost }: Condition,
     place: 'list' | 'changes',
   ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } => {
     const ref = typeof type === 'string' ? named(type) : rangeOf(type);
-    const weight = place === 'list' ? cost : undefined;
+    const weight = place === 'list' ? cost : changesCost;
     return {
       type: isList ? [ref] : ref,
       ...(weight !== undefined && { extensions: { directives: { cost: { weight } } } }),
@@ -107,21 +107,29 @@ export function defineInputTypes(builder: Builder) {
         ),
     });
 
-  /** Defines the input type of the changes to a row. */
-  const updateInputOf = ({ type, words, inputs }: Repository): InputRef<object> => {
+  /** Defines an input type of the changes to a row, which names the row if it is one of several. */
+  const defineUpdate = (name: string, rows: Repository, isLine: boolean): InputRef<object> => {
+    const { words, inputs } = rows;
     const rule = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';
-    return builder.inputType(`${type}Update`, {
+    return builder.inputType(name, {
       description: `Changes to ${words.one}. Omitted fields keep their values.${rule}`,
-      fields: (t) =>
-        Object.fromEntries(
-          inputs.flatMap(({ name, type: graphql, update: description }) =>
+      fields: (t) => ({
+        ...(isLine && {
+          id: t.id({ required: true, description: `The id of the ${words.short}.` }),
+        }),
+        ...Object.fromEntries(
+          inputs.flatMap(({ name: field, type: graphql, update: description }) =>
             description === undefined
               ? []
-              : [[name, t.field({ type: named(graphql), description })]],
+              : [[field, t.field({ type: named(graphql), description })]],
           ),
         ),
+      }),
     });
   };
 
-  return { filterOf: defineFilters(builder), newInputOf, updateInputOf };
+  const updateInputOf = (rows: Repository) => defineUpdate(`${rows.type}Update`, rows, false);
+  const updateLineOf = (rows: Repository) => defineUpdate(`${rows.type}UpdateLine`, rows, true);
+
+  return { filterOf: defineFilters(builder), newInputOf, updateInputOf, updateLineOf };
 }

@@ -3,6 +3,7 @@ import SchemaBuilder, {
   type FieldNullability,
   type InputFieldMap,
   type PothosOutputFieldConfig,
+  type PothosTypeConfig,
   type SchemaTypes,
   type TypeParam,
 } from '@pothos/core';
@@ -39,6 +40,24 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       ...field,
       description: `${field.description} ${need}`,
       extensions: { directives: { cost: WRITE_COST }, ...field.extensions },
+    };
+  }
+
+  /** Puts the success first in each result, and says when each member comes. */
+  override onTypeConfig(type: PothosTypeConfig): PothosTypeConfig {
+    if (type.kind !== 'Union') return type;
+    const success = type.types.at(-1);
+    if (!success) return type;
+    const errors = type.types.slice(0, -1);
+    const { name } = this.buildCache.getTypeConfig(success);
+    const lines = errors.map((error) => {
+      const { name: code, description } = this.buildCache.getTypeConfig(error);
+      return `- \`${code}\`: ${description}`;
+    });
+    return {
+      ...type,
+      types: [success, ...errors],
+      description: [`- \`${name}\`: the mutation succeeded.`, ...lines].join('\n'),
     };
   }
 

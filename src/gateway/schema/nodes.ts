@@ -6,19 +6,29 @@ import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 
 export const NODE_ID =
-  'An id that no other row has, of any type: for caches, and for `node`. Do not take it apart, its form may change.';
+  'An id that nothing else has, of any type: for caches, and for `node`. It is opaque: its form may change.';
 
 /** The rows of each type that has global ids. */
 type Nodes = ReadonlyMap<string, Repository>;
 
-/** Returns the global id of a row. */
-export const toNodeId = (type: string, id: bigint | undefined): string => `${type}_${id}`;
+/** Returns the global id of a row: opaque, so that nobody takes it apart. */
+export const toNodeId = (type: string, id: bigint | undefined): string =>
+  Buffer.from(`${type}_${id}`).toString('base64url');
+
+/** Returns the type and the id; releases before 3.0.0 gave them out as they are. */
+const splitNodeId = (text: string): string[] =>
+  (text.includes('_') ? text : Buffer.from(text, 'base64url').toString()).split('_');
 
 /** A type whose rows have global ids: https://relay.dev/graphql/objectidentification.htm */
 const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) =>
   builder.interfaceRef<object>('Node').implement({
-    description: 'A row of the store that `node` finds.',
+    description: 'What `node` finds.',
     fields: (t) => ({
+      id: t.id({
+        description: 'The id, which nothing else of the same type has.',
+        resolve: (row, _args, _context, { parentType: { name } }) =>
+          nodes.get(name)?.id.of(row) ?? '',
+      }),
       nodeId: t.id({
         description: NODE_ID,
         extensions: { sql: { kind: 'nodeId' } },
@@ -30,7 +40,7 @@ const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: No
 
 /** Returns the function that loads the row. @throws InvalidId */
 function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
-  const [typeName = '', digits, ...others] = text.split('_');
+  const [typeName = '', digits, ...others] = splitNodeId(text);
   const rows = nodes.get(typeName);
   const id = Id.safeParse(digits);
   if (!rows || !id.success || others.length > 0) {
@@ -54,8 +64,8 @@ function defineQueries<Types extends StoreTypes>(
     node: t.field({
       type: Node,
       nullable: true,
-      description: 'The row with this global id, or null if it does not exist.',
-      args: { nodeId: t.arg.id({ required: true, description: 'The `nodeId` of the row.' }) },
+      description: 'What has this global id, or null if it does not exist.',
+      args: { nodeId: t.arg.id({ required: true, description: 'The `nodeId`.' }) },
       extensions: {
         directives: { cost: { weight: '100' } },
         checkArguments: (args: { nodeId: string }) =>
@@ -68,11 +78,11 @@ function defineQueries<Types extends StoreTypes>(
       type: [Node],
       nullable: { list: false, items: true },
       description:
-        'The rows with these global ids in the same order, null for each that does not exist.',
+        'What has these global ids, in the same order; null for each that does not exist.',
       args: {
         nodeIds: t.arg.idList({
           required: true,
-          description: 'The `nodeId` of each row, as many as a page may have.',
+          description: 'The global ids, at most 100.',
         }),
       },
       extensions: {

@@ -1,12 +1,13 @@
-import type { OutputRef } from '@pothos/core';
+import type { InputRef, OutputRef } from '@pothos/core';
 
 import type { CallContext } from '../context.ts';
 import type { ErrorType } from '../contract/gateway-error.ts';
+import { MAX_LINES, MAX_LIST_SIZE } from '../contract/parse.ts';
 import type { KnownInput } from '../tables/inputs.ts';
 import type { Deleted, Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
-import { type defineInputTypes, requireInputs } from './input-types.ts';
+import { type defineInputTypes, named, requireInputs } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
@@ -128,6 +129,98 @@ const toUpdateField = <Row extends object>(
   };
 };
 
+/** Several rows that a mutation wrote. */
+interface Written<Row> {
+  readonly rows: readonly Row[];
+}
+
+// What a line costs that writes no text: its row, its change and, for a key, its result are written.
+const LINE_COST = 30;
+
+/** What the rows of a mutation with lines are called. */
+interface LineNames {
+  /** The type of its result, and the field with the rows. */
+  readonly result: string;
+  readonly field: string;
+  readonly description: string;
+}
+
+/** Returns the options of a mutation that writes several rows, all or none, and returns them in the order of its lines. */
+export const defineLinesField =
+  <Types extends StoreTypes>(builder: Builder<Types>) =>
+  <Row extends object>(
+    type: OutputRef<Row>,
+    rows: Pick<Repository, 'textLength'>,
+    input: InputRef,
+    { result, field, description }: LineNames,
+  ) => {
+    const weight = String(LINE_COST + TEXT_COST * Math.ceil(rows.textLength / TEXT_LENGTH));
+    const listSize = {
+      assumedSize: MAX_LIST_SIZE,
+      slicingArguments: ['input'],
+      sizedFields: [field],
+      requireOneSlicingArgument: false,
+    };
+    return {
+      type: builder.objectRef<Written<Row>>(result).implement({
+        description,
+        fields: (t) => ({
+          [field]: t.field({
+            type: [type],
+            description: 'In the order of the lines.',
+            extensions: { ofOtherRow: false },
+            resolve: ({ rows: written }) => [...written],
+          }),
+        }),
+      }),
+      extensions: { directives: { listSize, cost: { weight: '100' } } },
+      args: builder.args((t) => ({
+        input: t.field({
+          type: [input],
+          required: true,
+          description: `The lines, at least one. A variable can have ${MAX_LINES}, a list in the document ${MAX_LIST_SIZE}.`,
+          extensions: { directives: { cost: { weight } } },
+        }),
+        idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
+      })),
+    };
+  };
+
+/** Returns the options of the mutations that create and change several rows. */
+function toLineFields<Row extends object>(
+  builder: Builder,
+  type: OutputRef<Row>,
+  rows: Repository<Row>,
+  { updateLineOf }: ReturnType<typeof defineInputTypes>,
+) {
+  const { words, inputs, notFound, createMany, updateMany } = rows;
+  const toField = (done: string, input: InputRef) =>
+    defineLinesField(builder)(type, rows, input, {
+      result: `${done}${upperFirst(words.all)}`,
+      field: words.all,
+      description: `The ${words.all} that a mutation ${done.toLowerCase()}.`,
+    });
+  const rule = 'all or none. An error about a line has its index.';
+  return {
+    createMany: () => ({
+      ...toField('Created', named(`New${rows.type}`)),
+      description: `Creates several ${words.all}, ${rule}`,
+      errors: { types: errorsOf(inputs) },
+      resolve: async (_root: object, args: object, { loaders, caller }: CallContext) => ({
+        rows: await createMany(loaders.db, args, caller.subject),
+      }),
+    }),
+    updateMany: () => ({
+      ...toField('Updated', updateLineOf(rows)),
+      description: `Changes several ${words.all}, ${rule}`,
+      errors: { types: [notFound, ...errorsOf(inputs)] },
+      resolve: async (_root: object, args: object, { loaders, caller }: CallContext) => ({
+        rows: await updateMany(loaders.db, args, caller.subject),
+      }),
+    }),
+  };
+}
+
 /** Defines the fields that read and write one row of a table. Those that write define their input types when they are called. */
 export const defineRowFields =
   (builder: Builder, inputs: ReturnType<typeof defineInputTypes>) =>
@@ -136,4 +229,5 @@ export const defineRowFields =
     create: () => toCreateField(builder, type, rows, inputs),
     update: () => toUpdateField(builder, type, rows, inputs),
     delete: () => toDeleteField(builder, rows),
+    ...toLineFields(builder, type, rows, inputs),
   });

@@ -5,24 +5,14 @@ import { parse } from '../contract/parse.ts';
 import type { RangeType } from '../kinds/kind.ts';
 import { TEXT } from '../kinds/text.ts';
 import type { IdBounds } from './listing.ts';
+import {
+  recordedAmong,
+  recordedOf,
+  type RecordedCondition,
+  type Related,
+  textOf,
+} from './recorded.ts';
 import type { Field } from './stored-table.ts';
-import type { Table } from './table.ts';
-
-/** A condition for a column of a recorded row: in JavaScript for live changes, in SQL for older ones. */
-export interface RecordedCondition {
-  readonly column: string;
-  /** The text of a row that was recorded before the column existed. */
-  readonly initial: string | null;
-  readonly accepts: (recorded: string) => boolean;
-  readonly toSql: (recorded: Sql) => Sql;
-}
-
-/** The row that a condition is about, if it is a related one. */
-interface Related {
-  readonly table: Table<never>;
-  /** The column that has its id. */
-  readonly by: string;
-}
 
 /** A condition with its value. */
 export interface Given {
@@ -54,8 +44,9 @@ export interface Condition extends Descriptions {
   readonly isList: boolean;
   /** Validates the value, and returns the condition with it. */
   readonly rule: z.ZodType<Given>;
-  /** The cost of the argument. */
+  /** The cost of the argument, in the filter of lists and in that of changes. */
   readonly cost?: string;
+  readonly changesCost?: string;
   /** The index that would serve the condition, if its table lacks it. */
   readonly missingIndex?: string | undefined;
 }
@@ -69,20 +60,10 @@ const SEARCH_COST = '300';
 export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
   isIndexed ? undefined : `an index that begins with ${column}`;
 
+// One statement reads the related rows of all changes.
+const READ_COST = '100';
+
 const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
-
-const textOf = (value: unknown): string => String(value);
-
-const recordedAmong = (field: Field, values: readonly unknown[]): RecordedCondition => {
-  const texts = new Set(values.map(textOf));
-  const list = [...texts];
-  return {
-    column: field.ownColumn,
-    initial: field.initial,
-    accepts: (recorded) => texts.has(recorded),
-    toSql: (recorded) => sql`${recorded} = any(${list}::text[])`,
-  };
-};
 
 /** Whether there are so few values that PostgreSQL plans for each of them. */
 const hasFewValues = ({ kind }: Field): boolean =>
@@ -230,16 +211,18 @@ export function range(
 /** A condition for the row that the field `by` refers to. Give those of one list the same `of`. */
 export const related = (
   of: Related,
-  { rule, changes: _changes, missingIndex: _index, ...condition }: Condition,
+  { rule, missingIndex: _index, ...condition }: Condition,
 ): Condition => ({
   ...condition,
   cost: SEARCH_COST,
-  rule: rule.transform(({ where, isConstant }) => ({
+  changesCost: READ_COST,
+  rule: rule.transform(({ where, isConstant, recorded }) => ({
     of,
     where,
     isConstant: false,
     isSearch: true,
     isSkewed: !isConstant,
+    ...(recorded && { recorded: recordedOf(of, recorded) }),
   })),
 });
 

@@ -6,7 +6,14 @@ import type { Field, StoredTable } from './stored-table.ts';
 import { toEnumName, toWord, type Words } from './words.ts';
 
 /** An error about one row, or one value. */
-export type ErrorAbout<Value> = ErrorType & (new (value: Value) => GatewayError);
+export type ErrorAbout<Value> = ErrorType &
+  (new (
+    value: Value,
+    line?: number | null,
+  ) => GatewayError & {
+    /** The index of the line that it is about, if there are several. */
+    readonly line?: number | null;
+  });
 
 /** A value that callers can set: when they create a row and, if it is a column, when they change one. */
 interface Input<Value> {
@@ -112,6 +119,7 @@ export function toConstraintError(
   error: unknown,
   inputs: readonly KnownInput[],
   data: object,
+  line: number | null = null,
 ): unknown {
   const violated = violatedConstraint(error);
   if (violated === undefined) return error;
@@ -120,8 +128,8 @@ export function toConstraintError(
     const value = values.get(name);
     // The class is about values of this field.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    if (Missing && field?.foreignKey === violated) return new Missing(value as never);
-    if (Taken && field?.uniqueKey === violated) return new Taken(String(value));
+    if (Missing && field?.foreignKey === violated) return new Missing(value as never, line);
+    if (Taken && field?.uniqueKey === violated) return new Taken(String(value), line);
   }
   return error;
 }

@@ -6,12 +6,7 @@ import { argumentsOf, Id, parseArguments } from '../contract/parse.ts';
 import { isStillReferenced } from '../database/database-errors.ts';
 import type { Database } from '../database/database.ts';
 import { onlyRow, type Session } from '../database/session.ts';
-import {
-  type Conditions,
-  missingIndex,
-  readConditions,
-  type RecordedCondition,
-} from './conditions.ts';
+import { type Conditions, missingIndex, readConditions } from './conditions.ts';
 import { writeOnce } from './idempotency.ts';
 import {
   createRules,
@@ -22,8 +17,10 @@ import {
   toConstraintError,
   toKnown,
 } from './inputs.ts';
+import { createCreateMany, createUpdateMany, insertRows } from './lines.ts';
 import { createListing, requireIndexes, type Sorts } from './listing.ts';
 import { byId, type Pages, pagesOf, required, type RowLoader } from './loaders.ts';
+import type { RecordedCondition } from './recorded.ts';
 import type { StoredTable } from './stored-table.ts';
 import { lowerFirst, toEnumName, toWords, upperFirst, type Words } from './words.ts';
 
@@ -42,6 +39,8 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly read?: (db: Session, ids: readonly bigint[]) => Promise<Row[]>;
   /** Inserts a row together with others. */
   readonly insert?: (session: Session, data: NewRow<Row, Of>) => Promise<Row>;
+  /** The same for several rows, in their order. */
+  readonly insertMany?: (session: Session, rows: readonly NewRow<Row, Of>[]) => Promise<Row[]>;
 }
 
 /** What is left of a row that was deleted. */
@@ -80,6 +79,9 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly create: Mutate<Row>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of its inputs */
   readonly update: Mutate<Row>;
+  /** The same for several rows, all or none. */
+  readonly createMany: Mutate<Row[]>;
+  readonly updateMany: Mutate<Row[]>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */
   readonly delete: Mutate<Deleted>;
   /** Returns what a filter requires of recorded rows. @throws InvalidId, InvalidInput */
@@ -88,9 +90,12 @@ export interface Repository<Row extends object = object, New = unknown> extends 
 
 /** Creates the error for an id that does not exist. */
 const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
-  errorOf(`${toEnumName(type)}_NOT_FOUND`, 404, `The ${short} does not exist.`, (id: bigint) => ({
-    message: `There is no ${short} ${id}.`,
-  }));
+  errorOf(
+    `${toEnumName(type)}_NOT_FOUND`,
+    404,
+    `The ${short} does not exist.`,
+    (id: bigint, line: number | null = null) => ({ message: `There is no ${short} ${id}.`, line }),
+  );
 
 /** Creates the error for a row that can't be deleted, as others refer to it. */
 const createInUse = (
@@ -241,6 +246,8 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     newRule,
     updateRule,
     create: createCreate(table, options, inputs, newRule),
+    createMany: createCreateMany(table, inputs, newRule, options.insertMany ?? insertRows(table)),
+    updateMany: createUpdateMany(table, inputs, updateRule, NotFound),
     ...createWrites(table, inputs, updateRule, { NotFound, InUse }),
     toRecorded: (filter) => toRecorded(filter).flatMap(({ recorded }) => recorded ?? []),
   };

@@ -1,21 +1,25 @@
 import { IDEMPOTENCY_KEY, relatedRow, relatedValue } from '../../gateway/index.ts';
-import { builder, fieldsOf, Node } from '../builder.ts';
+import { builder, fieldsOf, linesField, Node } from '../builder.ts';
 import type { Pet as PetRow } from '../generated/prisma/client.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {
+  adjustInventories,
   adjustInventory,
+  updateInventories,
+  updateInventory,
+} from './change-stocks.ts';
+import {
   InsufficientStock,
   inventoryItems,
   StaleInventory,
   StockLimitExceeded,
-  updateInventory,
 } from './inventory.ts';
 
 export const InventoryItem = builder.prismaObject('InventoryItem', {
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('petId', { description: 'The id of the pet: an entry has no other.' }),
+    id: t.exposeID('petId', { description: 'The id of the pet: an item has no other.' }),
     petId: t.exposeID('petId'),
     pet: t.field({
       type: Pet,
@@ -46,7 +50,7 @@ const fields = fieldsOf(InventoryItem, inventoryItems);
 builder.queryFields((t) => ({
   inventoryItem: t.field({
     ...fields.row,
-    description: 'The inventory entry of this pet, or null if it does not exist.',
+    description: 'The inventory item of this pet, or null if it does not exist.',
   }),
   inventory: t.connection(...fields.list),
 }));
@@ -55,7 +59,7 @@ builder.prismaObjectField('Pet', 'inventory', (t) =>
   t.field({
     type: InventoryItem,
     nullable: true,
-    description: 'The inventory entry of the pet, or null if its stock was never set.',
+    description: 'The inventory item of the pet, or null if its stock was never set.',
     ...relatedRow(inventoryItems.byId, 'id'),
   }),
 );
@@ -91,7 +95,7 @@ for (const type of [InsufficientStock, StaleInventory]) {
 builder.mutationFields((t) => ({
   updateInventory: t.field({
     type: InventoryItem,
-    description: 'Sets the stock of a pet. Creates the inventory entry if it does not exist.',
+    description: 'Sets the stock of a pet. Creates the inventory item if it does not exist.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, StaleInventory] },
     args: {
@@ -99,7 +103,7 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: InventoryUpdate, required: true, description: 'The new stock.' }),
       expectedQuantity: t.arg.int({
         description:
-          'The expected number of units in stock, 0 if there is no inventory entry. If the stock is ' +
+          'The expected number of units in stock, 0 if it was never set. If the stock is ' +
           'different, nothing changes and the result is StaleInventory.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
@@ -110,8 +114,8 @@ builder.mutationFields((t) => ({
   adjustInventory: t.field({
     type: InventoryItem,
     description:
-      'Adds units to the stock of a pet, or removes some, never below 0. A pet without an inventory ' +
-      'entry has a stock of 0.',
+      'Adds units to the stock of a pet, or removes some, never below 0. A pet whose stock was ' +
+      'never set has a stock of 0.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     args: {
@@ -124,6 +128,62 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, args, { loaders, caller }) =>
       adjustInventory(loaders.db, args, caller.subject),
+  }),
+}));
+
+const InventoryCount = builder.inputType('InventoryCount', {
+  description: 'The new stock of one pet of several.',
+  fields: (t) => ({
+    petId: t.id({ required: true, description: 'The id of the pet.' }),
+    quantity: t.int({ required: true, description: 'The number of units in stock, 0 or more.' }),
+    expectedQuantity: t.int({
+      description:
+        'The expected number of units in stock, 0 if it was never set. If the stock of a line is different, ' +
+        'nothing changes and the result is StaleInventory.',
+    }),
+  }),
+});
+
+const InventoryAdjustment = builder.inputType('InventoryAdjustment', {
+  description: 'A change of the stock of one pet of several.',
+  fields: (t) => ({
+    petId: t.id({ required: true, description: 'The id of the pet.' }),
+    by: t.int({
+      required: true,
+      description: 'The number of units to add, or to remove if it is negative. Not 0.',
+    }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  updateInventories: t.field({
+    ...linesField(InventoryItem, inventoryItems, InventoryCount, {
+      result: 'UpdatedInventories',
+      field: 'inventory',
+      description: 'The stock that a mutation set.',
+    }),
+    description:
+      'Sets the stock of several pets, all or none. An error about a line has its index.',
+    scope: 'inventory:write',
+    errors: { types: [PetNotFound, StaleInventory] },
+    resolve: async (_root, args, { loaders, caller }) => ({
+      rows: await updateInventories(loaders.db, args, caller.subject),
+    }),
+  }),
+  adjustInventories: t.field({
+    ...linesField(InventoryItem, inventoryItems, InventoryAdjustment, {
+      result: 'AdjustedInventories',
+      field: 'inventory',
+      description: 'The stock that a mutation changed.',
+    }),
+    description:
+      'Adds units to the stock of several pets, or removes some, all or none. An error about a line has ' +
+      'its index.',
+    scope: 'inventory:write',
+    errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
+    resolve: async (_root, args, { loaders, caller }) => ({
+      rows: await adjustInventories(loaders.db, args, caller.subject),
+    }),
   }),
 }));
 

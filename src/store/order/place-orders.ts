@@ -3,8 +3,10 @@ import { z } from 'zod';
 
 import {
   argumentsOf,
+  MAX_LIST_SIZE,
   type Database,
   parseArguments,
+  rowsOfLines,
   type Session,
   writeOnce,
 } from '../../gateway/index.ts';
@@ -13,7 +15,10 @@ import { pets } from '../pet/pets.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
 
-const Lines = z.array(NewOrder).min(1, 'must have at least one line.');
+const Lines = z
+  .array(NewOrder)
+  .min(1, 'must have at least one line.')
+  .max(MAX_LIST_SIZE, `must have at most ${MAX_LIST_SIZE} lines.`);
 const Arguments = argumentsOf({ input: Lines });
 
 const PET = pets.as('pet');
@@ -63,12 +68,6 @@ export async function placeOrders(
   };
 }
 
-/** Writes the lines as JSON: one parameter, however many lines there are. */
-const toJson = (lines: z.output<typeof Lines>): string =>
-  JSON.stringify(
-    lines.map(({ petId, quantity, shipDate }, index) => [index, String(petId), quantity, shipDate]),
-  );
-
 /**
  * Takes the units of all lines from the stock and creates their orders, all or none. Also returns the
  * pets.
@@ -84,12 +83,12 @@ const toJson = (lines: z.output<typeof Lines>): string =>
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
 async function takeLines({ write }: Session, lines: z.output<typeof Lines>): Promise<Placed> {
+  const cart = rowsOfLines(
+    { pet_id: 'bigint', quantity: 'integer', ship_date: 'timestamptz' },
+    lines.map(({ petId, quantity, shipDate }) => [petId, quantity, shipDate]),
+  );
   const rows = await write<Line>(sql`
-    with lines as materialized (
-      select (cells->>0)::integer as index, (cells->>1)::bigint as pet_id,
-        (cells->>2)::integer as quantity, (cells->>3)::timestamptz as ship_date
-      from json_array_elements(${toJson(lines)}::text::json) as line (cells)
-    ), pet as (
+    with lines as materialized (${cart}), pet as (
       select * from pets
       where id = any((select array_agg(pet_id) from lines)::bigint[]) order by id for share
     ), stock as (

@@ -1,6 +1,7 @@
 import { IDEMPOTENCY_KEY, isInfinite, type ListSize, relatedRow } from '../../gateway/index.ts';
 import { builder, deletedOf, fieldsOf, newInputOf, Node } from '../builder.ts';
-import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
+import { categories } from '../category/categories.ts';
+import { InsufficientStock, StaleInventory, StockLimitExceeded } from '../inventory/inventory.ts';
 import { InventoryItem } from '../inventory/schema.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
@@ -83,15 +84,23 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Pet', 'orders', (t) =>
-  t.connection(...fields.listBy('petId', 'A page of the list of orders for this pet.')),
+  t.connection(...fields.listBy('petId', 'The list of orders for this pet.')),
 );
 
-for (const type of [PetNotFound, PetNotAvailable, InsufficientStock]) {
+for (const type of [
+  categories.notFound,
+  PetNotFound,
+  PetNotAvailable,
+  InsufficientStock,
+  StaleInventory,
+  StockLimitExceeded,
+]) {
   builder.objectField(type, 'line', (t) =>
-    t.exposeInt('line', {
+    t.int({
       nullable: true,
       description:
-        'The index of the refused line in the `input` of placeOrders, from 0; null in other mutations.',
+        'The index of the rejected line in `input`, from 0; null in mutations without lines.',
+      resolve: ({ line = null }) => line,
     }),
   );
 }
@@ -124,7 +133,7 @@ builder.mutationFields((t) => ({
       input: t.arg({
         type: [NewOrder],
         required: true,
-        description: 'The lines, at least one and as many as a list may have.',
+        description: 'The lines, 1 to 100.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },

@@ -1,7 +1,14 @@
 import sql, { join, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { createRepository, errorOf, filterBy, onlyRow, type Session } from '../../gateway/index.ts';
+import {
+  createRepository,
+  errorOf,
+  filterBy,
+  insertLines,
+  onlyRow,
+  type Session,
+} from '../../gateway/index.ts';
 import { categories } from '../category/categories.ts';
 import type { Category, Pet } from '../generated/prisma/client.ts';
 import { table } from '../tables.ts';
@@ -65,8 +72,7 @@ export const pets = createRepository(petTable, {
     categoryId: { update: 'The id of its new category.', missing: categories.notFound },
     status: {},
     quantity: {
-      create:
-        'The number of units in stock, 0 or more. Without it, the pet has no inventory entry.',
+      create: 'The number of units in stock, 0 or more. Without it, its stock is not set.',
       type: 'Int',
       rule: StockQuantity.nullable().default(null),
       isLater: true,
@@ -95,7 +101,7 @@ export const pets = createRepository(petTable, {
       {
         list:
           'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
-          'inventory entry, if false.',
+          'inventory item, if false.',
       },
     ),
     ids: filterBy.oneOf(id, {
@@ -122,5 +128,22 @@ export const pets = createRepository(petTable, {
       )
       select * from pet`;
     return onlyRow(await write<Pet>(insertBoth));
+  },
+  insertMany: ({ write }: Session, rows) => {
+    const quantities = rows.map(({ quantity }) => quantity);
+    const insert = insertLines(
+      petTable,
+      rows.map(({ quantity: _quantity, ...pet }) => pet),
+    );
+    return write<Pet>(sql`
+      with pet as (${insert}), item as (
+        insert into inventory_items (pet_id, quantity)
+        select pet.id, stock.quantity
+        from (select id, row_number() over (order by id) as index from pet) as pet
+        join unnest((select ${quantities}::integer[])) with ordinality as stock (quantity, index)
+          on stock.index = pet.index
+        where stock.quantity is not null
+      )
+      select * from pet order by id`);
   },
 });

@@ -37,7 +37,7 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Category', 'pets', (t) =>
-  t.connection(...fields.listBy('categoryId', 'A page of the list of pets of this category.')),
+  t.connection(...fields.listBy('categoryId', 'The list of pets of this category.')),
 );
 
 builder.mutationFields((t) => ({
@@ -46,10 +46,12 @@ builder.mutationFields((t) => ({
     description: 'Creates a pet, with its stock if a quantity is given.',
     scope,
   }),
+  createPets: t.field({ ...fields.createMany(), scope }),
   updatePet: t.field({ ...fields.update(), scope }),
+  updatePets: t.field({ ...fields.updateMany(), scope }),
   deletePet: t.field({
     ...fields.delete(),
-    description: 'Deletes a pet and its inventory entry. A pet with orders cannot be deleted.',
+    description: 'Deletes a pet and its inventory item. A pet with orders cannot be deleted.',
     scope,
   }),
 }));

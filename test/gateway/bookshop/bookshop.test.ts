@@ -130,7 +130,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       createBook: { code: 'AUTHOR_NOT_FOUND' },
     });
     expect(await createBook('isbn: "9780000000003", copies: -1')).toMatchObject({
-      createBook: { code: 'INVALID_INPUT', message: 'input.copies: must not be negative.' },
+      createBook: { code: 'INVALID_INPUT', message: 'Copies must not be negative.' },
     });
   });
 

@@ -113,6 +113,14 @@ const MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
     'createPet',
     async () => `input: { name: "New", categoryId: "${await makeCategory(direct)}", quantity: 1 }`,
   ],
+  [
+    'createPets',
+    async () =>
+      `input: [{ name: "New", categoryId: "${await makeCategory(direct)}", quantity: 1 }]`,
+  ],
+  ['updatePets', () => `input: [{ id: "${petId}", name: "New" }]`],
+  ['updateInventories', () => `input: [{ petId: "${petId}", quantity: 1 }]`],
+  ['adjustInventories', () => `input: [{ petId: "${petId}", by: 1 }]`],
   ['updatePet', () => `id: "${petId}", input: { name: "New" }`],
   ['deletePet', async () => `id: "${await makePet(direct)}"`],
   ['updateInventory', () => `petId: "${petId}", input: { quantity: 1 }`],

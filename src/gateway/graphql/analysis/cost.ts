@@ -141,7 +141,7 @@ class Estimator {
       : ZERO;
   }
 
-  /** Returns the page that a field is; its size is MAX_LIST_SIZE at most. */
+  /** Returns the page that a field is. */
   #pageOf(
     parent: GraphQLCompositeType,
     { arguments: nodes = [] }: FieldNode,
@@ -154,20 +154,23 @@ class Estimator {
     const size = sizes.length > 0 ? Math.max(...sizes) : listSize.assumedSize;
     return {
       rowFields: listSize.sizedFields,
-      size: Math.min(Math.max(size, 0), MAX_LIST_SIZE),
+      size: Math.max(size, 0),
       scanFactor: parent === this.#schema.getQueryType() ? ROOT_SCAN_FACTOR : 1,
     };
   }
 
-  /** Returns the page size in an argument; the largest page for an invalid value, which will be rejected. */
+  /**
+   * Returns the page size in an argument, MAX_LIST_SIZE at most, or the length of a list; the largest page for an
+   * invalid value, which will be rejected.
+   */
   #sizeIn(node: ValueNode): number | undefined {
-    if (node.kind === Kind.INT) return Number(node.value);
+    if (node.kind === Kind.INT) return Math.min(Number(node.value), MAX_LIST_SIZE);
     if (node.kind === Kind.LIST) return node.values.length;
     if (node.kind !== Kind.VARIABLE) return undefined;
     const name = node.name.value;
     this.used.add(name);
     const value = this.#variables[name];
-    if (typeof value === 'number') return value;
+    if (typeof value === 'number') return Math.min(value, MAX_LIST_SIZE);
     if (Array.isArray(value)) return value.length;
     return value == null ? undefined : MAX_LIST_SIZE;
   }

@@ -108,9 +108,11 @@ function canCost({ type, extensions }: GraphQLArgument): boolean {
   return [{ extensions }, ...fields].some((one) => one.extensions.directives?.cost);
 }
 
-/** Returns the cost of an argument: its own, and that of the input fields in its value. */
-const costOfArgument = ({ type, extensions }: GraphQLArgument, value: unknown): number =>
-  (value == null ? 0 : Number(extensions.directives?.cost?.weight ?? 0)) + costOfValue(type, value);
+/** Returns the cost of an argument: its own, for each value of a list, and that of the input fields in its value. */
+function costOfArgument({ type, extensions }: GraphQLArgument, value: unknown): number {
+  const count = Array.isArray(value) ? value.length : value == null ? 0 : 1;
+  return count * Number(extensions.directives?.cost?.weight ?? 0) + costOfValue(type, value);
+}
 
 /** Returns the cost of the arguments of a field, and adds the variables in them to `used`. */
 export function costOfArguments(

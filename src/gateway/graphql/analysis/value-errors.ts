@@ -47,6 +47,7 @@ function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): strin
 function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
   let found: string[] | undefined;
   visit(document, {
+    Directive: () => false,
     Argument: ({ name, value }) => {
       found ??= pathIn(value, node, [name.value]);
       return found ? BREAK : false;

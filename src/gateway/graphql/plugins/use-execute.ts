@@ -4,7 +4,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { Limits } from '../../config/config.ts';
 import type { CallContext, Exchange } from '../../context.ts';
 import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
-import { MAX_LIST_SIZE } from '../../contract/parse.ts';
+import { MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { estimate } from '../analysis/cost.ts';
 import { type Operation, operationOf } from '../analysis/operation.ts';
 import type { Call, Execute, Subscribe, Variables } from '../execution/call.ts';
@@ -13,6 +13,10 @@ import type { Call, Execute, Subscribe, Variables } from '../execution/call.ts';
 const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
+
+/** A list of objects is the lines of a mutation, which says itself how many it takes. */
+const maxSizeOf = (value: object, depth: number): number =>
+  depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 
 /** Finds a value in a variable that is too large; one variable can be used by many fields. */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
@@ -25,7 +29,8 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
   if (depth > MAX_INPUT_DEPTH) return tooLarge('is nested too deeply.');
   // graphql-js reports every unknown field separately and quotes the whole input each time.
   const size = Array.isArray(value) ? value.length : Object.keys(value).length;
-  if (size > MAX_LIST_SIZE) return tooLarge(`must have at most ${MAX_LIST_SIZE} values.`);
+  const max = maxSizeOf(value, depth);
+  if (size > max) return tooLarge(`must have at most ${max} values.`);
   for (const [name, inner] of Object.entries(value)) {
     if (name.length > maxTextLength) {
       return tooLarge(`must have names of at most ${maxTextLength} characters.`);

@@ -84,9 +84,11 @@ const readRow = (
       return (row) => write(row.writing, row);
     }
     if (sql.kind === 'row') throw new Unsupported();
+    const { name } = getNamedType(field.type);
+    // As toNodeId: the base64 of letters, digits and `_` has no character that base64url writes otherwise.
     return ({ alias }) => [
-      `"${getNamedType(field.type).name}_`,
-      { sql: `${alias}.${table.id.column}` },
+      '"',
+      { sql: `rtrim(encode(('${name}_' || ${alias}.${table.id.column})::bytea, 'base64'), '=')` },
       '"',
     ];
   });

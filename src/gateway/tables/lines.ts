@@ -1,0 +1,214 @@
+import sql, { join, raw, type Sql } from 'sql-template-tag';
+import { z } from 'zod';
+
+import { argumentsOf, Id, MAX_LINES, parseArguments } from '../contract/parse.ts';
+import { violatedConstraint, violatedValue } from '../database/database-errors.ts';
+import type { Database } from '../database/database.ts';
+import type { Session } from '../database/session.ts';
+import { writeOnce } from './idempotency.ts';
+import { type ErrorAbout, type KnownInput, toConstraintError } from './inputs.ts';
+import type { Field, StoredTable } from './stored-table.ts';
+
+/** Returns the rule of the lines of a mutation; no two may have the same value in the field `id`. */
+export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: string) =>
+  z
+    .array(rule)
+    .min(1, 'must have at least one line.')
+    .max(MAX_LINES, `must have at most ${MAX_LINES} lines.`)
+    .superRefine((lines, context) => {
+      const values = new Set<unknown>();
+      for (const [index, line] of id === undefined ? [] : lines.entries()) {
+        const value = new Map<string, unknown>(Object.entries(line)).get(id ?? '');
+        const message = 'must not be that of an earlier line.';
+        if (values.has(value)) {
+          context.addIssue({ code: 'custom', path: [index, id ?? ''], message });
+        }
+        values.add(value);
+      }
+    });
+
+/** Returns SQL of the lines as rows, with their `index`; one parameter, however many there are. `columns` has their types. */
+export function rowsOfLines(
+  columns: Readonly<Record<string, string>>,
+  lines: readonly (readonly unknown[])[],
+): Sql {
+  const json = JSON.stringify(lines, (_key, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+  const cells = Object.entries(columns).map(([name, type], cell) =>
+    raw(`(cells->>${cell})::${type} as ${name}`),
+  );
+  return sql`
+    select (index - 1)::integer as index, ${join(cells)}
+    from json_array_elements(${json}::text::json) with ordinality as line (cells, index)`;
+}
+
+const valueIn = (row: object, name: string): unknown =>
+  new Map<string, unknown>(Object.entries(row)).get(name);
+
+const toCell = ({ kind, name }: Field, row: object): unknown => {
+  const value = valueIn(row, name);
+  return value == null ? null : kind.toParameter(value);
+};
+
+/**
+ * Returns the INSERT of several rows. Their new ids are in their order, as `order by` is applied before the default of
+ * the id.
+ */
+export function insertLines<Row>(table: StoredTable<Row>, rows: readonly Partial<Row>[]): Sql {
+  const fields = Object.values<Field>(table.fields).filter(({ name }) =>
+    rows.some((row) => valueIn(row, name) !== undefined),
+  );
+  const names = fields.map(({ ownColumn }) => raw(ownColumn));
+  const lines = rowsOfLines(
+    Object.fromEntries(fields.map(({ ownColumn, kind }) => [ownColumn, kind.sqlType])),
+    rows.map((row) => fields.map((field) => toCell(field, row))),
+  );
+  return sql`
+    insert into ${raw(table.name)} (${join(names)})
+    select ${join(names)} from (${lines}) as lines order by index returning ${table.all}`;
+}
+
+/** Inserts several rows, and returns them in their order. */
+export const insertRows =
+  <Row>(table: StoredTable<Row>) =>
+  ({ write }: Session, rows: readonly object[]): Promise<Row[]> => {
+    // A new row has values of the columns.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const insert = insertLines(table, rows as readonly Partial<Row>[]);
+    return write<Row>(
+      sql`with made as (${insert}) select * from made order by ${raw(`"${table.idField}"`)}`,
+    );
+  };
+
+/** A row and its changes. */
+interface UpdateLine<Row> {
+  readonly id: bigint;
+  readonly data: Partial<Row>;
+}
+
+/**
+ * Returns the UPDATE of several rows, all or none; a row of its result is null if no row has the id. It locks them
+ * in the order of their ids, so that two such statements do not deadlock.
+ */
+function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
+  const fields = Object.values<Field>(table.fields).filter(({ name }) =>
+    lines.some(({ data }) => valueIn(data, name) !== undefined),
+  );
+  const from = raw(table.name);
+  const id = raw(table.id.column);
+  const columns = fields.flatMap(({ ownColumn, kind }) => [
+    [ownColumn, kind.sqlType],
+    [`has_${ownColumn}`, 'boolean'],
+  ]);
+  const rows = rowsOfLines(
+    { line_id: 'bigint', ...Object.fromEntries(columns) },
+    lines.map(({ id: lineId, data }) => [
+      lineId,
+      ...fields.flatMap((field) => [toCell(field, data), valueIn(data, field.name) !== undefined]),
+    ]),
+  );
+  const changes = fields
+    .map(({ ownColumn: column }) => column)
+    .map(
+      (column) =>
+        `${column} = case when has_${column} then lines.${column} else target.${column} end`,
+    )
+    .join(', ');
+  const update = sql`
+    update ${from} as target set ${raw(changes)} from lines
+    where target.${id} = line_id and (select count(*) from locked) = (select count(*) from lines)
+    returning target.*`;
+  const unchanged = sql`select ${from}.* from ${from} join locked using (${id})`;
+  return sql`
+    with lines as materialized (${rows}), locked as materialized (
+      select ${id} from ${from} where ${id} = any((select array_agg(line_id) from lines)::bigint[])
+      order by ${id} for no key update
+    ), changed as (${changes ? update : unchanged})
+    select locked.${id} is not null as "exists", ${table.as('changed').columns}
+    from lines left join locked on locked.${id} = line_id left join changed on changed.${id} = line_id
+    order by index`;
+}
+
+/** Several rows that are written by the lines of a mutation, for a caller with this subject. */
+type MutateLines<Row> = (db: Database, args: object, caller: string | undefined) => Promise<Row[]>;
+
+/** Returns the error of the line that violates a constraint. PostgreSQL tells its value only. */
+function toLineError(
+  error: unknown,
+  inputs: readonly KnownInput[],
+  lines: readonly object[],
+): unknown {
+  const violated = violatedConstraint(error);
+  const value = violatedValue(error);
+  const input = inputs.find(
+    ({ field }) => violated && [field?.foreignKey, field?.uniqueKey].includes(violated),
+  );
+  const index = lines.findIndex((line) => String(valueIn(line, input?.name ?? '')) === value);
+  const line = lines[index];
+  return line ? toConstraintError(error, inputs, line, index) : error;
+}
+
+/** Creates the function that creates several rows, all or none. */
+export function createCreateMany<Row extends object, New extends object>(
+  table: StoredTable<Row>,
+  inputs: readonly KnownInput[],
+  newRule: z.ZodType<New>,
+  insert: (session: Session, rows: readonly New[]) => Promise<Row[]>,
+): MutateLines<Row> {
+  const Arguments = argumentsOf({ input: linesOf(newRule) });
+  return async (db, args, caller) => {
+    const { input, idempotencyKey: key } = parseArguments(Arguments, args);
+    const operation = `create${table.type}s`;
+    const upgrade = (stored: Row[]): Row[] => stored.map((row) => table.upgrade(row));
+    try {
+      return await writeOnce(db, { key, caller, operation, input, upgrade }, (session) =>
+        insert(session, input),
+      );
+    } catch (error) {
+      throw toLineError(error, inputs, input);
+    }
+  };
+}
+
+/** Creates the function that changes several rows, all or none. */
+export function createUpdateMany<Row extends object>(
+  table: StoredTable<Row>,
+  inputs: readonly KnownInput[],
+  updateRule: z.ZodType<Partial<Row>>,
+  NotFound: ErrorAbout<bigint>,
+): MutateLines<Row> {
+  const Line = z.object({ id: Id }).and(updateRule);
+  const Arguments = argumentsOf({ input: linesOf(Line, 'id') });
+  const changed = table.as('changed');
+
+  const update = async ({ write }: Session, lines: readonly UpdateLine<Row>[]): Promise<Row[]> => {
+    const rows = await write<{ exists: boolean }>(updateLines(table, lines));
+    for (const [index, { id }] of lines.entries()) {
+      if (!rows[index]?.exists) throw new NotFound(id, index);
+    }
+    return rows.map((row) => {
+      const found = changed.rowOf(row);
+      if (!found) throw new Error('A row was not changed.');
+      return found;
+    });
+  };
+
+  return async (db, args, caller) => {
+    const { input, idempotencyKey: key } = parseArguments(Arguments, args);
+    const lines = input.map(({ id, ...data }): UpdateLine<Row> => {
+      // The rest has the fields of the rule.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return { id, data: data as unknown as Partial<Row> };
+    });
+    const operation = `update${table.type}s`;
+    const upgrade = (stored: Row[]): Row[] => stored.map((row) => table.upgrade(row));
+    try {
+      return await writeOnce(db, { key, caller, operation, input: lines, upgrade }, (session) =>
+        update(session, lines),
+      );
+    } catch (error) {
+      throw toLineError(error, inputs, input);
+    }
+  };
+}

@@ -1,0 +1,57 @@
+import sql, { raw, type Sql } from 'sql-template-tag';
+
+import type { LoaderContext, RowLoader } from './loaders.ts';
+import type { Field } from './stored-table.ts';
+import type { Table } from './table.ts';
+
+/** A condition for a column of a recorded row: in JavaScript for live changes, in SQL for older ones. */
+export interface RecordedCondition {
+  readonly column: string;
+  /** The text of a row that was recorded before the column existed. */
+  readonly initial: string | null;
+  readonly accepts: (recorded: string, loaders: LoaderContext) => boolean | Promise<boolean>;
+  readonly toSql: (recorded: Sql) => Sql;
+}
+
+/** The row that a condition is about, if it is a related one. */
+export interface Related {
+  readonly table: Table<never> & { readonly byId: RowLoader<object | null> };
+  /** The column that has its id. */
+  readonly by: string;
+}
+
+export const textOf = (value: unknown): string => String(value);
+
+/** The condition that a column has one of some values. */
+export const recordedAmong = (field: Field, values: readonly unknown[]): RecordedCondition => {
+  const texts = new Set(values.map(textOf));
+  const list = [...texts];
+  return {
+    column: field.ownColumn,
+    initial: field.initial,
+    accepts: (recorded) => texts.has(recorded),
+    toSql: (recorded) => sql`${recorded} = any(${list}::text[])`,
+  };
+};
+
+/**
+ * The condition of a related row for recorded rows: what it is now, as the change log has only the row itself. If it
+ * no longer exists, the condition is met, so that no subscriber misses that a row was deleted with it.
+ */
+export function recordedOf({ table, by }: Related, inner: RecordedCondition): RecordedCondition {
+  const [field = ''] =
+    Object.entries(table.columns).find(([, column]) => column === inner.column) ?? [];
+  const isOther = (recorded: Sql): Sql =>
+    sql`${raw(table.id.column)} = ${recorded}::bigint and not ${inner.toSql(raw(`${inner.column}::text`))}`;
+  return {
+    column: by,
+    initial: null,
+    accepts: async (recorded, loaders) => {
+      const row = await table.byId.load(loaders, BigInt(recorded));
+      if (row === null) return true;
+      return inner.accepts(String(new Map(Object.entries(row)).get(field)), loaders);
+    },
+    toSql: (recorded) =>
+      sql`not exists (select from ${raw(table.name)} where ${isOther(recorded)})`,
+  };
+}
