@@ -1,11 +1,10 @@
-import { gql } from '@apollo/client';
-import { getIntrospectionQuery } from 'graphql';
+import { getIntrospectionQuery, parse } from 'graphql';
 import { filter, firstValueFrom } from 'rxjs';
 
+import { createApolloClient } from '../../docs/examples/apollo/client.ts';
+import { readPossibleTypes } from '../../docs/examples/apollo/possible-types.ts';
+import { createUrqlClient } from '../../docs/examples/urql/client.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { createApolloClient } from './apollo.ts';
-import { readPossibleTypes } from './possible-types.ts';
-import { createUrqlClient } from './urql.ts';
 
 // The shape of the data is in the operation.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -13,7 +12,7 @@ export type Data = any;
 type Variables = Record<string, unknown>;
 
 /** A query on a screen, which shows each change of the cache. */
-interface Shown {
+export interface Shown {
   /** What it shows now. */
   readonly data: Data;
   /** Loads the page after a cursor. */
@@ -31,7 +30,9 @@ export interface CachingClient {
 }
 
 /** Returns a function that creates clients of a gateway. */
-type Connect = (gateway: Gateway) => Promise<(fetch: typeof globalThis.fetch) => CachingClient>;
+export type Connect = (
+  gateway: Gateway,
+) => Promise<(fetch: typeof globalThis.fetch) => CachingClient>;
 
 const orThrow = ({ data, error }: { data?: Data; error?: Error | undefined }): Data => {
   if (error) throw error;
@@ -41,12 +42,12 @@ const orThrow = ({ data, error }: { data?: Data; error?: Error | undefined }): D
 export const connectApollo: Connect = async ({ url }) => {
   const possibleTypes = await readPossibleTypes(url);
   return (fetch) => {
-    const client = createApolloClient(`${url}/graphql`, possibleTypes, fetch);
+    const client = createApolloClient(`${url}/graphql`, possibleTypes, { fetch });
     return {
       query: async (text, variables) =>
-        orThrow(await client.query({ query: gql(text), variables })),
+        orThrow(await client.query({ query: parse(text), variables })),
       show: async (text, variables) => {
-        const watched = client.watchQuery<Data>({ query: gql(text), variables });
+        const watched = client.watchQuery<Data>({ query: parse(text), variables });
         watched.subscribe(() => {});
         const loaded = () => firstValueFrom(watched.pipe(filter(({ loading }) => !loading)));
         await loaded();
@@ -61,7 +62,7 @@ export const connectApollo: Connect = async ({ url }) => {
         };
       },
       mutate: async (text, variables) => {
-        const { data, error } = await client.mutate({ mutation: gql(text), variables });
+        const { data, error } = await client.mutate({ mutation: parse(text), variables });
         return { data, error };
       },
       stop: () => client.stop(),

@@ -1,13 +1,12 @@
-import { gql } from '@apollo/client';
-import { buildSchema, introspectionFromSchema } from 'graphql';
+import { buildSchema, introspectionFromSchema, parse } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { createApolloClient } from '../../docs/examples/apollo/client.ts';
+import { readPossibleTypes } from '../../docs/examples/apollo/possible-types.ts';
+import { createUrqlClient } from '../../docs/examples/urql/client.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { createApolloClient } from './apollo.ts';
 import { schemaWithout } from './older-schema.ts';
 import { PLACE_ORDER } from './operations.ts';
-import { readPossibleTypes } from './possible-types.ts';
-import { createUrqlClient } from './urql.ts';
 
 // The clients were built with a schema that does not have this error yet.
 const LATER = 'PetNotFound';
@@ -26,7 +25,7 @@ it('Apollo Client returns the fields of a later error', async () => {
     ([name, types]) => [name, types.filter((type) => type !== LATER)] as const,
   );
   const client = createApolloClient(url, Object.fromEntries(possibleTypes));
-  const { data } = await client.mutate({ mutation: gql(PLACE_ORDER), variables });
+  const { data } = await client.mutate({ mutation: parse(PLACE_ORDER), variables });
   expect(data).toEqual({
     placeOrder: {
       __typename: LATER,

@@ -1,15 +1,21 @@
-import { gql, type TypedDocumentNode } from '@apollo/client';
-import { getIntrospectionQuery, type IntrospectionQuery } from 'graphql';
+import type { TypedDocumentNode } from '@apollo/client';
+import { getIntrospectionQuery, type IntrospectionQuery, parse } from 'graphql';
 
+import { createApolloClient } from '../../docs/examples/apollo/client.ts';
+import {
+  createLiveLink,
+  followChanges as followByApollo,
+} from '../../docs/examples/apollo/live.ts';
+import { readPossibleTypes } from '../../docs/examples/apollo/possible-types.ts';
+import type { Follower, Subscribe } from '../../docs/examples/live.ts';
+import { createUrqlClient } from '../../docs/examples/urql/client.ts';
+import {
+  createLiveExchange,
+  followChanges as followByUrql,
+} from '../../docs/examples/urql/live.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { createApolloClient } from './apollo.ts';
-import { addLiveLink, followPets as followByApollo } from './live-apollo.ts';
-import type { PetChange } from './live-operations.ts';
-import { createLiveExchange, followPets as followByUrql } from './live-urql.ts';
-import type { Follower, Subscribe } from './live.ts';
-import { readPossibleTypes } from './possible-types.ts';
+import { PET_CHANGED, type PetChange } from './live-operations.ts';
 import { loadRelayProgram } from './relay-program.ts';
-import { createUrqlClient } from './urql.ts';
 
 /** What a client uses for one test. */
 export interface Connection {
@@ -21,11 +27,18 @@ export interface Connection {
 
 const PET = 'query ($id: ID!) { pet(id: $id) { id nodeId name } }';
 
-const READ_PET: TypedDocumentNode<{ pet: { name: string } | null }, { id: string }> = gql(PET);
+type Variables = Record<string, unknown>;
+const READ_PET: TypedDocumentNode<{ pet: { name: string } | null }, Variables> = parse(PET);
+const FOLLOW: TypedDocumentNode<Changed, Variables> = parse(PET_CHANGED);
+
+/** A result of the subscription. */
+export interface Changed {
+  readonly petChanged: PetChange;
+}
 
 /** What all clients have in common. */
 export interface LiveClient {
-  follow(ids: string[], follower: Follower<PetChange>): Promise<() => void>;
+  follow(ids: string[], follower: Follower<Changed>): Promise<() => void>;
   /** Returns the name of a pet, from the cache if it is there; undefined if the pet is gone. */
   nameOf(id: string): Promise<string | undefined>;
 }
@@ -36,10 +49,10 @@ type Prepare = (gateway: Gateway, schema: string) => Promise<(by: Connection) =>
 const prepareApollo: Prepare = async (gateway) => {
   const possibleTypes = await readPossibleTypes(gateway.url);
   return ({ url, fetch, subscribe }) => {
-    const client = createApolloClient(url, possibleTypes, fetch);
-    addLiveLink(client, subscribe);
+    const live = createLiveLink(subscribe);
+    const client = createApolloClient(url, possibleTypes, { fetch, live });
     return {
-      follow: (ids, follower) => followByApollo(client, ids, follower),
+      follow: (ids, follower) => followByApollo(client, FOLLOW, { ids }, follower),
       nameOf: async (id) => {
         const { data } = await client.query({ query: READ_PET, variables: { id } });
         return data?.pet?.name;
@@ -54,23 +67,26 @@ const prepareUrql: Prepare = async (gateway) => {
     const live = [createLiveExchange(subscribe)];
     const client = createUrqlClient(url, schema, { fetch, live });
     return {
-      follow: (ids, follower) => followByUrql(client, ids, follower),
+      follow: (ids, follower) => followByUrql<Changed>(client, PET_CHANGED, { ids }, follower),
       nameOf: async (id) => (await client.query(PET, { id }).toPromise()).data?.pet?.name,
     };
   };
 };
 
 const prepareRelay: Prepare = async (_gateway, schema) => {
-  const { createEnvironment, live, operations, read, readStore } = await loadRelayProgram(schema);
+  const { createEnvironment, live, operations, read } = await loadRelayProgram(schema);
   return ({ url, fetch, subscribe }) => {
     const environment = createEnvironment(url, fetch, live.createLiveFunction(subscribe));
+    const { petChangedSubscription, petQuery } = operations;
     return {
-      follow: (ids, follower) => live.followPets(environment, ids, follower),
-      nameOf: async (id) => {
-        const stored = readStore(environment, operations.petQuery, { id });
-        if (stored.pet === undefined) await read(environment, operations.petQuery, { id });
-        return readStore(environment, operations.petQuery, { id }).pet?.name;
-      },
+      follow: (ids, follower) =>
+        live.followChanges<{ variables: Variables; response: Changed }>(
+          environment,
+          petChangedSubscription,
+          { ids },
+          follower,
+        ),
+      nameOf: async (id) => (await read(environment, petQuery, { id })).pet?.name,
     };
   };
 };

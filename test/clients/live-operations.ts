@@ -1,8 +1,3 @@
-/** The place of the last change. */
-export const CURSOR = `query Cursor {
-  changes(last: 1) { pageInfo { endCursor } }
-}`;
-
 /** The changes of some pets. */
 export const PET_CHANGED = `subscription PetChanged($ids: [ID!], $after: String) {
   petChanged(filter: { ids: $ids }, after: $after) {

@@ -3,15 +3,23 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
 
+import {
+  LAST_CURSOR,
+  openEventStreams,
+  openWebSockets,
+  resume,
+  type Subscribe,
+  withIds,
+} from '../../docs/examples/live.ts';
 import { ROOT } from '../../src/gateway/config/root.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
+import { hashOf, toManifest, withManifest } from '../support/manifest.ts';
 import { post } from '../support/post.ts';
 import { type Proxy, startTcpProxy } from '../support/proxies.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 import { CLIENTS, type LiveClient } from './live-clients.ts';
-import type { PetChange } from './live-operations.ts';
-import { openEventStreams, openWebSockets, resume } from './live.ts';
+import { PET_CHANGED, type PetChange } from './live-operations.ts';
 
 const TRANSPORTS = {
   'Server-Sent Events': openEventStreams,
@@ -130,7 +138,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     const follow = async (client: LiveClient, ...ids: string[]): Promise<void> => {
       const stop = await client.follow(ids, {
         readRows: async () => void (reads += 1),
-        onChange: (change) => changes.push(change),
+        onChange: ({ petChanged }) => changes.push(petChanged),
         onError: (error) => errors.push(error),
       });
       ends.push(stop);
@@ -252,3 +260,49 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     });
   });
 });
+
+/** Follows a pet from the end of the log; returns when that is known. What comes is in the result. */
+async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
+  const results: unknown[] = [];
+  const next = (result: unknown): unknown => results.push(result);
+  const request = { query: PET_CHANGED, variables: { ids: [id] } };
+  await new Promise<void>((resolve) => {
+    const subscribe: Subscribe = (sent, sink) => {
+      if (sent.variables?.['after']) resolve();
+      return send(sent, sink);
+    };
+    ends.push(resume(subscribe, PAUSE_MS)(request, { next, error: next, complete: () => {} }));
+  });
+  return results;
+}
+
+describe.each(Object.entries(TRANSPORTS))(
+  'a subscription without a cursor by %s',
+  (_name, open) => {
+    it('misses no change if its connection is cut before the first one', async () => {
+      const id = await makePet(gateway);
+      const proxy = await use(startTcpProxy([gateway.url]));
+      const send = open(`${proxy.url}/graphql`, noHeaders);
+      const results = await followPet(send, id);
+      proxy.targets = [];
+      proxy.cutAll();
+      await rename(id, 'Zoe');
+      proxy.targets = [gateway.url];
+      await vi.waitUntil(() => results.length > 0, WAIT);
+      expect(results).toMatchObject([{ data: { petChanged: { pet: { name: 'Zoe' } } } }]);
+    });
+
+    it('follows trusted documents', async () => {
+      const id = await makePet(gateway);
+      const manifest = toManifest(LAST_CURSOR, PET_CHANGED);
+      const trusted = await withManifest(manifest, (DOCUMENTS_MANIFEST) =>
+        startOther({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST }),
+      );
+      const send = withIds(open(`${trusted.url}/graphql`, noHeaders), hashOf);
+      const results = await followPet(send, id);
+      await rename(id, 'Zoe');
+      await vi.waitUntil(() => results.length > 0, WAIT);
+      expect(results).toMatchObject([{ data: { petChanged: { pet: { name: 'Zoe' } } } }]);
+    });
+  },
+);

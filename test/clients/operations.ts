@@ -1,4 +1,4 @@
-/** Tells a caller what went wrong. `status` has an alias, as a pet has another field of that name. */
+/** Tells a caller what went wrong. */
 const PROBLEM = `__typename ... on Error { code message httpStatus }`;
 
 const PAGE_INFO = 'pageInfo { hasNextPage endCursor }';
@@ -64,20 +64,4 @@ export const PLACE_ORDER = `mutation PlaceOrder($input: NewOrder!, $idempotencyK
     ... on InsufficientStock { available }
     ${PROBLEM}
   }
-}`;
-
-/** Orders all lines of a cart, or none. */
-export const PLACE_ORDERS = `mutation PlaceOrders($input: [NewOrder!]!, $idempotencyKey: String) {
-  placeOrders(input: $input, idempotencyKey: $idempotencyKey) {
-    ... on PlacedOrders { orders { ${ORDER} } }
-    ${PROBLEM}
-  }
-}`;
-
-export const CANCEL_ORDER = `mutation CancelOrder($id: ID!) {
-  cancelOrder(id: $id) { ... on Order { ${ORDER} } ${PROBLEM} }
-}`;
-
-export const DELETE_PET = `mutation DeletePet($id: ID!) {
-  deletePet(id: $id) { ... on Pet { id } ${PROBLEM} }
 }`;

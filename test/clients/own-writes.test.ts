@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { createOwnWritesFetch } from './own-writes.ts';
+import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
 
 it('a client sends the last position that it got with each later request', async () => {
   const received: (string | null)[] = [];

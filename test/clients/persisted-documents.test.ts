@@ -63,7 +63,7 @@ type PersistedOptions = ConstructorParameters<typeof PersistedQueryLink>[0];
 const connectApollo = ({ url }: Gateway, options: PersistedOptions) =>
   new ApolloClient({
     cache: new InMemoryCache(),
-    defaultOptions: { query: { fetchPolicy: 'no-cache' }, mutate: { errorPolicy: 'all' } },
+    defaultOptions: { query: { fetchPolicy: 'no-cache' } },
     link: ApolloLink.from([
       new PersistedQueryLink(options),
       new HttpLink({ uri: `${url}/graphql`, fetch: watched }),

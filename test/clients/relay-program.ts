@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,44 +12,34 @@ import { ROOT } from '../../src/gateway/config/root.ts';
 // oxlint-disable-next-line import/no-namespace -- a type of all its exports
 import type * as RelayDriver from './relay/driver.ts';
 
-const require = createRequire(import.meta.url);
 const run = promisify(execFile);
 
-const COMPILER = join(dirname(require.resolve('relay-compiler/package.json')), 'cli.js');
-const SOURCE = fileURLToPath(new URL('test/clients/relay', ROOT));
-const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
-
-const TAG = /graphql`\s*(?:query|mutation|subscription|fragment) (\w+)[^`]*`/g;
-
-/** Replaces each document by the file that the compiler generated for it, as Relay's Babel plugin does. */
-const useArtifacts: Plugin = {
-  name: 'relay',
-  setup: (compilation) => {
-    compilation.onLoad({ filter: /pets\.ts$/ }, async ({ path }) => {
-      const source = await readFile(path, 'utf8');
-      const contents = source.replaceAll(
-        TAG,
-        (_tag, name: string) => `require('./__generated__/${name}.graphql.ts').default`,
-      );
-      return { contents, loader: 'ts' };
-    });
-  },
-};
+const EXAMPLES = fileURLToPath(new URL('docs/examples', ROOT));
+const { resolve } = createRequire(join(EXAMPLES, 'package.json'));
+const COMPILER = join(dirname(resolve('relay-compiler/package.json')), 'cli.js');
 
 /** What `relay/driver.ts` exports. */
 export type RelayProgram = typeof RelayDriver;
 
+const COPIED = ['docs/examples/lists.ts', 'docs/examples/live.ts', 'docs/examples/relay'];
+
 async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
-  const src = join(folder, 'src');
-  await cp(SOURCE, src, { recursive: true });
-  // What it shares with the other clients.
-  await copyFile(join(SOURCE, '../live.ts'), join(folder, 'live.ts'));
-  await copyFile(join(src, 'relay.config.json'), join(folder, 'relay.config.json'));
+  for (const path of [...COPIED, 'test/clients/relay']) {
+    await cp(new URL(path, ROOT), join(folder, path), {
+      recursive: true,
+      filter: (source) => !source.includes('__generated__') && !source.endsWith('.tsx'),
+    });
+  }
+  const config = JSON.parse(await readFile(join(EXAMPLES, 'relay.config.json'), 'utf8')) as object;
+  const changed = { ...config, src: '.', schema: './schema.graphql' };
+  await writeFile(join(folder, 'relay.config.json'), JSON.stringify(changed));
   await writeFile(join(folder, 'schema.graphql'), schema);
   await run(process.execPath, [COMPILER], { cwd: folder });
   const outfile = join(folder, 'program.mjs');
+  const plugin: string = new URL('docs/examples/relay/esbuild-plugin.js', ROOT).href;
+  const { relay } = (await import(plugin)) as { relay: Plugin };
   await build({
-    entryPoints: [join(src, 'driver.ts')],
+    entryPoints: [join(folder, 'test/clients/relay/driver.ts')],
     outfile,
     bundle: true,
     format: 'esm',
@@ -58,8 +48,8 @@ async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`,
     },
-    nodePaths: [MODULES],
-    plugins: [useArtifacts],
+    nodePaths: [join(EXAMPLES, 'node_modules')],
+    plugins: [relay],
   });
   return (await import(pathToFileURL(outfile).href)) as RelayProgram;
 }

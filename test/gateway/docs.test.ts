@@ -21,14 +21,16 @@ const read = (file: string): string => readFileSync(file, 'utf8');
 
 /** Lists the files in a folder and below it. */
 const filesIn = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`);
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => !file.includes('node_modules'))
+    .map((file) => `${folder}/${file}`);
 
 const sources = filesIn('src').filter(
   (file) => file.endsWith('.ts') && !file.includes('generated'),
 );
 
 // What tests compile and run with clients; `.txt` is a program that needs generated files.
-const clientFiles = filesIn('test/clients');
+const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
 const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
 
@@ -224,7 +226,7 @@ const hasHeading = (file: string, anchor: string): boolean =>
 const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
 const BUILT_IN = ['ci', 'install', 'audit', 'pack'];
 // Names in capitals that are neither variables of the gateway nor error codes.
-const OTHER_NAMES = ['LC_CTYPE', 'POSTGRES_PASSWORD', 'TEST_DATABASE_URL', 'TOKEN'];
+const OTHER_NAMES = ['LAST_CURSOR', 'LC_CTYPE', 'POSTGRES_PASSWORD', 'TEST_DATABASE_URL', 'TOKEN'];
 // Names of earlier releases, which docs/upgrading.md replaces.
 const OLD_NAMES = ['ANSWER_TIMEOUT_MS', 'MAX_ANSWER_BYTES'];
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { createOwnWritesFetch } from '../clients/own-writes.ts';
+import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
 import type { GatewayProcess } from './gateway-process.ts';
 import type { Journal } from './journal.ts';
 

@@ -10,8 +10,10 @@ import {
   type SelectorStoreUpdater,
 } from 'relay-runtime';
 
-export { createEnvironment } from './environment.ts';
-export * as live from './live.ts';
+import { forgetAfterWrites } from '../../../docs/examples/relay/environment.ts';
+
+export { createEnvironment } from '../../../docs/examples/relay/environment.ts';
+export * as live from '../../../docs/examples/relay/live.ts';
 export * as operations from './pets.ts';
 
 // The shape of the data is in the operation.
@@ -19,12 +21,13 @@ export * as operations from './pets.ts';
 type Data = any;
 type Variables = Record<string, unknown>;
 
-/** Reads from the gateway. */
+/** Reads from the store, or from the gateway if it is not there or stale. */
 export const read = (
   environment: Environment,
   query: GraphQLTaggedNode,
   variables: Variables,
-): Promise<Data> => fetchQuery(environment, query, variables).toPromise();
+): Promise<Data> =>
+  fetchQuery(environment, query, variables, { fetchPolicy: 'store-or-network' }).toPromise();
 
 /** Returns what the store has for a query. */
 export function readStore(
@@ -69,7 +72,10 @@ export const mutate = (
     commitMutation(environment, {
       mutation,
       variables,
-      updater,
+      updater: (store, data) => {
+        updater?.(store, data);
+        forgetAfterWrites(store, data);
+      },
       onCompleted: resolve,
       onError: reject,
     });

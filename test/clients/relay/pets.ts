@@ -109,12 +109,11 @@ export const orderMutation = graphql`
 export const cancelMutation = graphql`
   mutation petsCancelMutation($id: ID!, $connections: [ID!]!) {
     cancelOrder(id: $id) {
-      ... on Order {
+      __typename
+      ... on CancelledOrder {
         nodeId @deleteEdge(connections: $connections)
-        pet {
-          inventory {
-            quantity
-          }
+        inventory {
+          quantity
         }
       }
       ... on Error {
@@ -135,3 +134,20 @@ export const appendOrder: SelectorStoreUpdater = (store) => {
   const edge = ConnectionHandler.createEdge(store, orders, order, 'OrderEdge');
   ConnectionHandler.insertEdgeAfter(orders, edge);
 };
+
+/** The changes of some pets. Relay itself selects the `nodeId` of each. */
+export const petChangedSubscription = graphql`
+  subscription petsChangedSubscription($ids: [ID!], $after: String) {
+    petChanged(filter: { ids: $ids }, after: $after) {
+      __typename
+      cursor
+      kind
+      petId
+      pet {
+        id
+        name
+        status
+      }
+    }
+  }
+`;

@@ -1,18 +1,16 @@
-import { Client, CombinedError, type Exchange, fetchExchange, mapExchange } from '@urql/core';
-import { type Cache, cacheExchange, type UpdatesConfig } from '@urql/exchange-graphcache';
+import { type Cache, cacheExchange, type Resolver } from '@urql/exchange-graphcache';
 import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { retryExchange } from '@urql/exchange-retry';
 import type { GraphQLError, IntrospectionQuery } from 'graphql';
+import { Client, CombinedError, type Exchange, fetchExchange, mapExchange } from 'urql';
 
-import { liveUpdates } from './live-urql.ts';
+import { listsToForget, type Result, rowsToForget } from '../lists.ts';
 
-const list = relayPagination();
-
-const resolvers = {
-  Query: { categories: list, pets: list, inventory: list, orders: list },
-  Category: { pets: list },
-  Pet: { orders: list },
-};
+/** Returns the names of the fields of a type. */
+const fieldsOf = ({ __schema }: IntrospectionQuery, type: string): string[] =>
+  __schema.types.flatMap((each) =>
+    each.kind === 'OBJECT' && each.name === type ? each.fields.map(({ name }) => name) : [],
+  );
 
 /** Only rows have ids. Graphcache stores an error or a list inside the object that has it. */
 const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
@@ -22,44 +20,47 @@ const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
       .map(({ name }) => [name, () => null]),
   );
 
-// Errors have neither an id nor orders.
-type Row = { readonly __typename: string; readonly id?: string };
-type Order = Row & { readonly pet?: Row };
-type Orders = { readonly orders?: readonly Order[] };
+/** Creates a cache that appends the pages of a list, and forgets what a write has made wrong. */
+function createCache(schema: IntrospectionQuery): Exchange {
+  // The rows whose lists were read, and Query: Graphcache cannot list them.
+  const parents = new Map<string, string>();
+  const readPages = relayPagination();
+  const list: Resolver = (parent, args, cache, info) => {
+    parents.set(info.parentKey, info.parentTypeName);
+    return readPages(parent, args, cache, info);
+  };
 
-/** Removes the lists of a field, which are read again when they are needed. */
-function forgetLists(cache: Cache, entity: 'Query' | Row, field: string): void {
-  for (const { fieldName, fieldKey } of cache.inspectFields(entity)) {
-    if (fieldName === field) cache.invalidate(entity, fieldKey);
-  }
+  const forget = (cache: Cache, result: Result): void => {
+    const lists = listsToForget(result);
+    for (const [key, type] of parents) {
+      for (const { fieldName, fieldKey } of cache.inspectFields(key)) {
+        if (lists.includes(`${type}.${fieldName}`)) cache.invalidate(key, fieldKey);
+      }
+    }
+    for (const row of rowsToForget(result)) cache.invalidate(row);
+  };
+
+  // A result is null if `moveLaterErrors` has moved it.
+  const update = (data: Record<string, Result | null>, _variables: unknown, cache: Cache): void => {
+    for (const result of Object.values(data)) if (result) forget(cache, result);
+  };
+  const updatesOf = (type: 'Mutation' | 'Subscription') =>
+    Object.fromEntries(fieldsOf(schema, type).map((field) => [field, update]));
+
+  return cacheExchange({
+    schema,
+    keys: keysOf(schema),
+    resolvers: {
+      Query: { categories: list, pets: list, inventory: list, orders: list },
+      Category: { pets: list },
+      Pet: { orders: list },
+    },
+    updates: {
+      Mutation: updatesOf('Mutation'),
+      Subscription: updatesOf('Subscription'),
+    },
+  });
 }
-
-/** Removes the lists of orders that have new ones. */
-function forgetOrders(cache: Cache, orders: readonly Order[]): void {
-  forgetLists(cache, 'Query', 'orders');
-  for (const { pet } of orders) if (pet) forgetLists(cache, pet, 'orders');
-}
-
-// A result is null if `moveLaterErrors` has moved it.
-const updates: UpdatesConfig = {
-  ...liveUpdates,
-  Mutation: {
-    placeOrder: ({ placeOrder }: { placeOrder: Order | null }, _variables, cache) => {
-      if (placeOrder?.id) forgetOrders(cache, [placeOrder]);
-    },
-    placeOrders: ({ placeOrders }: { placeOrders: Orders | null }, _variables, cache) => {
-      if (placeOrders?.orders) forgetOrders(cache, placeOrders.orders);
-    },
-    cancelOrder: ({ cancelOrder }: { cancelOrder: Order | null }, _variables, cache) => {
-      if (cancelOrder?.id) cache.invalidate(cancelOrder);
-    },
-    deletePet: ({ deletePet }: { deletePet: Row | null }, _variables, cache) => {
-      if (!deletePet?.id) return;
-      cache.invalidate(deletePet);
-      cache.invalidate({ __typename: 'InventoryItem', id: deletePet.id });
-    },
-  },
-};
 
 type Fields = Readonly<Record<string, { __typename?: string; message?: string } | null>>;
 
@@ -86,7 +87,10 @@ function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
   });
 }
 
-/** Creates a client of a gateway; `schema` is the result of an introspection query. */
+/**
+ * Creates a client of a gateway. `schema` is the result of an introspection query; `live` sends
+ * subscriptions, as `createLiveExchange` does.
+ */
 export const createUrqlClient = (
   url: string,
   schema: IntrospectionQuery,
@@ -95,7 +99,7 @@ export const createUrqlClient = (
   new Client({
     url,
     exchanges: [
-      cacheExchange({ schema, keys: keysOf(schema), resolvers, updates }),
+      createCache(schema),
       retryExchange({
         initialDelayMs: 300,
         maxNumberAttempts: 3,

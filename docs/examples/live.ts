@@ -11,6 +11,8 @@ import {
 export interface LiveRequest {
   readonly query: string;
   readonly operationName?: string | undefined;
+  /** Its id in the manifest of a gateway with DOCUMENTS=trusted. */
+  readonly documentId?: string;
   readonly variables?: Record<string, unknown> | undefined;
 }
 
@@ -38,6 +40,15 @@ export function openEventStreams(url: string, headers: ReadHeaders): Subscribe {
   return (request, sink) => client.subscribe(request as RequestParams, sink as Sink);
 }
 
+/**
+ * Sends the id of each document beside its text, for gateways with DOCUMENTS=trusted; `toId` is that of
+ * the manifest.
+ */
+export const withIds =
+  (subscribe: Subscribe, toId: (query: string) => string): Subscribe =>
+  (request, sink) =>
+    subscribe({ documentId: toId(request.query), ...request }, sink);
+
 // A subscription can go on after these errors.
 const PASSING: readonly unknown[] = ['SERVICE_UNAVAILABLE', 'SLOW_SUBSCRIBER', 'UNAUTHENTICATED'];
 const STABLE_MS = 10_000;
@@ -61,9 +72,21 @@ function cursorOf({ data }: FormattedExecutionResult): string | undefined {
   return change?.cursor;
 }
 
+/** The end of the change log. With trusted documents, it is in the manifest too. */
+export const LAST_CURSOR = `query LastCursor {
+  changes(last: 1) { pageInfo { endCursor } }
+}`;
+
+/** What it returns. */
+export type LastCursor = {
+  readonly changes: { readonly pageInfo: { readonly endCursor: string | null } };
+};
+
 /**
  * Returns a subscribe that goes on when a connection is cut, the gateway stops or the token expires: it
- * subscribes again after the last cursor. Errors that need the app, such as CURSOR_EXPIRED, are the last result.
+ * subscribes again after the last cursor. Without one, it first reads the end of the log, so that a connection
+ * that is cut before its first change loses nothing either. Errors that need the app, such as
+ * CURSOR_EXPIRED, are the last result.
  */
 export const resume =
   (subscribe: Subscribe, pauseMs = 1000): Subscribe =>
@@ -98,18 +121,41 @@ export const resume =
         // Many clients lose their connections at the same time: they should not all come back at once.
         timer = setTimeout(begin, pause * (0.5 + Math.random()));
       };
-      const again = { ...request, variables: { ...variables, after } };
-      close = subscribe(again, {
-        next: (result) => {
-          if (!isOpen || isStopped) return;
-          if (result.errors) return end(result);
-          after = cursorOf(result) ?? after;
-          failures = 0;
-          sink.next(result);
+      const open = (
+        sent: LiveRequest,
+        onResult: (result: FormattedExecutionResult) => void,
+        onComplete: () => void,
+      ): void => {
+        close = subscribe(sent, {
+          next: (result) => {
+            if (!isOpen || isStopped) return;
+            if (result.errors) end(result);
+            else onResult(result);
+          },
+          error: (error) => end(toResult(error)),
+          complete: () => {
+            if (isOpen && !isStopped) onComplete();
+          },
+        });
+      };
+      const followLog = (): void =>
+        open(
+          { ...request, variables: { ...variables, after } },
+          (result) => {
+            after = cursorOf(result) ?? after;
+            failures = 0;
+            sink.next(result);
+          },
+          end,
+        );
+      if (after != null) return followLog();
+      open(
+        { query: LAST_CURSOR },
+        ({ data }) => {
+          after = (data as LastCursor).changes.pageInfo.endCursor;
         },
-        error: (error) => end(toResult(error)),
-        complete: end,
-      });
+        followLog,
+      );
     };
 
     begin();

@@ -1,0 +1,59 @@
+/** A field that is a list of rows, of a type or of Query. */
+type List = `${string}.${string}`;
+
+const CATEGORIES: readonly List[] = ['Query.categories'];
+// Pets can be listed by their stock, and the stock by its pets.
+const PETS: readonly List[] = ['Query.pets', 'Category.pets', 'Query.inventory'];
+const ORDERS: readonly List[] = ['Query.orders', 'Pet.orders'];
+
+/** The lists that a write can add rows to, remove rows from or reorder, by the type of its result. */
+export const LISTS: Readonly<Record<string, readonly List[]>> = {
+  Category: CATEGORIES,
+  DeletedCategory: CATEGORIES,
+  CategoryChange: CATEGORIES,
+  Pet: PETS,
+  DeletedPet: PETS,
+  PetChange: PETS,
+  InventoryItem: PETS,
+  InventoryItemChange: PETS,
+  Order: [...ORDERS, ...PETS],
+  PlacedOrders: [...ORDERS, ...PETS],
+  CancelledOrder: [...ORDERS, ...PETS],
+  OrderChange: ORDERS,
+};
+
+/** The types of the rows that are gone, by what says so. The inventory entry of a pet has its id. */
+export const GONE: Readonly<Record<string, readonly string[]>> = {
+  DeletedCategory: ['Category'],
+  CategoryChange: ['Category'],
+  DeletedPet: ['Pet', 'InventoryItem'],
+  PetChange: ['Pet', 'InventoryItem'],
+  InventoryItemChange: ['InventoryItem'],
+  CancelledOrder: ['Order'],
+  OrderChange: ['Order'],
+};
+
+/** The result of a mutation, or a change from a subscription. A change needs its `kind` and its id. */
+export interface Result {
+  readonly __typename: string;
+  readonly kind?: 'CREATED' | 'UPDATED' | 'DELETED';
+  readonly id?: string;
+  readonly categoryId?: string;
+  readonly petId?: string;
+  readonly orderId?: string;
+}
+
+/**
+ * Returns the lists to read again after a write: none after an error. The rows that others change
+ * stay where they are, or each sale would take the reader of a list back to its first page.
+ */
+export const listsToForget = ({ __typename, kind }: Result): readonly List[] =>
+  kind === 'UPDATED' ? [] : (LISTS[__typename] ?? []);
+
+/** Returns the rows that a write has deleted. */
+export function rowsToForget(result: Result): { __typename: string; id: string }[] {
+  const { __typename, kind, categoryId, petId, orderId } = result;
+  const id = kind === 'DELETED' ? (categoryId ?? petId ?? orderId) : result.id;
+  if (id === undefined) return [];
+  return (GONE[__typename] ?? []).map((type) => ({ __typename: type, id }));
+}

@@ -1,0 +1,49 @@
+import {
+  type Client,
+  type CombinedError,
+  type Exchange,
+  subscriptionExchange,
+  type TypedDocumentNode,
+} from 'urql';
+
+import { follow, type Follower, LAST_CURSOR, type LastCursor, type Subscribe } from '../live.ts';
+
+/** Creates the exchange that sends subscriptions by `subscribe`. */
+export const createLiveExchange = (subscribe: Subscribe): Exchange =>
+  subscriptionExchange({
+    forwardSubscription: ({ query = '', variables = {} }) => ({
+      subscribe: (sink) => ({ unsubscribe: subscribe({ query, variables }, sink) }),
+    }),
+  });
+
+const isExpired = (error: CombinedError | undefined): boolean =>
+  error?.graphQLErrors.some(({ extensions }) => extensions['code'] === 'CURSOR_EXPIRED') ?? false;
+
+/**
+ * Reads rows and follows their changes by a subscription with the variable `$after`; returns a function
+ * that ends that.
+ */
+export const followChanges = <Data>(
+  client: Client,
+  query: TypedDocumentNode<Data, Record<string, unknown>> | string,
+  variables: Record<string, unknown>,
+  { readRows, onChange, onError }: Follower<Data>,
+): Promise<() => void> =>
+  follow(async (again) => {
+    // The cursor first: rows may be newer than it, not older.
+    const last = await client
+      .query<LastCursor>(LAST_CURSOR, {}, { requestPolicy: 'network-only' })
+      .toPromise();
+    if (last.error) throw last.error;
+    const after = last.data?.changes.pageInfo.endCursor ?? null;
+    await readRows();
+    const subscription = client
+      .subscription<Data>(query, { ...variables, after })
+      .subscribe(({ data, error, hasNext }) => {
+        // At the end, urql repeats the last result. With an error, the data is that of the change before it.
+        if (hasNext && !error && data) onChange(data);
+        else if (!hasNext && isExpired(error)) again();
+        else if (!hasNext) onError(error);
+      });
+    return () => subscription.unsubscribe();
+  }, onError);

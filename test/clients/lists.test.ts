@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import { LISTS } from '../../docs/examples/lists.ts';
+import { petStore } from '../../src/store/index.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { makeCategory, makeOrder, makePet } from '../support/make.ts';
+import { connectApollo, connectUrql, type Data, type Shown } from './caching-clients.ts';
+import { SHOWN_LISTS, type ShownList, type Stored, WRITES } from './lists.ts';
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+/** Stores three pages of each list. */
+async function store(): Promise<Stored> {
+  const prefix = crypto.randomUUID();
+  const categoryIds: string[] = [];
+  for (const name of ['B', 'C', 'D', 'E', 'F']) {
+    categoryIds.push(await makeCategory(gateway, `${prefix} ${name}`));
+  }
+  const [otherId = '', , emptyId = '', , categoryId = ''] = categoryIds;
+  const petIds: string[] = [];
+  for (const name of ['Ada', 'Bo', 'Cleo', 'Dot', 'Edda']) {
+    petIds.push(await makePet(gateway, { name, categoryId, stock: 50 + petIds.length }));
+  }
+  const [petId = '', , secondId = ''] = petIds;
+  const orderIds: string[] = [];
+  for (const day of [1, 2, 3, 4, 5]) {
+    orderIds.push(await makeOrder(gateway, petId, { shipDate: `2030-01-0${day}T00:00:00Z` }));
+  }
+  const [, , orderId = ''] = orderIds;
+  return { prefix, emptyId, categoryId, otherId, petId, secondId, orderId };
+}
+
+const listIn = ({ path }: ShownList, data: Data): Data =>
+  path.reduce((part, field) => part?.[field], data);
+
+/** Loads the pages that are missing, as someone who scrolls down. */
+async function loadAll(list: ShownList, shown: Shown): Promise<void> {
+  for (;;) {
+    const { hasNextPage, endCursor } = listIn(list, shown.data).pageInfo;
+    if (!hasNextPage) return;
+    await shown.loadNext(endCursor);
+  }
+}
+
+const rowsOf = ({ totalCount, edges }: Data): object => ({
+  totalCount,
+  rows: edges.map(({ node }: Data) => node),
+});
+
+describe.each([
+  ['Apollo Client', connectApollo],
+  ['urql with Graphcache', connectUrql],
+])('the lists of %s', (_name, connect) => {
+  let create: Awaited<ReturnType<typeof connect>>;
+  beforeAll(async () => {
+    create = await connect(gateway);
+  });
+
+  it.each(Object.entries(WRITES))('are right after %s', async (_write, { text, result }) => {
+    const stored = await store();
+    const client = create(fetch);
+    onTestFinished(() => client.stop());
+    const screens: { list: ShownList; shown: Shown }[] = [];
+    for (const list of Object.values(SHOWN_LISTS)) {
+      const shown = await client.show(list.text, { ...stored });
+      await loadAll(list, shown);
+      expect(listIn(list, shown.data).edges).toHaveLength(5);
+      screens.push({ list, shown });
+    }
+    const written = await client.mutate(text(stored), {});
+    expect(written.error).toBeUndefined();
+    expect(written.data.result).toMatchObject(result);
+    for (const { list, shown } of screens) {
+      const expected = await gateway.data(list.text.replace('first: 2', 'first: 20'), {
+        ...stored,
+      });
+      const { totalCount, rows } = rowsOf(listIn(list, expected)) as Data;
+      // The list is read again, at least its first page.
+      await expect
+        .poll(() => {
+          const data = listIn(list, shown.data);
+          return data && rowsOf({ ...data, edges: data.edges.slice(0, 2) });
+        })
+        .toMatchObject({ totalCount, rows: rows.slice(0, 2) });
+      await loadAll(list, shown);
+      expect(rowsOf(listIn(list, shown.data))).toMatchObject({ totalCount, rows });
+    }
+  });
+});
+
+describe('the table of lists', () => {
+  const { schema } = petStore;
+  const isError = (name: string): boolean => {
+    const type = schema.getType(name);
+    return (
+      type != null && 'getInterfaces' in type && String(type.getInterfaces()).includes('Error')
+    );
+  };
+
+  it('has the results of all mutations and subscriptions', () => {
+    const fields = [schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
+      Object.values(type?.getFields() ?? {}),
+    );
+    const results = fields.flatMap(({ type }) => {
+      const named = schema.getType(String(type).replace('!', ''));
+      return named && 'getTypes' in named
+        ? named.getTypes().map(({ name }) => name)
+        : [String(named)];
+    });
+    const written = new Set(results.filter((name) => !isError(name)));
+    expect(Object.keys(LISTS).toSorted()).toEqual([...written].toSorted());
+  });
+});

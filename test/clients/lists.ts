@@ -1,0 +1,167 @@
+const PAGE = 'totalCount pageInfo { hasNextPage endCursor }';
+
+/** A list that is shown page by page, and where its pages are in the data. */
+export interface ShownList {
+  readonly text: string;
+  readonly path: readonly string[];
+}
+
+const PETS = `edges { node { id name status inventory { id quantity } } } ${PAGE}`;
+const ORDERS = `edges { node { id quantity complete shipDate } } ${PAGE}`;
+
+/** Lists of each kind, with a filter or an order that each write below can make wrong. */
+export const SHOWN_LISTS: Readonly<Record<string, ShownList>> = {
+  'categories by name': {
+    text: `query Categories($prefix: String!, $after: String) {
+      categories(first: 2, after: $after, filter: { name: $prefix }, orderBy: { field: NAME }) {
+        edges { node { id name } } ${PAGE}
+      }
+    }`,
+    path: ['categories'],
+  },
+  'available pets': {
+    text: `query Available($categoryId: ID!, $after: String) {
+      pets(first: 2, after: $after, filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: NAME }) { ${PETS} }
+    }`,
+    path: ['pets'],
+  },
+  'pets in stock': {
+    text: `query InStock($categoryId: ID!, $after: String) {
+      pets(first: 2, after: $after, filter: { categoryId: $categoryId, inStock: true }) { ${PETS} }
+    }`,
+    path: ['pets'],
+  },
+  'pets of a category': {
+    text: `query CategoryPets($categoryId: ID!, $after: String) {
+      category(id: $categoryId) { id pets(first: 2, after: $after, orderBy: { field: NAME }) { ${PETS} } }
+    }`,
+    path: ['category', 'pets'],
+  },
+  'the stock by quantity': {
+    text: `query Stock($categoryId: ID!, $after: String) {
+      inventory(first: 2, after: $after, filter: { categoryId: $categoryId, status: [AVAILABLE] }, orderBy: { field: QUANTITY }) {
+        edges { node { id quantity status } } ${PAGE}
+      }
+    }`,
+    path: ['inventory'],
+  },
+  'open orders by date': {
+    text: `query Orders($petId: ID!, $after: String) {
+      orders(first: 2, after: $after, filter: { petId: $petId, complete: false }, orderBy: { field: SHIP_DATE }) { ${ORDERS} }
+    }`,
+    path: ['orders'],
+  },
+  'orders of a pet': {
+    text: `query PetOrders($petId: ID!, $after: String) {
+      pet(id: $petId) { id orders(first: 2, after: $after) { ${ORDERS} } }
+    }`,
+    path: ['pet', 'orders'],
+  },
+};
+
+/** What a test has stored: each list has three pages of it. */
+export interface Stored {
+  readonly prefix: string;
+  /** An empty category on the second page of categories. */
+  readonly emptyId: string;
+  readonly categoryId: string;
+  /** Another category. */
+  readonly otherId: string;
+  /** The pet with the orders. */
+  readonly petId: string;
+  /** A pet on the second page. */
+  readonly secondId: string;
+  /** An order on the second page. */
+  readonly orderId: string;
+}
+
+/** A write, and what its result has. */
+export interface Write {
+  readonly text: (stored: Stored) => string;
+  readonly result: object;
+}
+
+const STOCK = '... on InventoryItem { id quantity status pet { id inventory { id } } }';
+const ORDER = '... on Order { id quantity complete shipDate pet { id inventory { id quantity } } }';
+const PET = '... on Pet { id name status inventory { id quantity status } }';
+
+const write = (text: (stored: Stored) => string, __typename: string): Write => ({
+  // urql leaves out what is not selected.
+  text: (stored) => `mutation { result: ${text(stored).replace(/}$/, '__typename }')} }`,
+  result: { __typename },
+});
+
+/** All that can move a row into, out of or within a list. */
+export const WRITES: Readonly<Record<string, Write>> = {
+  createCategory: write(
+    ({ prefix }) =>
+      `createCategory(input: { name: "${prefix} A" }) { ... on Category { id name } }`,
+    'Category',
+  ),
+  updateCategory: write(
+    ({ prefix, emptyId }) =>
+      `updateCategory(id: "${emptyId}", input: { name: "${prefix} Z" }) { ... on Category { id name } }`,
+    'Category',
+  ),
+  deleteCategory: write(
+    ({ emptyId }) => `deleteCategory(id: "${emptyId}") { ... on DeletedCategory { id } }`,
+    'DeletedCategory',
+  ),
+  createPet: write(
+    ({ categoryId }) =>
+      `createPet(input: { name: "Abe", categoryId: "${categoryId}", quantity: 9 }) { ${PET} }`,
+    'Pet',
+  ),
+  'createPet in another category': write(
+    ({ otherId }) => `createPet(input: { name: "Abe", categoryId: "${otherId}" }) { ${PET} }`,
+    'Pet',
+  ),
+  'updatePet with a status': write(
+    ({ secondId }) => `updatePet(id: "${secondId}", input: { status: SOLD }) { ${PET} }`,
+    'Pet',
+  ),
+  'updatePet with a name': write(
+    ({ secondId }) => `updatePet(id: "${secondId}", input: { name: "Zoe" }) { ${PET} }`,
+    'Pet',
+  ),
+  'updatePet with a category': write(
+    ({ secondId, otherId }) =>
+      `updatePet(id: "${secondId}", input: { categoryId: "${otherId}" }) { ${PET} }`,
+    'Pet',
+  ),
+  deletePet: write(
+    ({ secondId }) => `deletePet(id: "${secondId}") { ... on DeletedPet { id } }`,
+    'DeletedPet',
+  ),
+  updateInventory: write(
+    ({ secondId }) => `updateInventory(petId: "${secondId}", input: { quantity: 0 }) { ${STOCK} }`,
+    'InventoryItem',
+  ),
+  adjustInventory: write(
+    ({ secondId }) => `adjustInventory(petId: "${secondId}", by: 90) { ${STOCK} }`,
+    'InventoryItem',
+  ),
+  placeOrder: write(
+    ({ petId }) =>
+      `placeOrder(input: { petId: "${petId}", quantity: 2, shipDate: "2029-01-01T00:00:00Z" }) { ${ORDER} }`,
+    'Order',
+  ),
+  placeOrders: write(
+    ({ petId, secondId }) => `placeOrders(input: [
+        { petId: "${petId}", quantity: 3 }
+        { petId: "${secondId}", quantity: 3 }
+      ]) { ... on PlacedOrders { orders { id quantity complete shipDate pet { id inventory { id quantity } } } } }`,
+    'PlacedOrders',
+  ),
+  rescheduleOrder: write(
+    ({ orderId }) =>
+      `rescheduleOrder(id: "${orderId}", shipDate: "2031-01-01T00:00:00Z") { ${ORDER} }`,
+    'Order',
+  ),
+  completeOrder: write(({ orderId }) => `completeOrder(id: "${orderId}") { ${ORDER} }`, 'Order'),
+  cancelOrder: write(
+    ({ orderId }) =>
+      `cancelOrder(id: "${orderId}") { ... on CancelledOrder { id inventory { id quantity } } }`,
+    'CancelledOrder',
+  ),
+};
