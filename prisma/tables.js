@@ -4,14 +4,15 @@ import { writeFileSync } from 'node:fs';
 import generatorHelper from '@prisma/generator-helper';
 
 /** Describes a column. Its default is null unless it is a constant. */
-function toColumn({ name, dbName, type, nativeType, kind, isRequired, default: initial }, indexed) {
+function toColumn({ name, dbName, type, nativeType, isRequired, documentation, ...rest }, indexed) {
+  const { default: initial } = rest;
   const [native, [length] = []] = nativeType ?? [];
   return [
     name,
     {
       column: dbName ?? name,
       type: native === 'Date' ? 'Date' : type,
-      isEnum: kind === 'enum',
+      description: documentation ?? null,
       isNullable: !isRequired,
       maxLength: native === 'VarChar' ? Number(length) : null,
       // Whether an index begins with it.
@@ -21,7 +22,7 @@ function toColumn({ name, dbName, type, nativeType, kind, isRequired, default: i
   ];
 }
 
-function toTable({ dbName, name, fields }, indexes) {
+function toTable({ dbName, name, documentation, fields }, indexes) {
   const columns = fields.filter(({ kind }) => kind !== 'object');
   const columnOf = (field) => columns.find((column) => column.name === field)?.dbName ?? field;
   const references = fields.filter(({ relationFromFields }) => relationFromFields?.length === 1);
@@ -32,6 +33,7 @@ function toTable({ dbName, name, fields }, indexes) {
   return {
     type: name,
     name: dbName ?? name,
+    description: documentation ?? null,
     id: columns.find(({ isId }) => isId)?.name ?? null,
     columns: Object.fromEntries(columns.map((column) => toColumn(column, indexed))),
     foreignKeys: Object.fromEntries(

@@ -19,12 +19,7 @@ export { rowRoute } from './rest/row-route.ts';
 export type { RouteRequest, RouteResponse } from './http/route.ts';
 
 // The database: statements, and what an error of PostgreSQL means.
-export {
-  isOutOfRange,
-  isRecordNotFound,
-  isRolledBack,
-  violatedConstraint,
-} from './database/database-errors.ts';
+export { isOutOfRange, isRecordNotFound, isRolledBack } from './database/database-errors.ts';
 export type { Database } from './database/database.ts';
 export type { Model } from './database/model.ts';
 export { perObject } from './database/per-object.ts';

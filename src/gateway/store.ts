@@ -39,8 +39,8 @@ export interface RestOperation {
     /** An example of each header. With an ETag, the operation also responds with 304. */
     readonly headers: Readonly<Record<string, string>>;
   };
-  /** What it returns, by the names of the resources, unless it is one of the store. */
-  readonly resources?: Readonly<Record<string, Resource>>;
+  /** What it returns, unless it is one of the resources of the store. */
+  readonly resource?: Resource;
   /** The codes of its errors, besides those of every operation. */
   readonly errors: readonly string[];
   /** The migration to GraphQL: a request, the query that replaces it, and the differences. */

@@ -10,19 +10,7 @@ interface Types {
 }
 
 /** Pothos for the types of the pet store, and what they are defined with besides it. */
-export const {
-  builder,
-  Node,
-  nodeId,
-  rowField,
-  listsOf,
-  newInputOf,
-  createField,
-  updateField,
-  deleteField,
-  follow,
-  createSchema,
-} = createBuilder<Types>({
+export const { builder, Node, fieldsOf, newInputOf, createSchema } = createBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,
 });

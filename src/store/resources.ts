@@ -5,7 +5,7 @@ import { categories } from './category/categories.ts';
 import { InventoryUpdate } from './inventory/inventory.ts';
 import { orders } from './order/orders.ts';
 import { pets } from './pet/pets.ts';
-import { PetResource } from './pet/rest.ts';
+import { getPet } from './pet/rest.ts';
 import { OrderQuantity, StockQuantity } from './values.ts';
 
 const ORDER = {
@@ -35,11 +35,11 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     description: 'The status of a pet. Only available pets can be ordered.',
     example: 'available',
   },
-  Pet: PetResource,
+  Pet: getPet.resource,
   Pets: {
-    rule: z.array(PetResource.rule),
+    rule: z.array(getPet.resource.rule),
     description: 'A list of pets.',
-    example: [PetResource.example],
+    example: [getPet.resource.example],
   },
   NewPet: {
     rule: pets.newRule,

@@ -161,6 +161,15 @@ describe('the configuration', () => {
     );
   });
 
+  it.each([
+    ['ANSWER_TIMEOUT_MS', 'RESPONSE_TIMEOUT_MS'],
+    ['MAX_ANSWER_BYTES', 'MAX_RESPONSE_BYTES'],
+  ])('rejects %s, the old name of %s', (oldName, newName) => {
+    expect(() => readConfig({ [oldName]: '100000' })).toThrow(
+      new ConfigError(`${oldName} is now ${newName}.`),
+    );
+  });
+
   it('is frozen', () => {
     const config = readConfig(JWT);
     expect([config, config.limits, config.auth].every(Object.isFrozen)).toBe(true);
@@ -180,16 +189,6 @@ describe('docs/configuration.md', () => {
     expect(names).toEqual(Object.keys(Variables.shape));
     expect(table).not.toContain('undefined');
   });
-});
-
-it('a start with variables that have no effect logs one warning that names those that look like settings', async () => {
-  const environment = { MAX_COSTS: '1', MAX_DEPTH: '7', MAX_COST: '9', MAX_TOKENS: '', CI: '1' };
-  const program = spawnProgram('main', { ...environment, PORT: '0', DATABASE_URL: UNREACHABLE });
-  expect(await program.end).toBe(1);
-  expect(program.messages).toEqual([
-    'These variables have no effect, as there are no such settings: MAX_COSTS, MAX_DEPTH',
-    expect.stringContaining('ECONNREFUSED'),
-  ]);
 });
 
 describe('a start with a wrong configuration', () => {

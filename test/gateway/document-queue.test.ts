@@ -2,9 +2,9 @@ import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
-import { createDocuments } from '../../src/gateway/graphql/documents.ts';
 import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import { limitTime } from '../../src/gateway/graphql/execution/limit-time.ts';
+import { createDocuments } from '../../src/gateway/graphql/plugins/use-documents.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
   gateway = await startGateway({ ...AUTH_BY_SECRET, DOCUMENTS: 'automatic' });
   const that = openThatOf(gateway);
   readable = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, that);
-  hasty = await startGateway({ ANSWER_TIMEOUT_MS: '100' }, that);
+  hasty = await startGateway({ RESPONSE_TIMEOUT_MS: '100' }, that);
   [ann = {}, bob = {}] = await Promise.all(
     ['ann', 'bob'].map(async (sub) => bearing(await mint({ sub, scope: 'read' }))),
   );
@@ -126,7 +126,7 @@ describe('a cached document', () => {
   });
 
   it('is not evicted by any number of those that callers without a token execute', () => {
-    const { add, find } = createDocuments(undefined, 1000);
+    const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     add(parse(short), ofAnn);
     for (const text of many) add(parse(text), { ...ofAnn, subject: undefined });
     expect(find(short, ofAnn)).toBeDefined();
@@ -134,7 +134,7 @@ describe('a cached document', () => {
   });
 
   it('is evicted by long ones only if it is long', () => {
-    const { add, find } = createDocuments(undefined, 1000);
+    const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     const texts = [short, long, ...many.map((text) => text.padEnd(1100))];
     for (const text of texts) add(parse(text), ofAnn);
     expect(find(short, ofAnn)).toBeDefined();

@@ -224,7 +224,10 @@ const openWaiting = (until: Promise<unknown>) => async (): Promise<Database> => 
 describe('an operation that takes too long', () => {
   it('returns SERVICE_UNAVAILABLE, also when it is compiled', async () => {
     const door = new EventEmitter();
-    const hasty = await startGateway({ ANSWER_TIMEOUT_MS: '100' }, openWaiting(once(door, 'open')));
+    const hasty = await startGateway(
+      { RESPONSE_TIMEOUT_MS: '100' },
+      openWaiting(once(door, 'open')),
+    );
     for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
       const { status, errors } = await hasty.graphql('{ pet(id: 1) { id } }');
       expect(errors).toMatchObject([{ extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 } }]);
@@ -241,7 +244,10 @@ describe('an operation that takes too long', () => {
 
   it('returns OUTCOME_UNKNOWN for a mutation, which goes on', async () => {
     const door = new EventEmitter();
-    const hasty = await startGateway({ ANSWER_TIMEOUT_MS: '100' }, openWaiting(once(door, 'open')));
+    const hasty = await startGateway(
+      { RESPONSE_TIMEOUT_MS: '100' },
+      openWaiting(once(door, 'open')),
+    );
     const { data, errors } = await hasty.graphql(
       'mutation { createCategory(input: { name: "late" }) { __typename } }',
     );

@@ -237,11 +237,16 @@ describe('a document that is stored automatically', () => {
     expect(await ask(automatic, withHash(hashOf(query)))).toEqual(NOT_FOUND);
   });
 
-  it('was sent with its hash, and to a gateway with DOCUMENTS=automatic', async () => {
+  it('was sent to a gateway with DOCUMENTS=automatic', async () => {
     const stored = withHash(hashOf(unknown));
     for (const gateway of [any, known]) await ask(gateway, { query: unknown, ...stored });
-    await ask(automatic, { query: unknown });
     await expectAnswers(stored, ...HAVE_NONE);
+  });
+
+  it('may have been sent without its hash', async () => {
+    const query = '{ withoutHash: __typename }';
+    expect(await ask(automatic, { query })).toEqual(ofTypename('withoutHash'));
+    expect(await ask(automatic, withHash(hashOf(query)))).toEqual(ofTypename('withoutHash'));
   });
 
   it('is removed when it was not used for longest and the store is full', async () => {

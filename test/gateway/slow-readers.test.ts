@@ -16,7 +16,7 @@ const ANSWER_BYTES = 9_000_000;
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway({
-    MAX_ANSWER_BYTES: '10000000',
+    MAX_RESPONSE_BYTES: '10000000',
     MAX_UNSENT_BYTES: String(2.2 * ANSWER_BYTES),
   });
   await gateway.db.prisma.category.createMany({
@@ -140,7 +140,7 @@ describe('responses to slow readers', () => {
     const MAX_UNSENT_BYTES = 2_000_000;
     const READERS = 2;
     const streaming = await startGateway(
-      { MAX_ANSWER_BYTES: '1000000', MAX_UNSENT_BYTES: String(MAX_UNSENT_BYTES) },
+      { MAX_RESPONSE_BYTES: '1000000', MAX_UNSENT_BYTES: String(MAX_UNSENT_BYTES) },
       openThatOf(gateway),
     );
     await gateway.db.prisma.$executeRaw`insert into pets (name, category_id) values ('Luna', 1)`;
@@ -172,7 +172,7 @@ describe('responses to slow readers', () => {
     const hasty = await startGateway(
       {
         REQUEST_TIMEOUT_MS: '100',
-        ANSWER_TIMEOUT_MS: '100',
+        RESPONSE_TIMEOUT_MS: '100',
         CONNECT_TIMEOUT_MS: '100',
         STATEMENT_TIMEOUT_MS: '100',
       },

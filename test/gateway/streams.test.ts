@@ -27,7 +27,7 @@ beforeAll(async () => {
   gateway = await startGateway();
   const that = openThatOf(gateway);
   guarded = await startGateway({ ...AUTH_BY_SECRET, MAX_STREAMS_PER_CALLER: '1' }, that);
-  small = await startGateway({ MAX_STREAMS: '1', MAX_ANSWER_BYTES: '10000' }, that);
+  small = await startGateway({ MAX_STREAMS: '1', MAX_RESPONSE_BYTES: '10000' }, that);
 });
 afterAll(async () => {
   for (const each of [small, guarded, gateway]) await each.close();
@@ -79,7 +79,9 @@ describe('Server-Sent Events', () => {
   it('are not sent to a caller that does not accept them', async () => {
     const response = await post(gateway, { query: NAMES }, { headers: { accept: '*/*' } });
     expect(response.status).toBe(406);
-    expect(await response.json()).toMatchObject({ code: 'NOT_ACCEPTABLE', status: 406 });
+    expect(await response.json()).toMatchObject({
+      errors: [{ extensions: { code: 'NOT_ACCEPTABLE', status: 406 } }],
+    });
     const path = `/graphql?query=${encodeURIComponent(NAMES)}`;
     const head = await requestRaw(gateway, 'HEAD', path, { Accept: 'text/event-stream' });
     expect(head).toMatchObject({ status: 406, body: '' });
@@ -219,7 +221,7 @@ describe('a subscription is rejected', () => {
   it('if one of its results could be too large', async () => {
     const text = Array.from({ length: 9 }, (_, index) => `a${index}: description`).join(' ');
     const large = `subscription { categoryChanged { after { ${text} } } }`;
-    expect(await (await open(small, large)).rest()).toMatchObject([withCode('ANSWER_TOO_LARGE')]);
+    expect(await (await open(small, large)).rest()).toMatchObject([withCode('RESPONSE_TOO_LARGE')]);
   });
 });
 

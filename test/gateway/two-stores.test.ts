@@ -12,7 +12,7 @@ import {
 import { petStore } from '../../src/store/index.ts';
 
 const COLUMN = {
-  isEnum: false,
+  description: 'A value of a book.',
   isNullable: false,
   maxLength: null,
   isIndexed: true,
@@ -22,6 +22,7 @@ const TABLES = {
   Book: {
     type: 'Book',
     name: 'books',
+    description: 'A book.',
     id: 'id',
     columns: {
       id: { ...COLUMN, column: 'id', type: 'BigInt' },
@@ -33,29 +34,18 @@ const TABLES = {
   },
 } as const;
 
-class BookNotFound extends errorOf(
-  'BOOK_NOT_FOUND',
-  404,
-  'The book does not exist.',
-  (id: bigint) => `There is no book ${id}.`,
-) {}
+const BookBurnt = errorOf('BOOK_BURNT', 410, 'The book is burnt.', (id: bigint) => ({
+  message: `Book ${id} is burnt.`,
+}));
 
-const table = createTables({})(TABLES.Book);
-const books = createRepository(table, {
-  words: { one: 'a book', short: 'book', all: 'books' },
-  inputs: {
-    title: { create: 'The title.', update: 'The new title.' },
-    releasedOn: { create: 'The day of its release.', update: 'The new day of its release.' },
-  },
-  filters: {
-    releasedOn: filterBy.range(table.fields.releasedOn, { list: 'Only books of this time.' }),
-    ids: filterBy.oneOf(table.fields.id, { changes: 'Only these books.' }),
-  },
-  sorts: {
-    ID: { by: 'id', description: 'Order by id.' },
-    RELEASED_ON: { by: 'releasedOn', description: 'Order by the day of the release.' },
-  },
-  notFound: BookNotFound,
+const books = createRepository(createTables({})(TABLES.Book), {
+  inputs: { title: {}, releasedOn: {} },
+  filters: ({ id, releasedOn }) => ({
+    releasedOn: filterBy.range(releasedOn, { list: 'Only books of this time.' }),
+    ids: filterBy.oneOf(id, { changes: 'Only these books.' }),
+  }),
+  sorts: { id: 'Order by id.', releasedOn: 'Order by the day of the release.' },
+  errors: [BookBurnt],
 });
 
 interface Types {
@@ -78,25 +68,24 @@ function createShop() {
   const Book = shop.builder.objectRef<Book>('Book').implement({
     interfaces: [shop.Node],
     fields: (t) => ({
-      nodeId: t.id(shop.nodeId(books)),
       title: t.exposeString('title'),
       releasedOn: t.expose('releasedOn', { type: 'Date', nullable: true }),
     }),
   });
+  const fields = shop.fieldsOf(Book, books);
   shop.builder.mutationField('burnBook', (t) =>
     t.field({
       type: Book,
       description: 'Burns a book.',
       authScopes: { scope: 'books:write' },
-      errors: { types: [BookNotFound] },
+      errors: { types: [books.notFound, BookBurnt] },
       resolve: () => {
-        throw new BookNotFound(1n);
+        throw new BookBurnt(1n);
       },
     }),
   );
-  const lists = shop.listsOf(Book, books);
-  shop.builder.queryField('books', (t) => t.connection(...lists.all));
-  shop.follow(Book, books, 'bookChanged');
+  shop.builder.queryField('books', (t) => t.connection(...fields.list));
+  fields.follow('bookChanged');
   return shop.createSchema();
 }
 
@@ -110,32 +99,28 @@ it('a store does not start with a filter or a sort without an index', () => {
     ...TABLES.Book,
     columns: { ...TABLES.Book.columns, title: unindexed },
   });
-  const options = {
-    words: { one: 'a book', short: 'book', all: 'books' },
-    inputs: {},
-    notFound: BookNotFound,
-  } as const;
-  const sorts = { ID: { by: 'id', description: 'Order by id.' } } as const;
-  const filters = { title: filterBy.value(scanned.fields.title, { list: 'Only this title.' }) };
-  expect(() => createRepository(scanned, { ...options, filters, sorts })).toThrow('books.title');
-  const byTitle = { TITLE: { by: 'title', description: 'Order by title.' } } as const;
-  expect(() => createRepository(scanned, { ...options, filters: {}, sorts: byTitle })).toThrow(
-    'A list of books needs an index that begins with books.title.',
+  const sorts = { id: 'Order by id.' };
+  const byTitle = { title: filterBy.value(scanned.fields.title, { list: 'Only this title.' }) };
+  expect(() => createRepository(scanned, { inputs: {}, filters: () => byTitle, sorts })).toThrow(
+    'books.title',
   );
+  expect(() =>
+    createRepository(scanned, { inputs: {}, filters: () => ({}), sorts: { title: 'By title.' } }),
+  ).toThrow('A list of books needs an index that begins with books.title.');
 });
 
 describe('two stores in one process', () => {
   it('have their own types, error codes and changes', () => {
     expect(shop.changedTypes).toEqual(['Book']);
-    expect(Object.keys(shop.errorCodes)).toEqual(['BOOK_NOT_FOUND']);
+    expect(Object.keys(shop.errorCodes)).toEqual(['BOOK_NOT_FOUND', 'BOOK_BURNT']);
     expect(printSchema(shop.schema)).not.toMatch(/\bPet|PET_/);
     expect(printSchema(petStore.schema)).not.toMatch(/\bBook|BOOK_/);
   });
 
   it('return their own errors', async () => {
-    const query = 'mutation { burnBook { ... on BookNotFound { code status message } } }';
+    const query = 'mutation { burnBook { ... on BookBurnt { code status message } } }';
     expect((await run(shop.schema, query)).data).toEqual({
-      burnBook: { code: 'BOOK_NOT_FOUND', status: 404, message: 'There is no book 1.' },
+      burnBook: { code: 'BOOK_BURNT', status: 410, message: 'Book 1 is burnt.' },
     });
   });
 

@@ -210,6 +210,14 @@ describe('a WebSocket is closed', () => {
     expect((await opened.closed).code).toBe(code);
   });
 
+  it('is not closed if a message has the id of a document and no query', async () => {
+    const opened = await openInitialized(gateway);
+    opened.send({ type: 'subscribe', id: '1', payload: { documentId: 'x' } });
+    const error = isError('PERSISTED_QUERY_NOT_SUPPORTED');
+    expect(await opened.message()).toMatchObject({ id: '1', ...error });
+    opened.socket.terminate();
+  });
+
   // Too long for the reason of a close frame.
   const ID = 'x'.repeat(200);
   it.each<[what: string, between: object[]]>([

@@ -48,7 +48,7 @@ const QUERIES = [
 async function ask(program: Program, query: string, variables = {}): Promise<void> {
   const response = await post(program, { query, variables });
   const { errors = [] } = (await response.json()) as Partial<GraphqlAnswer>;
-  expect(errors.filter(({ extensions }) => extensions.code !== 'ANSWER_TOO_LARGE')).toEqual([]);
+  expect(errors.filter(({ extensions }) => extensions.code !== 'RESPONSE_TOO_LARGE')).toEqual([]);
 }
 
 /** Creates a category of pets whose texts are as long as they may be; returns its id. */

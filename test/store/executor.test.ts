@@ -16,7 +16,7 @@ import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import { type Call, inOrder, toCall } from '../../src/gateway/graphql/execution/call.ts';
 import { checkArguments } from '../../src/gateway/graphql/execution/check-arguments.ts';
 import { executeByGraphqlJs } from '../../src/gateway/graphql/execution/graphql-js.ts';
-import { reportDeprecations } from '../../src/gateway/graphql/execution/report-deprecations.ts';
+import { reportDeprecations } from '../../src/gateway/graphql/execution/report-usage.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';

@@ -7,8 +7,8 @@ import type { Database } from '../database/database.ts';
 import { decodeCursor, RowEdge } from '../tables/cursor.ts';
 import type { Listing } from '../tables/listing.ts';
 import { pagesOf } from '../tables/loaders.ts';
-import { createReader } from '../tables/pages.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
+import { columnsOf } from '../tables/table.ts';
 
 /** What can happen to a row. */
 const KINDS = ['created', 'updated', 'deleted'] as const;
@@ -106,7 +106,7 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
 // Its columns and cursors are the same for all types.
 const listing = listingOf(knownOf([]));
 
-const reader = createReader(listing);
+const columns = columnsOf(listing.table);
 
 /** The change log as a list. */
 export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
@@ -131,7 +131,7 @@ export const readChanges = (
   size: number,
 ): Promise<Change[]> =>
   db.query<Change>(sql`
-    select ${reader.columns} from ${reader.from} where ${join([...conditions], ' and ')}
+    select ${columns} from settled_changes where ${join([...conditions], ' and ')}
     order by transaction, id limit ${raw(`${size}`)}`);
 
 /** Reads the position of the last change of the change log. */

@@ -38,7 +38,7 @@ const toLimits = (variables: Variables) =>
   Object.freeze({
     ...REQUEST_LIMITS,
     maxCost: variables.MAX_COST,
-    maxResponseBytes: variables.MAX_ANSWER_BYTES,
+    maxResponseBytes: variables.MAX_RESPONSE_BYTES,
     maxUnsentBytes: variables.MAX_UNSENT_BYTES,
     maxStreams: variables.MAX_STREAMS,
     maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
@@ -65,7 +65,7 @@ function toConfig(variables: Variables) {
     idempotencyMs: variables.IDEMPOTENCY_HOURS * HOUR_MS,
     changesMs: variables.CHANGES_HOURS * HOUR_MS,
     requestTimeoutMs: variables.REQUEST_TIMEOUT_MS,
-    responseTimeoutMs: variables.ANSWER_TIMEOUT_MS,
+    responseTimeoutMs: variables.RESPONSE_TIMEOUT_MS,
     limits: toLimits(variables),
     documents: variables.DOCUMENTS,
     manifest: variables.DOCUMENTS_MANIFEST && resolve(variables.DOCUMENTS_MANIFEST),
@@ -99,14 +99,11 @@ export type Limits = Config['limits'];
 /** How callers are authenticated. */
 export type Auth = NonNullable<Config['auth']>;
 
-// Names that other programs hardly use, so that a typing error is found, or a setting of an earlier release.
-const OURS = /^(MAX_\w+|COMPILE_QUERIES)$/;
-
-/** Returns the names of variables that look like settings of the gateway, but have no effect. */
-export const findUnknown = (environment: NodeJS.ProcessEnv = process.env): string[] =>
-  Object.entries(environment).flatMap(([name, value]) =>
-    value && OURS.test(name) && !Object.hasOwn(Variables.shape, name) ? name : [],
-  );
+/** Settings of earlier releases, with their names of today. */
+const RENAMED: Readonly<Record<string, string>> = {
+  ANSWER_TIMEOUT_MS: 'RESPONSE_TIMEOUT_MS',
+  MAX_ANSWER_BYTES: 'MAX_RESPONSE_BYTES',
+};
 
 /** The configuration is wrong. The message names each wrong variable and what it must be. */
 export class ConfigError extends Error {}
@@ -118,7 +115,11 @@ export class ConfigError extends Error {}
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.entries(environment).filter(([, value]) => value !== '');
   const { data, error } = Configuration.safeParse(Object.fromEntries(set));
-  if (data) return data;
-  const sentences = error.issues.map(({ path, message }) => `${[...path, message].join(' ')}.`);
-  throw new ConfigError(sentences.join(' '));
+  const renamed = set.flatMap(([name]) => {
+    const newName = RENAMED[name];
+    return newName ? `${name} is now ${newName}.` : [];
+  });
+  if (data && renamed.length === 0) return data;
+  const wrong = error?.issues.map(({ path, message }) => `${[...path, message].join(' ')}.`) ?? [];
+  throw new ConfigError([...renamed, ...wrong].join(' '));
 }

@@ -104,7 +104,7 @@ export const Variables = z.object({
       'How long a request may take to arrive: its headers (at most one minute) and its body.',
     )
     .meta({ reason: 'callers have slow connections' }),
-  ANSWER_TIMEOUT_MS: whole(100, 600_000)
+  RESPONSE_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
     .describe(
       'How long a GraphQL operation may take after its request has arrived; then it returns `SERVICE_UNAVAILABLE`, or `OUTCOME_UNKNOWN` for a mutation, which may still be done.',
@@ -116,7 +116,7 @@ export const Variables = z.object({
     .meta({
       reason: 'an honest operation is too costly, or the database too small for the default',
     }),
-  MAX_ANSWER_BYTES: whole(10_000, 500_000_000)
+  MAX_RESPONSE_BYTES: whole(10_000, 500_000_000)
     .default(10_000_000)
     .describe('The maximum size of the data of a GraphQL response.')
     .meta({ reason: 'the process has little memory' }),

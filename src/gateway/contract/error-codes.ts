@@ -23,7 +23,7 @@ export const ERRORS = {
       'The document exceeds a limit, such as its length or its depth. The message names the limit.',
   },
   QUERY_TOO_COSTLY: { status: 400, description: 'The cost of the operation exceeds the limit.' },
-  ANSWER_TOO_LARGE: { status: 400, description: 'The response would be larger than the limit.' },
+  RESPONSE_TOO_LARGE: { status: 400, description: 'The response would be larger than the limit.' },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,
     description: 'This gateway executes trusted documents only. Send the id of one.',

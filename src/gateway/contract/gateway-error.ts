@@ -50,29 +50,44 @@ export class GatewayError extends Error {
 }
 
 /** A class of errors of a store that mutations return as data. */
-export interface ErrorType {
+// The arguments of the constructors differ.
+// oxlint-disable-next-line typescript/no-explicit-any
+export interface ErrorType<Args extends readonly unknown[] = any[], Fields = object> {
   readonly kind: ErrorKind;
   readonly name: string;
-  // The arguments of the constructors differ.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  new (...args: any[]): GatewayError;
+  new (...args: Args): GatewayError & Fields;
 }
 
-/** Returns the base class of the errors of a store that have this code; `toMessage` gets what they are made from. */
-export function errorOf<Args extends readonly unknown[]>(
+/**
+ * Creates the class of the errors of a store with a code: BookNotFound for BOOK_NOT_FOUND. `describe` returns their
+ * message, and their other fields, from what they are about.
+ */
+export function errorOf<
+  Args extends readonly unknown[],
+  Fields extends { readonly message: string },
+>(
   code: string,
   status: number,
   description: string,
-  toMessage: (...args: Args) => string,
-) {
+  describe: (...args: Args) => Fields,
+): ErrorType<Args, Fields> {
   const kind: ErrorKind = { code, status, description };
-  return class extends GatewayError {
+  class StoreError extends GatewayError {
     static readonly kind = kind;
 
     constructor(...args: Args) {
-      super(kind, toMessage(...args));
+      const { message, ...fields } = describe(...args);
+      super(kind, message);
+      Object.assign(this, fields);
     }
-  };
+  }
+  const name = code
+    .toLowerCase()
+    .replaceAll(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+  Object.defineProperty(StoreError, 'name', { value: name });
+  // The fields are those that `describe` returns.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return StoreError as unknown as ErrorType<Args, Fields>;
 }
 
 /** The gateway can't serve a request now. That is expected under load or in a failover, so it is not logged. */

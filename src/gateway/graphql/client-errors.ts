@@ -1,10 +1,10 @@
 import { type ASTNode, type ExecutionResult, GraphQLError } from 'graphql';
 
-import { type ErrorCode, ERRORS, isErrorCode } from '../contract/error-codes.ts';
-import { InputError, InvalidId, InvalidInput, GatewayError } from '../contract/gateway-error.ts';
+import { isErrorCode } from '../contract/error-codes.ts';
+import { GatewayError, InputError, InvalidId, InvalidInput } from '../contract/gateway-error.ts';
 import { toGatewayError } from '../database/database-errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { logCause, addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
+import { addErrorCode, logCause, type RequestLog } from '../telemetry/request-log.ts';
 
 // Messages quote values of callers, and each of many messages may quote the whole value.
 const MAX_MESSAGE_LENGTH = 1000;
@@ -22,20 +22,15 @@ const shorten = (message: string): string =>
 const isAboutRequest = ({ path, originalError }: GraphQLError): boolean =>
   !path && (!originalError || originalError instanceof GraphQLError);
 
-function codeOf({ extensions: { code, http } }: GraphQLError): ErrorCode {
-  if (http?.status === 405) return 'METHOD_NOT_ALLOWED';
-  return isErrorCode(code) ? code : 'BAD_REQUEST';
-}
-
-/** Creates the client's error for an error about the request. */
-function toRequestError(error: GraphQLError): GraphQLError {
-  const code = codeOf(error);
-  return new GraphQLError(shorten(error.message), {
-    nodes: error.nodes ?? null,
-    source: error.source ?? null,
-    positions: error.positions ?? null,
-    extensions: { code, status: ERRORS[code].status },
-  });
+/** Returns the error for the caller: that of the request, of the store, or one that says nothing. */
+function toOwnError(error: GraphQLError): GatewayError {
+  if (!isAboutRequest(error)) return toGatewayError(error.originalError ?? error);
+  const { code, http } = error.extensions;
+  const own = isErrorCode(code) ? code : 'BAD_REQUEST';
+  return new GatewayError(
+    http?.status === 405 ? 'METHOD_NOT_ALLOWED' : own,
+    shorten(error.message),
+  );
 }
 
 /** Wraps an error as an error of an execution, until toClientResult converts it to a client's error. */
@@ -54,20 +49,6 @@ export function toInputError(
   return toExecutionError(new Invalid([{ path, message: text }]), node);
 }
 
-/** Creates the client's error for an error of the store. */
-function toGraphqlError(error: GatewayError, { nodes, path }: GraphQLError): GraphQLError {
-  const { code, status, message } = error;
-  return new GraphQLError(message, {
-    nodes: nodes ?? null,
-    path: path ?? null,
-    extensions: {
-      code,
-      status,
-      ...(error instanceof InputError && { issues: error.issues }),
-    },
-  });
-}
-
 // One failed statement can fail ten thousand fields; callers and the log get the first errors only.
 const MAX_ERRORS = 100;
 const MAX_CAUSES = 10;
@@ -80,38 +61,53 @@ interface Cause {
   fields: number;
 }
 
-/** Returns the error that a resolver threw; many fields can fail with the same one. */
-const thrownErrorOf = (error: GraphQLError): Error => error.originalError ?? error;
-
-/** Returns the causes of a result's errors, each once, by the error that was thrown. */
-function findCauses(errors: readonly GraphQLError[]): Map<Error, Cause> {
+/** Returns each error with its cause; those that are one error of a resolver have one cause. */
+function withCauses(errors: readonly GraphQLError[]): (readonly [GraphQLError, Cause])[] {
   const causes = new Map<Error, Cause>();
-  for (const error of errors) {
-    if (isAboutRequest(error)) continue;
-    const thrown = thrownErrorOf(error);
-    const cause = causes.get(thrown) ?? {
-      error: toGatewayError(thrown),
-      path: error.path,
-      fields: 0,
-    };
+  return errors.map((error) => {
+    const thrown = error.originalError ?? error;
+    const cause = causes.get(thrown) ?? { error: toOwnError(error), path: error.path, fields: 0 };
     cause.fields += 1;
     causes.set(thrown, cause);
+    return [error, cause];
+  });
+}
+
+function logCauses(causes: ReadonlySet<Cause>, log: Log, requestLog: RequestLog): void {
+  for (const { error } of causes) addErrorCode(requestLog, error.code);
+  const logged = [...causes].filter(({ error }) => error.isLogged);
+  for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
+    logCause(log, requestLog, error, { path, fields });
   }
-  return causes;
+  const more = logged.length - MAX_CAUSES;
+  if (more > 0) log.error({ requestId: requestLog.id }, `${more} more errors are not logged.`);
 }
 
 /** What an error changes in the status and the headers of the HTTP response. */
 interface HttpHead {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Set by Yoga for a document that can't be executed: as application/json it has the status 200. */
-  readonly spec?: boolean;
 }
 
-function headOf(error: GraphQLError, cause: Cause | undefined): HttpHead {
-  if (error.path) return { headers: cause?.error.headers ?? {} };
-  if (cause) return { status: cause.error.status, headers: cause.error.headers };
-  return error.extensions.http ?? { status: ERRORS[codeOf(error)].status };
+function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
+  const { headers, status } = cause;
+  if (error.path) return { headers };
+  // Set by Yoga; `spec` for a document that can't be executed: as application/json it has the status 200.
+  const { http } = error.extensions;
+  if (!isAboutRequest(error) || !http) return { headers, status };
+  return isJson && http.spec ? { headers: http.headers ?? {} } : http;
+}
+
+function toGraphqlError(error: GraphQLError, cause: GatewayError): GraphQLError {
+  const { code, status, message } = cause;
+  const { nodes, source, positions, path } = error;
+  return new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: { code, status, ...(cause instanceof InputError && { issues: cause.issues }) },
+  });
 }
 
 interface ClientResultOptions {
@@ -130,36 +126,20 @@ export function toClientResult(
   { isJson, log, requestLog }: ClientResultOptions,
 ): { body: ExecutionResult; status: number; headers: Readonly<Record<string, string>> } {
   if (!result.errors) return { body: result, status: 200, headers: {} };
-  const causes = findCauses(result.errors);
-  const logged = [...causes.values()].filter(({ error }) => error.isLogged);
-  for (const { error, path, fields } of logged.slice(0, MAX_CAUSES)) {
-    logCause(log, requestLog, error, { path, fields });
-  }
-  const more = logged.length - MAX_CAUSES;
-  if (more > 0) log.error({ requestId: requestLog.id }, `${more} more errors are not logged.`);
-  for (const error of result.errors) {
-    addErrorCode(requestLog, causes.get(thrownErrorOf(error))?.error.code ?? codeOf(error));
-  }
-  const firstErrors = result.errors.slice(0, MAX_ERRORS);
-  const heads = firstErrors.map((error) => headOf(error, causes.get(thrownErrorOf(error))));
+  const found = withCauses(result.errors);
+  logCauses(new Set(found.map(([, cause]) => cause)), log, requestLog);
+  const first = found.slice(0, MAX_ERRORS);
+  const heads = first.map(([error, cause]) => headOf(error, cause.error, isJson));
+  const omittedErrors = found.length - first.length;
   // A write that was done must not be requested again.
   const isRepeatable = Object.values(result.data ?? {}).every((value) => value === null);
-  const statuses = heads.map(({ status = 200, spec }) => (isJson && spec ? 200 : status));
-  const errors = firstErrors.map((error) => {
-    const cause = causes.get(thrownErrorOf(error));
-    return cause ? toGraphqlError(cause.error, error) : toRequestError(error);
-  });
-  const omittedErrors = result.errors.length - errors.length;
-  const extensions = omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } };
   return {
-    body: { ...result, errors, ...extensions },
-    status: Math.max(200, ...statuses),
+    body: {
+      ...result,
+      errors: first.map(([error, cause]) => toGraphqlError(error, cause.error)),
+      ...(omittedErrors > 0 && { extensions: { ...result.extensions, omittedErrors } }),
+    },
+    status: Math.max(200, ...heads.map(({ status = 200 }) => status)),
     headers: isRepeatable ? Object.assign({}, ...heads.map(({ headers }) => headers)) : {},
   };
 }
-
-/** Converts a result that is not an HTTP response of its own: one of a stream, or of a WebSocket. */
-export const toClientBody = (
-  result: ExecutionResult,
-  options: Omit<ClientResultOptions, 'isJson'>,
-): ExecutionResult => toClientResult(result, { ...options, isJson: false }).body;

@@ -6,16 +6,13 @@ import type { ExecutionResult } from 'graphql';
 import type { Exchange } from '../context.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import { preferredType } from '../http/media-type.ts';
-import { errorResponse } from '../http/route.ts';
 import { writeResponse } from '../http/write-response.ts';
-import { addErrorCode } from '../telemetry/request-log.ts';
-import { toClientBody, toClientResult } from './client-errors.ts';
+import { toClientResult, toExecutionError } from './client-errors.ts';
 import { EVENT_STREAM, writeEvents } from './event-stream.ts';
 import { stringifyResult } from './json-text.ts';
 import { readParams } from './params.ts';
-import { isStream, type Results, runOperation, toIterator } from './run-operation.ts';
 import { createWebSockets } from './websockets.ts';
-import type { EndpointOptions } from './yoga.ts';
+import { type EndpointOptions, isStream } from './yoga.ts';
 
 /** The media types of a response; the first is for callers that accept any. */
 export const GRAPHQL_TYPES = ['application/json', 'application/graphql-response+json'] as const;
@@ -29,9 +26,9 @@ const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
   preferredType(headers, [EVENT_STREAM]) !== undefined;
 
-function reject({ req, res, requestLog }: Exchange, error: GatewayError): Promise<void> {
-  addErrorCode(requestLog, error.code);
-  return writeResponse(req, res, errorResponse(error));
+/** Yields one result. */
+async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
+  yield result;
 }
 
 /**
@@ -42,12 +39,23 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
   const { executor, streams, config, log } = options;
   const webSockets = createWebSockets(options);
 
-  /** Responds with Server-Sent Events: each result, and then the end. */
-  const respondWithEvents = ({ res, requestLog }: Exchange, results: Results): Promise<void> => {
-    const toBody = (result: ExecutionResult): ExecutionResult =>
-      toClientBody(result, { log, requestLog });
-    return writeEvents(res, mapAsyncIterator(toIterator(results), toBody));
+  /** Writes the result of an operation, or an error for which it is not executed. */
+  const writeResult = (
+    { req, res, requestLog }: Exchange,
+    result: ExecutionResult,
+    type: (typeof GRAPHQL_TYPES)[number] = 'application/json',
+  ): Promise<void> => {
+    const isJson = type === 'application/json';
+    const { body, status, headers } = toClientResult(result, { isJson, log, requestLog });
+    return writeResponse(req, res, {
+      status,
+      headers: { ...headers, 'Content-Type': `${type}; charset=utf-8` },
+      body: stringifyResult(body),
+    });
   };
+
+  const reject = (exchange: Exchange, error: GatewayError): Promise<void> =>
+    writeResult(exchange, { errors: [toExecutionError(error)] });
 
   /** Handles a request to /graphql; `search` is the query of its URL, with the question mark. */
   const respond = async (exchange: Exchange, search: string): Promise<void> => {
@@ -57,28 +65,21 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     const type = preferredType(req.headers, ACCEPTED);
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
-    const results = await runOperation(executor, exchange, method, () =>
-      readParams(req, search, config),
-    );
+    const results = await executor(exchange, method, () => readParams(req, search, config));
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();
       return reject(exchange, new GatewayError('NOT_ACCEPTABLE', NO_STREAM));
     }
-    if (isStream(results) || type === EVENT_STREAM) return respondWithEvents(exchange, results);
-    const { body, status, headers } = toClientResult(results, {
-      isJson: type === 'application/json',
-      log,
-      requestLog,
-    });
-    return writeResponse(req, res, {
-      status,
-      headers: { ...headers, 'Content-Type': `${type}; charset=utf-8` },
-      body: stringifyResult(body),
-    });
+    if (!isStream(results) && type !== EVENT_STREAM) return writeResult(exchange, results, type);
+    const iterator = isStream(results) ? results[Symbol.asyncIterator]() : single(results);
+    const toBody = (result: ExecutionResult): ExecutionResult =>
+      toClientResult(result, { isJson: false, log, requestLog }).body;
+    return writeEvents(res, mapAsyncIterator(iterator, toBody));
   };
 
   return {
     respond,
+    reject,
     acceptWebSocket: webSockets.accept,
     /** Ends all subscriptions, and closes the WebSockets. */
     endStreams: (): void => {

@@ -7,8 +7,8 @@ import {
   CloseCode,
   handleProtocols,
   makeServer,
+  type JSONMessageReviver,
   MessageType,
-  parseMessage,
   type Server,
 } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -16,18 +16,20 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Context } from '../context.ts';
 import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Recipient } from '../database/recipient.ts';
-import type { Log } from '../telemetry/log.ts';
 import { type RequestLog, requestIdOf } from '../telemetry/request-log.ts';
-import { toClientBody } from './client-errors.ts';
+import { toClientResult } from './client-errors.ts';
 import { toDocumentParams } from './params.ts';
-import { isStream, type Results, runOperation } from './run-operation.ts';
 import { closeSocket, rejectHandshake, send, watchOperation, watchSocket } from './socket.ts';
-import type { EndpointOptions } from './yoga.ts';
+import { type EndpointOptions, isStream, type Results } from './yoga.ts';
 
 const FIRST_MESSAGE_MS = 3000;
 const GOING_AWAY = 1001;
 const TRY_AGAIN_LATER = 1013;
-const FROM_SERVER_ONLY = new Set([MessageType.ConnectionAck, MessageType.Next, MessageType.Error]);
+const FROM_SERVER_ONLY = new Set<unknown>([
+  MessageType.ConnectionAck,
+  MessageType.Next,
+  MessageType.Error,
+]);
 
 const ID_IN_USE = 'The id is in use';
 
@@ -43,6 +45,18 @@ interface Connection {
   /** The number of messages that are handled: that of an operation until its end. */
   pending: number;
 }
+
+/**
+ * Adapts a message to graphql-ws 6.4, which requires a `query` where a document may have an id, and takes a message
+ * that only servers send for a bug of its own: if this throws, it closes the connection.
+ */
+const adaptMessage: JSONMessageReviver = (key, message) => {
+  if (key !== '' || typeof message !== 'object' || message === null) return message;
+  const { type, payload } = message;
+  if (FROM_SERVER_ONLY.has(type)) throw new Error('Only servers send such a message.');
+  if (type !== MessageType.Subscribe || typeof payload !== 'object' || !payload) return message;
+  return { ...message, payload: { ...payload, query: payload.query ?? '' } };
+};
 
 /** Returns the token in the first message of a connection: browsers can't set headers of a WebSocket. */
 function authorizationOf(
@@ -78,12 +92,12 @@ async function run(
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
   operations.set(id, watchOperation(options, requestLog));
-  const results = await runOperation(executor, exchange, 'POST', () => {
+  const results = await executor(exchange, 'POST', () => {
     if (operations.size > limits.maxStreamsPerCaller) throw new GatewayError('TOO_MANY_STREAMS');
     return toDocumentParams(payload, limits);
   });
   const toBody = (result: ExecutionResult): ExecutionResult =>
-    toClientBody(result, { log, requestLog });
+    toClientResult(result, { isJson: false, log, requestLog }).body;
   if (!isStream(results)) return toBody(results);
   const stream = mapAsyncIterator(results, toBody);
   // graphql-ws forgets an operation whose id was used again.
@@ -96,9 +110,8 @@ async function run(
  * errors of one that was not executed: the protocol has a message of its own for them. Other results reach
  * `execute` as the `rootValue`.
  *
- * `useServer` of graphql-ws 6.4 would do: but it prints each message that can't be sent to standard error, as
- * when a caller disconnects, and blames itself for a message that only servers send (test: "a WebSocket is
- * closed if a message is one that servers send").
+ * `useServer` of graphql-ws 6.4 would do, but it prints each message that can't be sent to standard error, as when a
+ * caller disconnects.
  */
 function createProtocol(options: EndpointOptions): Server<Connection> {
   const endOperation = ({ operations }: Connection, id: string): void => {
@@ -107,6 +120,7 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   };
   return makeServer<Record<string, unknown>, Connection>({
     connectionInitWaitTimeout: FIRST_MESSAGE_MS,
+    jsonMessageReviver: adaptMessage,
     onConnect: ({ connectionParams, extra }) => {
       const authorization = authorizationOf(connectionParams);
       if (authorization !== undefined) extra.request.headers.authorization = authorization;
@@ -142,28 +156,6 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   });
 }
 
-/** Handles a message. Resolves when the operation has ended that it has begun. */
-async function receive(
-  connection: Connection,
-  handle: (text: string) => Promise<void>,
-  text: string,
-  log: Log,
-): Promise<void> {
-  const { socket } = connection;
-  connection.pending += 1;
-  try {
-    await handle(text);
-  } catch (error) {
-    if (FROM_SERVER_ONLY.has(parseMessage(text).type)) {
-      socket.close(CloseCode.BadRequest, 'Invalid message received');
-    } else {
-      log.error({ err: error }, 'A message of a WebSocket could not be handled.');
-      socket.close(CloseCode.InternalServerError, 'Internal server error');
-    }
-  }
-  connection.pending -= 1;
-}
-
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
 export function createWebSockets(options: EndpointOptions) {
   const { config, log } = options;
@@ -187,7 +179,14 @@ export function createWebSockets(options: EndpointOptions) {
         close: (code, reason = '') => closeSocket(socket, code, reason),
         onMessage: (handle) => {
           const onMessage = async (data: Buffer): Promise<void> => {
-            await receive(connection, handle, data.toString(), log);
+            connection.pending += 1;
+            try {
+              await handle(data.toString());
+            } catch (error) {
+              log.error({ err: error }, 'A message of a WebSocket could not be handled.');
+              socket.close(CloseCode.InternalServerError, 'Internal server error');
+            }
+            connection.pending -= 1;
             if (isClosing) closeIfIdle(connection);
           };
           socket.on('message', (data: Buffer) => void onMessage(data));

@@ -1,31 +1,46 @@
-import type { GraphQLSchema } from 'graphql';
-import { createYoga, type YogaServerInstance, type YogaServerOptions } from 'graphql-yoga';
+import type { ExecutionResult, GraphQLSchema } from 'graphql';
+import { createYoga, isAsyncIterable, type YogaServerOptions } from 'graphql-yoga';
 
 import type { Caller } from '../auth/scopes.ts';
 import type { Config } from '../config/config.ts';
 import type { CallContext, Context, Exchange } from '../context.ts';
+import { toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createDocuments } from './documents.ts';
-import { createExecute } from './execution/execute.ts';
+import { toExecutionError } from './client-errors.ts';
+import { type Execute, inOrder, type Subscribe } from './execution/call.ts';
+import { checkArguments } from './execution/check-arguments.ts';
+import { compileQueries } from './execution/compile-queries.ts';
+import { executeByGraphqlJs } from './execution/graphql-js.ts';
+import { limitResponse, rejectCostly } from './execution/limit-cost.ts';
+import { limitTime } from './execution/limit-time.ts';
+import { readFromReplicas } from './execution/read-from-replicas.ts';
+import { countUsage, reportDeprecations } from './execution/report-usage.ts';
 import { createSubscribe } from './execution/subscribe.ts';
+import { traceOperations } from './execution/trace-operations.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
 import type { DocumentParams } from './params.ts';
 import { useAuth } from './plugins/use-auth.ts';
-import { useDocuments } from './plugins/use-documents.ts';
+import { cacheDocument, createDocuments, useDocuments } from './plugins/use-documents.ts';
 import { useExecute } from './plugins/use-execute.ts';
-import { usePersistedDocuments } from './plugins/use-persisted-documents.ts';
 import type { Streams } from './streams.ts';
 
 /** What Yoga gets with each request; useAuth adds the caller. */
 type RequestContext = Omit<CallContext, 'caller'> & Exchange & { caller: Caller | undefined };
 
+/** The result of an operation, or the results of a subscription. */
+export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
+
+/** Whether these are the results of a subscription. */
+export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
+  isAsyncIterable(results);
+
 /** Executes the operation of a request. */
 export type Executor = (
   exchange: Exchange,
   method: 'GET' | 'POST',
-  params: DocumentParams,
-) => ReturnType<YogaServerInstance<RequestContext, object>['getResultForParams']>;
+  readParams: () => DocumentParams | Promise<DocumentParams>,
+) => Promise<Results>;
 
 // Yoga's own plugins read only the method of a request.
 const ANY_URL = 'http://localhost/graphql';
@@ -52,32 +67,54 @@ export interface EndpointOptions extends GraphqlOptions {
 }
 
 /**
- * Creates the plugins through which each operation goes, in the order in which they run.
+ * Creates the plugins through which each operation goes, over HTTP, Server-Sent Events and WebSocket alike, in the
+ * order in which they run. The steps of the last one run in their order too, each of them around the next one.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createPlugins(options: GraphqlOptions): Plugins {
   const { schema, context, config, metrics, log, streams } = options;
-  const { authenticate } = context;
-  const { limits } = config;
+  const { authenticate, loaders, reads } = context;
+  const { limits, responseTimeoutMs } = config;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
-  const documents = createDocuments(manifest, config.responseTimeoutMs);
-  const execute = createExecute(context, config, documents, log);
-  const subscribe = createSubscribe(config, streams, documents);
+  const documents = createDocuments(config, manifest);
+  const execute = inOrder<Execute>(
+    [
+      rejectCostly(limits),
+      countUsage(metrics),
+      cacheDocument(documents),
+      limitResponse(limits),
+      reportDeprecations,
+      traceOperations,
+      limitTime(responseTimeoutMs),
+      ...(reads ? [readFromReplicas(reads, log)] : []),
+      compileQueries(loaders),
+      checkArguments(config),
+    ],
+    executeByGraphqlJs,
+  );
+  const executeForChange = inOrder<Execute>(
+    [reportDeprecations, traceOperations, limitTime(responseTimeoutMs)],
+    executeByGraphqlJs,
+  );
+  const subscribe = inOrder<Subscribe>(
+    [rejectCostly(limits), countUsage(metrics), checkArguments(config)],
+    createSubscribe(executeForChange, streams, documents),
+  );
   return [
     // First, so that nothing is parsed or counted for a caller with an invalid token.
     useAuth(authenticate),
-    usePersistedDocuments(config.documents, manifest, documents),
-    useDocuments(documents, config),
-    useExecute(execute, subscribe, limits, metrics),
+    useDocuments(documents, manifest, config),
+    useExecute(execute, subscribe, limits),
   ];
 }
 
 /**
- * Creates the executor of operations: Yoga with these plugins, without its HTTP layer.
+ * Creates the executor of operations: Yoga with these plugins, without its HTTP layer. Any failure becomes an error
+ * of the result.
  *
  * Resolvers do not use Pothos' `t.relation` and `prismaField`: plugin-prisma only gives the types. Reads are
- * SQL that all requests share, by the loaders of database/loaders.ts (see also database/database.ts).
+ * SQL that all requests share, by the loaders of tables/loaders.ts (see also database/database.ts).
  */
 export function createExecutor(
   schema: GraphQLSchema,
@@ -100,23 +137,30 @@ export function createExecutor(
     graphiql: false,
     landingPage: false,
   });
-  return ({ req, res, requestLog, recipient }, method, params) => {
-    const request = REQUESTS[method];
-    const arrivedAt = performance.now();
-    const caller = undefined;
-    // With all that plugins add: V8 is slower with an object that grows, or is created by spread.
-    const context = {
-      req,
-      res,
-      requestLog,
-      recipient,
-      loaders,
-      changes,
-      arrivedAt,
-      caller,
-      request,
-      params,
-    };
-    return getResultForParams({ params, request }, context);
+  return async ({ req, res, requestLog, recipient }, method, readParams) => {
+    try {
+      const params = await readParams();
+      const request = REQUESTS[method];
+      const arrivedAt = performance.now();
+      const caller = undefined;
+      // With all that plugins add: V8 is slower with an object that grows, or is created by spread.
+      const context = {
+        req,
+        res,
+        requestLog,
+        recipient,
+        loaders,
+        changes,
+        arrivedAt,
+        caller,
+        request,
+        params,
+      };
+      const results = await getResultForParams({ params, request }, context);
+      if (!results) throw new Error('Yoga returned no result.');
+      return results;
+    } catch (error) {
+      return { errors: [toExecutionError(toError(error))] };
+    }
   };
 }

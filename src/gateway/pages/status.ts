@@ -16,23 +16,11 @@ const TOKEN_FORM = `<form id="token-form" class="card" hidden>
 const renderFact = (id: string, name: string): string =>
   `<div><dt class="note">${name}</dt><dd><strong id="${id}"></strong></dd><dd class="note" id="${id}-note"></dd></div>`;
 
-/** A plot that status-plots.js draws; each line has a class for its colour and a name. */
-function renderPlot(id: string, title: string, ...lines: [colour: string, name: string][]): string {
-  const [[first] = []] = lines;
-  const current = lines.map(([colour, name]) => {
-    const key = lines.length > 1 ? `<span class="${colour}" aria-hidden="true">▬</span> ` : '';
-    return `${key}<span><strong>–</strong> ${name}</span>`;
-  });
-  const paths = lines.map(([colour]) => `<path class="line ${colour}"/>`);
-  return `<div class="plot card" id="${id}">
-<h2 class="note">${title}</h2><p>${current.join('&emsp;')}</p>
-<p class="note top">Collecting the first figures.</p>
-<svg viewBox="0 0 300 100" preserveAspectRatio="none" role="img" aria-label="${title}">
-<path class="grid" d="M0 2H300M0 50H300M0 98H300"/><path class="area ${first}"/>${paths.join('')}
-</svg>
-<p class="note axis"><span class="start"></span><span>now</span></p>
+/** A figure whose present value and line of the last minutes status-figures.js shows. */
+const renderFigure = (id: string, title: string): string => `<div class="figure card" id="${id}">
+<h2 class="note">${title}</h2><p><strong>–</strong></p>
+<svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"><path/></svg>
 </div>`;
-}
 
 const renderCounts = (name: string, none: string): string => `<p class="none">${none}</p>
 <div class="table"><table>
@@ -49,7 +37,7 @@ export interface Deprecated {
 const renderDeprecated = ({ operation, reason }: Deprecated): string => `<section>
 <h3><code>${escapeHtml(operation)}</code></h3>
 <p>${escapeHtml(reason)} <span class="badge end"></span></p>
-${renderCounts('Caller', 'No calls since the start. Ask Prometheus for a longer time.')}
+${renderCounts('Caller', 'No calls since the start.')}
 </section>`;
 
 /** The page of the operator: what runs, and what happens while it is open. Its figures are /status.json. */
@@ -72,16 +60,16 @@ ${renderFact('processes', 'Processes')}
 ${renderFact('database', 'Database')}
 ${renderFact('requests', 'Requests since opened')}
 </dl>
-<div id="plots" class="sides">
-${renderPlot('rate', 'Requests', ['first', ''])}
-${renderPlot('latency', 'Latency', ['first', 'p50'], ['second', 'p99'])}
-${renderPlot('error-rate', 'Errors', ['bad', ''])}
-${site.config.databaseUrl ? renderPlot('pool', 'Connections to PostgreSQL', ['first', 'of <span id="pool-max"></span> in use'], ['second', 'waiting']) : ''}
-${renderPlot('event-loop', 'Event loop', ['first', 'busy'])}
-${renderPlot('memory', 'Memory', ['first', ''])}
+<div id="figures">
+${renderFigure('rate', 'Requests')}
+${renderFigure('latency', 'Latency')}
+${renderFigure('error-rate', 'Errors')}
+${site.config.databaseUrl ? renderFigure('pool', 'Connections to PostgreSQL') : ''}
+${renderFigure('event-loop', 'Event loop')}
+${renderFigure('memory', 'Memory')}
 </div>
-<p class="note">Requests to /graphql, to the REST routes and to unknown paths; not to the pages, <code>/health</code>,
-<code>/ready</code> and <code>/metrics</code>.</p>
+<p class="note">The lines show the last 15 minutes at most, while this page is open. Requests are those to /graphql, to
+the REST routes and to unknown paths; not those to the pages, <code>/health</code>, <code>/ready</code> and <code>/metrics</code>.</p>
 <div class="sides">
 <section id="errors"><h2>Errors</h2>
 ${renderCounts('Code', 'None since the start.')}</section>

@@ -3,17 +3,18 @@ import { z } from 'zod';
 
 import { Id, parse } from '../contract/parse.ts';
 import { isUnchanged } from '../http/etag.ts';
-import type { Resource, RestOperation } from '../store.ts';
+import type { Resource, RestLifecycle, RestOperation } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
+import { lowerFirst, upperFirst } from '../tables/words.ts';
 
-/** What a route of one row says for itself. */
-interface RowRoute extends Pick<RestOperation, 'lifecycle' | 'tag'> {
-  /** With the id as its only parameter: `/books/{bookId}`. */
-  readonly path: string;
-  /** The row as it is returned, with the fields of the rule: those that are added later, only GraphQL has. */
-  readonly resource: Resource & { readonly rule: z.ZodObject };
-  readonly migration: Pick<RestOperation['migration'], 'query' | 'differences'>;
+/** What the route of one row says for itself. */
+interface RowRoute<Row> {
+  /** A row as it is returned. It has the fields of this one: those that are added later, only GraphQL has. */
+  readonly example: { readonly [Name in keyof Row]?: unknown };
+  readonly lifecycle?: Partial<RestLifecycle>;
+  /** How the query that replaces it differs, besides what is true of every type. */
+  readonly differences?: readonly string[];
 }
 
 /** Writes a value as JSON: ids exactly, which JSON.stringify cannot do with int64. */
@@ -22,34 +23,47 @@ function toJson({ kind }: Field, value: unknown): string {
   return JSON.stringify(kind.scalar ? kind.scalar.serialize(value) : value);
 }
 
-/** Creates `GET` of the row with an id. A value that is null is omitted. */
+/** Returns the fields that an example has. */
+function fieldsIn<Row extends object>(rows: Repository<Row>, example: object): Field[] {
+  const fields = new Map<string, Field>(Object.entries(rows.fields));
+  return Object.keys(example).flatMap((name) => fields.get(name) ?? []);
+}
+
+/** Writes a row as JSON. A value that is null is omitted. */
+function writeRow(fields: readonly Field[], row: object): string {
+  const values = new Map<string, unknown>(Object.entries(row));
+  const members = fields.flatMap((field) => {
+    const value = values.get(field.name);
+    return value === null ? [] : [`"${field.name}":${toJson(field, value)}`];
+  });
+  return `{${members.join(',')}}`;
+}
+
+function toResource(fields: readonly Field[], description: string, example: object): Resource {
+  const rules = fields.map(({ name, rule, isNullable }) => [
+    name,
+    isNullable ? rule.optional() : rule,
+  ]);
+  return { rule: z.strictObject(Object.fromEntries(rules)), description, example };
+}
+
+/** Creates `GET /books/{bookId}`: the row with an id. */
 export function rowRoute<Row extends object>(
   rows: Repository<Row>,
-  { path, resource, migration, lifecycle, tag }: RowRoute,
-): RestOperation {
+  { example, lifecycle, differences = [] }: RowRoute<Row>,
+): RestOperation & { readonly resource: Resource } {
   const { words, type, notFound, required } = rows;
-  const known = Object.entries<Field>(rows.fields);
-  const fields = Object.keys(resource.rule.shape).map((name) => {
-    const field = known.find(([key]) => key === name)?.[1];
-    if (!field) throw new Error(`${type} has no field ${name}.`);
-    return field;
-  });
-  const [, name = ''] = /\{(\w+)\}/.exec(path) ?? [];
+  const one = lowerFirst(type);
+  const name = `${one}Id`;
+  const fields = fieldsIn(rows, example);
+  const selection = fields.map((field) => `    ${field.name}`).join('\n');
   const parameter = Id.meta({ description: `The id of the ${words.short}.`, example: 1 });
   const parameters = z.object({ [name]: parameter });
-  const write = (row: Row): string => {
-    const values = new Map<string, unknown>(Object.entries(row));
-    const members = fields.flatMap((field) => {
-      const value = values.get(field.name);
-      return value === null ? [] : [`"${field.name}":${toJson(field, value)}`];
-    });
-    return `{${members.join(',')}}`;
-  };
   return {
-    name: `GET ${path}`,
+    name: `GET /${rows.name}/{${name}}`,
     id: `get${type}`,
-    lifecycle,
-    tag,
+    lifecycle: { stability: 'stable', successor: `Query.${one}`, ...lifecycle },
+    tag: { name: upperFirst(words.list), description: `The ${words.list} of the store.` },
     summary: `Get ${words.one}`,
     description: `Returns one ${words.short}.`,
     parameters: { path: parameters, query: z.object({}) },
@@ -58,12 +72,20 @@ export function rowRoute<Row extends object>(
       description: `The ${words.short}.`,
       headers: { ETag: '"3d-QtwTo+1ee1ReuILwo4lZiZROY1c"', 'Cache-Control': 'no-cache' },
     },
-    resources: { [type]: resource },
+    resource: toResource(fields, rows.description, example),
     errors: ['INVALID_ID', notFound.kind.code],
-    migration: { ...migration, request: path.replace(/\{\w+\}/, '1') },
+    migration: {
+      request: `/${rows.name}/1`,
+      query: `query Get${type} {\n  ${one}(id: "1") {\n${selection}\n  }\n}`,
+      differences: [
+        'Ids are strings: "1".',
+        `If the ${words.short} does not exist, the result is null, not a 404.`,
+        ...differences,
+      ],
+    },
     get: async ({ loaders }, request) => {
       const { [name]: id = 0n } = parse(parameters, request.parameters);
-      const body = write(await required.load(loaders, id));
+      const body = writeRow(fields, await required.load(loaders, id));
       const headers = { ETag: etag(body), 'Cache-Control': 'no-cache' };
       return isUnchanged(request.headers, headers.ETag)
         ? { status: 304, headers, body: '' }

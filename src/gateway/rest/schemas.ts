@@ -21,7 +21,11 @@ export const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as c
 
 /** Returns what the routes return, and what else a store has as a resource. */
 export const resourcesOf = ({ rest }: Store): Record<string, Resource> =>
-  Object.assign({}, rest.resources, ...rest.operations.map(({ resources }) => resources));
+  Object.assign(
+    {},
+    rest.resources,
+    ...rest.operations.map(({ result, resource }) => resource && { [result.resource]: resource }),
+  );
 
 /** Returns all schemas of the document, by their names. Those that contain others refer to them. */
 export function toSchemas(store: Store): Record<string, object> {

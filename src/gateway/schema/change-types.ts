@@ -1,4 +1,4 @@
-import type { InputRef, OutputRef } from '@pothos/core';
+import type { OutputRef } from '@pothos/core';
 
 import {
   type Change as RecordedChange,
@@ -8,6 +8,7 @@ import {
   requireKept,
 } from '../changes/change-log.ts';
 import type { Repository } from '../tables/repository.ts';
+import { lowerFirst, toEnumName } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import { rootPage } from './connections.ts';
 import { SEARCH_COST } from './cost-directives.ts';
@@ -16,10 +17,6 @@ import { relatedRow } from './rows.ts';
 
 // As much as a page of old changes.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
-
-/** Returns the name of a type in an enum: BOOK_SHELF for BookShelf. */
-const toEnumName = (type: string): string =>
-  type.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 
 /** Defines the interface of the changes of all types. */
 function defineChange<Types extends StoreTypes>(builder: Builder<Types>) {
@@ -64,7 +61,7 @@ function defineFilter<Types extends StoreTypes>(
     values: Object.fromEntries(
       types.map(({ type, words }) => [
         toEnumName(type),
-        { value: type, description: `Changes of ${words.changes ?? words.all}.` },
+        { value: type, description: `Changes of ${words.changes}.` },
       ]),
     ),
   });
@@ -128,30 +125,21 @@ function defineQuery<Types extends StoreTypes>(
   );
 }
 
-/** A type whose changes can be followed. */
-interface Followed {
-  readonly object: OutputRef<object>;
-  readonly rows: Repository;
-  readonly filter: InputRef<object>;
-  /** The field of Subscription. */
-  readonly subscription: string;
-}
-
-/** Defines the type of the changes of a type, and the subscription to them. */
-function followRows<Types extends StoreTypes>(
+/** Defines the type of the changes of a type. */
+function defineRowChange<Types extends StoreTypes>(
   builder: Builder<Types>,
   Change: ChangeRef<Types>,
-  { object, rows, filter, subscription }: Followed,
-): void {
-  const { type, words, fromRecorded, byId } = rows;
-  const idOf = words.idOf ?? words.short;
-  const field = `${type[0]?.toLowerCase()}${type.slice(1)}`;
-  const RowChange = builder.objectRef<RecordedChange>(`${type}Change`).implement({
+  object: OutputRef<object>,
+  { type, words, fromRecorded, byId }: Repository,
+) {
+  return builder.objectRef<RecordedChange>(`${type}Change`).implement({
     description: `A change of ${words.one}.`,
     interfaces: [Change],
     fields: (t) => ({
-      [`${idOf}Id`]: t.exposeID('rowId', { description: `The id of the ${idOf}.` }),
-      [field]: t.field({
+      [`${lowerFirst(words.idOf)}Id`]: t.exposeID('rowId', {
+        description: `The id of the ${words.idOf}.`,
+      }),
+      [lowerFirst(type)]: t.field({
         type: object,
         nullable: true,
         description: `The ${words.short} as it is now, or null if it no longer exists.`,
@@ -171,30 +159,6 @@ function followRows<Types extends StoreTypes>(
       }),
     }),
   });
-  builder.subscriptionField(subscription, (t) =>
-    t.field({
-      type: RowChange,
-      description: `The changes of ${words.changes ?? words.all}.`,
-      args: {
-        filter: t.arg({
-          type: filter,
-          description: `Conditions for the ${words.all}; all by default.`,
-        }),
-        after: t.arg.string({
-          description:
-            'Begins after this cursor, with the changes since then; otherwise with the next change.',
-          extensions: AFTER_COST,
-        }),
-      },
-      subscribe: (_root, args, { changes, stream }) => {
-        if (!stream) throw new Error('A subscription needs a stream.');
-        const { callerKey, signal } = stream;
-        const rowFilter = args.filter == null ? undefined : rows.toRecorded(args.filter);
-        return changes.subscribe({ type, filter: rowFilter, after: args.after, callerKey, signal });
-      },
-      resolve: (change) => change,
-    }),
-  );
 }
 
 /** Defines the interface `Change`. */
@@ -206,15 +170,36 @@ export function defineChanges<Types extends StoreTypes>(
   const types: Repository[] = [];
   return {
     /** Defines the type of the changes of a type, and the subscription to them. */
-    follow: <Row extends object>(
-      object: OutputRef<Row>,
-      rows: Repository<Row>,
-      subscription: string,
-    ): void => {
+    follow: (object: OutputRef<object>, rows: Repository, subscription: string): void => {
       types.push(rows);
-      const description = `Conditions that ${rows.words.one} meets before or after the change.`;
-      const filter = filterOf(`${rows.type}ChangeFilter`, description, 'changes', rows);
-      followRows(builder, Change, { object, rows, filter, subscription });
+      const { type, words } = rows;
+      const about = `Conditions that ${words.one} meets before or after the change.`;
+      const RowFilter = filterOf(`${type}ChangeFilter`, about, 'changes', rows);
+      const RowChange = defineRowChange(builder, Change, object, rows);
+      builder.subscriptionField(subscription, (t) =>
+        t.field({
+          type: RowChange,
+          description: `The changes of ${words.changes}.`,
+          args: {
+            filter: t.arg({
+              type: RowFilter,
+              description: `Conditions for the ${words.all}; all by default.`,
+            }),
+            after: t.arg.string({
+              description:
+                'Begins after this cursor, with the changes since then; otherwise with the next change.',
+              extensions: AFTER_COST,
+            }),
+          },
+          subscribe: (_root, { filter, after }, { changes, stream }) => {
+            if (!stream) throw new Error('A subscription needs a stream.');
+            const { callerKey, signal } = stream;
+            const rowFilter = filter == null ? undefined : rows.toRecorded(filter);
+            return changes.subscribe({ type, filter: rowFilter, after, callerKey, signal });
+          },
+          resolve: (change) => change,
+        }),
+      );
     },
     /** Defines `Query.changes`, when all types are known; returns them. */
     defineChangesQuery: (): string[] => {

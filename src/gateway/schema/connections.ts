@@ -2,11 +2,12 @@ import type { OutputRef } from '@pothos/core';
 import pLimit from 'p-limit';
 
 import type { CallContext } from '../context.ts';
-import type { ErrorType } from '../contract/gateway-error.ts';
 import type { ListArguments } from '../tables/listing.ts';
-import { ALL_ROWS, type ListRequest, type Pages } from '../tables/loaders.ts';
+import type { ListRequest, Pages } from '../tables/loaders.ts';
+import { ALL_ROWS } from '../tables/pages.ts';
 import type { Repository } from '../tables/repository.ts';
 import { DEFAULT_PAGE } from '../tables/window.ts';
+import { toEnumName } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import type { ListSize } from './cost-directives.ts';
 import type { defineInputTypes } from './input-types.ts';
@@ -68,15 +69,18 @@ function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
     },
   });
 
-  return (name: string, { sorts }: Repository) =>
-    builder.inputType(`${name}Sort`, {
+  return ({ words: { prefix }, sorts }: Repository) =>
+    builder.inputType(`${prefix}Sort`, {
       description: 'The order of the list. Rows with equal values are ordered by id.',
       fields: (t) => ({
         field: t.field({
-          type: builder.enumType(`${name}SortField`, {
+          type: builder.enumType(`${prefix}SortField`, {
             description: 'A field to order the list by.',
             values: Object.fromEntries(
-              Object.entries(sorts).map(([field, { description }]) => [field, { description }]),
+              Object.entries(sorts).map(([field, description]) => [
+                toEnumName(field),
+                { description: description ?? '' },
+              ]),
             ),
           }),
           required: true,
@@ -96,7 +100,6 @@ function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
 export function defineLists<Types extends StoreTypes>(
   builder: Builder<Types>,
   { filterOf }: ReturnType<typeof defineInputTypes<Types>>,
-  addErrors: (errors: readonly ErrorType[]) => void,
 ) {
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
@@ -109,25 +112,21 @@ export function defineLists<Types extends StoreTypes>(
 
   const sortOf = defineSorts(builder);
 
-  /**
-   * Defines the types of the lists and the errors of a type, and returns the options of their fields. `name` is the prefix of
-   * those types.
-   */
-  return <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>, name = rows.type) => {
-    const { words, filters, sorts, pages, pagesBy, errors } = rows;
-    addErrors(errors);
-    const title = words.list ?? words.all;
+  /** Defines the types of the lists of a type, and returns the options of their fields. */
+  return <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
+    const { words, filters, sorts, pages, pagesBy } = rows;
+    const { prefix } = words;
     const isLong = Object.values(filters).filter(({ list }) => list !== undefined).length > 1;
     const all = isLong ? ` Each ${words.short} in the list meets all of them.` : '';
     const filter = filterOf(
-      `${name}Filter`,
-      `Conditions for a list of ${title}.${all}`,
+      `${prefix}Filter`,
+      `Conditions for a list of ${words.list}.${all}`,
       'list',
       rows,
     );
-    const sort = sortOf(name, rows);
-    const [first] = Object.values(sorts);
-    const defaultOrder = first?.description.replace(/^Order (.*)\.$/, '$1');
+    const sort = sortOf(rows);
+    const [first = ''] = Object.values(sorts);
+    const defaultOrder = first.replace(/^Order (.*)\.$/, '$1');
     const args = builder.args((t) => ({
       filter: t.field({
         type: filter,
@@ -139,15 +138,15 @@ export function defineLists<Types extends StoreTypes>(
       }),
     }));
     const connection = builder.connectionObject(
-      { type, name: `${name}Connection` },
-      { name: `${name}Edge` },
+      { type, name: `${prefix}Connection` },
+      { name: `${prefix}Edge` },
     );
-    const description = `A page of the list of ${title}.`;
+    const description = `A page of the list of ${words.list}.`;
     return {
       /** The list of all rows. */
-      all: [{ type, args, description, ...rootPage(pages) }, connection] as const,
+      list: [{ type, args, description, ...rootPage(pages) }, connection] as const,
       /** The list of the rows whose field refers to the parent. */
-      by: (field: string, text: string) =>
+      listBy: (field: keyof Row & string, text: string) =>
         [{ type, args, description: text, ...nestedPage(pagesBy(field)) }, connection] as const,
     };
   };

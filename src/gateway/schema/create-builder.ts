@@ -1,4 +1,4 @@
-import SchemaBuilder from '@pothos/core';
+import SchemaBuilder, { type OutputRef } from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin from '@pothos/plugin-relay';
@@ -10,6 +10,7 @@ import { Forbidden, Unauthenticated } from '../contract/gateway-error.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { KINDS } from '../kinds/kinds.ts';
 import type { Store } from '../store.ts';
+import type { Repository } from '../tables/repository.ts';
 import type { Builder, BuilderTypes, StoreTypes } from './builder-types.ts';
 import { defineChanges } from './change-types.ts';
 import { defineLists } from './connections.ts';
@@ -88,7 +89,11 @@ const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
       PrismaPlugin,
     ],
     defaultFieldNullability: false,
-    prisma: { client: ({ loaders }) => loaders.db.prisma, dmmf: datamodel },
+    prisma: {
+      client: ({ loaders }) => loaders.db.prisma,
+      dmmf: datamodel,
+      exposeDescriptions: true,
+    },
     errors: {
       directResult: true,
       defaultTypes: [Unauthenticated, Forbidden],
@@ -147,16 +152,26 @@ export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: B
   const builder = configure<Types>(datamodel);
   defineRoots(builder, tables);
   const { addErrors, defineErrorCodes } = defineErrors(builder);
-  const nodes = defineNodes(builder);
+  const { Node, addNode } = defineNodes(builder);
   const inputs = defineInputTypes(builder);
+  const listsOf = defineLists(builder, inputs);
+  const rowFieldsOf = defineRowFields(builder, inputs);
   const { follow, defineChangesQuery } = defineChanges(builder, inputs);
   return {
     builder,
-    ...nodes,
-    ...defineRowFields(builder, inputs),
+    Node,
     newInputOf: inputs.newInputOf,
-    listsOf: defineLists(builder, inputs, addErrors),
-    follow,
+    /** Defines the lists and the errors of a type, and returns the options of the fields that read, write and follow its rows. */
+    fieldsOf: <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
+      addErrors(rows.errors);
+      addNode(rows);
+      return {
+        ...rowFieldsOf(type, rows),
+        ...listsOf(type, rows),
+        /** Defines the subscription to the changes of its rows. */
+        follow: (subscription: string) => follow(type, rows, subscription),
+      };
+    },
     /** Returns the schema, and what else the gateway takes from the types. */
     createSchema: (): Pick<Store, 'schema' | 'changedTypes' | 'errorCodes'> => {
       const changedTypes = defineChangesQuery();

@@ -83,7 +83,7 @@ export function defineErrors<Types extends StoreTypes>(builder: Builder<Types>) 
   return {
     /** Defines the types of the errors that a store declares. */
     addErrors: (added: readonly ErrorType[]): void => {
-      if (isComplete) throw new Error('Call listsOf before the fields of types are made.');
+      if (isComplete) throw new Error('Call fieldsOf before the fields of types are made.');
       for (const type of added) {
         if (!types.has(type)) define(type, type.kind.description);
         types.add(type);

@@ -2,7 +2,6 @@ import type { InputRef } from '@pothos/core';
 
 import type { RangeType } from '../kinds/kind.ts';
 import type { Condition } from '../tables/conditions.ts';
-import type { KnownInput } from '../tables/inputs.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 
@@ -62,49 +61,39 @@ function defineFilters<Types extends StoreTypes>(builder: Builder<Types>) {
 
 /** Defines the input types of filters and of writes. */
 export function defineInputTypes<Types extends StoreTypes>(builder: Builder<Types>) {
-  /** Defines the input type of a write. */
-  const inputOf = (
-    name: string,
-    description: string,
-    inputs: readonly KnownInput[],
-    place: 'create' | 'update',
-  ): InputRef<object> =>
-    builder.inputType(name, {
-      description,
+  /** Defines the input type for a new row. */
+  const newInputOf = ({ type, words, inputs }: Repository): InputRef<object> =>
+    builder.inputType(`New${type}`, {
+      description: `Input for a new ${words.short}.`,
       fields: (t) =>
         Object.fromEntries(
-          inputs
-            .filter((input) => input[place] !== undefined)
-            .map(({ field, ...input }) => [
-              input.name,
-              t.field({
-                type: named(input.type),
-                required: place === 'create' && field !== undefined && !field.isNullable,
-                ...(place === 'create' &&
-                  field?.default != null && { defaultValue: field.default }),
-                description: input[place] ?? '',
-              }),
-            ]),
+          inputs.map(({ name, field, type: graphql, create }) => [
+            name,
+            t.field({
+              type: named(graphql),
+              required: field !== undefined && !field.isNullable,
+              ...(field?.default != null && { defaultValue: field.default }),
+              description: create,
+            }),
+          ]),
         ),
     });
 
-  /** Defines the input type for a new row. */
-  const newInputOf = ({ type, words, inputs }: Repository) =>
-    inputOf(`New${type}`, `Input for a new ${words.short}.`, inputs, 'create');
-
   /** Defines the input type of the changes to a row. */
-  function updateInputOf({ type, words, inputs }: Repository): InputRef<object> {
-    const isNullable = inputs.some(
-      ({ update, field }) => update !== undefined && field?.isNullable,
-    );
-    const rule = isNullable ? '' : ' No field can be null.';
-    return inputOf(
-      `${type}Update`,
-      `Changes to ${words.one}. Omitted fields keep their values.${rule}`,
-      inputs,
-      'update',
-    );
-  }
+  const updateInputOf = ({ type, words, inputs }: Repository): InputRef<object> => {
+    const rule = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';
+    return builder.inputType(`${type}Update`, {
+      description: `Changes to ${words.one}. Omitted fields keep their values.${rule}`,
+      fields: (t) =>
+        Object.fromEntries(
+          inputs.flatMap(({ name, type: graphql, update: description }) =>
+            description === undefined
+              ? []
+              : [[name, t.field({ type: named(graphql), description })]],
+          ),
+        ),
+    });
+  };
 
   return { filterOf: defineFilters(builder), newInputOf, updateInputOf };
 }

@@ -4,44 +4,48 @@ import { Id } from '../contract/parse.ts';
 import type { LoaderContext } from '../tables/loaders.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
-import type { FieldSql } from './rows.ts';
 
 const NODE_ID =
   'An id that no other row has, of any type: for caches, and for `node`. Do not take it apart, its form may change.';
 
-type Load = (loaders: LoaderContext, id: bigint) => Promise<object | null>;
-
-/** The function that loads a row of each type. */
-type Loads = ReadonlyMap<string, Load>;
+/** The rows of each type that has global ids. */
+type Nodes = ReadonlyMap<string, Repository>;
 
 /** A type whose rows have global ids: https://relay.dev/graphql/objectidentification.htm */
-const defineNode = <Types extends StoreTypes>(builder: Builder<Types>) =>
-  builder.interfaceRef('Node').implement({
+const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) =>
+  builder.interfaceRef<object>('Node').implement({
     description: 'A row of the store that `node` finds.',
-    fields: (t) => ({ nodeId: t.id({ description: NODE_ID }) }),
+    fields: (t) => ({
+      nodeId: t.id({
+        description: NODE_ID,
+        extensions: { sql: { kind: 'nodeId' } },
+        resolve: (row, _args, _context, { parentType: { name } }) =>
+          `${name}_${nodes.get(name)?.id.of(row)}`,
+      }),
+    }),
   });
 
 /** Returns the function that loads the row. @throws InvalidId */
-function parseNodeId(loads: Loads, text: string, ...path: string[]) {
+function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
   const [typeName = '', digits, ...others] = text.split('_');
-  const load = loads.get(typeName);
+  const rows = nodes.get(typeName);
   const id = Id.safeParse(digits);
-  if (!load || !id.success || others.length > 0) {
+  if (!rows || !id.success || others.length > 0) {
     throw new InvalidId([{ path, message: 'is not a nodeId of this store.' }]);
   }
   return async (loaders: LoaderContext): Promise<object | null> => {
-    const row = await load(loaders, id.data);
+    const row = await rows.byId.load(loaders, id.data);
     return row && { ...row, __typename: typeName };
   };
 }
 
-const parseNodeIds = (loads: Loads, texts: readonly string[]) =>
-  texts.map((text, index) => parseNodeId(loads, text, 'nodeIds', String(index)));
+const parseNodeIds = (nodes: Nodes, texts: readonly string[]) =>
+  texts.map((text, index) => parseNodeId(nodes, text, 'nodeIds', String(index)));
 
 function defineQueries<Types extends StoreTypes>(
   builder: Builder<Types>,
   Node: ReturnType<typeof defineNode<Types>>,
-  loads: Loads,
+  nodes: Nodes,
 ): void {
   builder.queryFields((t) => ({
     node: t.field({
@@ -52,10 +56,10 @@ function defineQueries<Types extends StoreTypes>(
       extensions: {
         directives: { cost: { weight: '100' } },
         checkArguments: (args: { nodeId: string }) =>
-          void parseNodeId(loads, args.nodeId, 'nodeId'),
+          void parseNodeId(nodes, args.nodeId, 'nodeId'),
       },
       resolve: (_root, args, { loaders }: CallContext) =>
-        parseNodeId(loads, args.nodeId, 'nodeId')(loaders),
+        parseNodeId(nodes, args.nodeId, 'nodeId')(loaders),
     }),
     nodes: t.field({
       type: [Node],
@@ -79,30 +83,20 @@ function defineQueries<Types extends StoreTypes>(
             requireOneSlicingArgument: false,
           },
         },
-        checkArguments: (args: { nodeIds: string[] }) => void parseNodeIds(loads, args.nodeIds),
+        checkArguments: (args: { nodeIds: string[] }) => void parseNodeIds(nodes, args.nodeIds),
       },
       resolve: (_root, { nodeIds }, { loaders }: CallContext) =>
-        Promise.all(parseNodeIds(loads, nodeIds).map((load) => load(loaders))),
+        Promise.all(parseNodeIds(nodes, nodeIds).map((load) => load(loaders))),
     }),
   }));
 }
 
 /** Defines `Query.node` and `Query.nodes`, which find rows of any type by their global ids. */
 export function defineNodes<Types extends StoreTypes>(builder: Builder<Types>) {
-  const Node = defineNode(builder);
-  const loads = new Map<string, Load>();
-  defineQueries(builder, Node, loads);
-
-  /** Returns the options of the field `nodeId` of a type, and lets `node` find its rows. */
-  function nodeId<Row extends object>({ type, byId, id }: Repository<Row>) {
-    loads.set(type, byId.load);
-    const sql: FieldSql = { kind: 'nodeId', typeName: type };
-    return {
-      description: NODE_ID,
-      extensions: { sql },
-      resolve: (row: Row) => `${type}_${id.of(row)}`,
-    };
-  }
-
-  return { Node, nodeId };
+  const nodes = new Map<string, Repository>();
+  const Node = defineNode(builder, nodes);
+  defineQueries(builder, Node, nodes);
+  /** Lets `node` find the rows of a type. */
+  const addNode = (rows: Repository): void => void nodes.set(rows.type, rows);
+  return { Node, addNode };
 }

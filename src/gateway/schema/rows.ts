@@ -35,8 +35,8 @@ export type FieldSql =
   | ListPage
   // A field of the row that its resolver converts, and PostgreSQL where it writes a value of this type.
   | { readonly kind: 'column'; readonly field: string }
-  // The global id of the row (builder/nodes.ts).
-  | { readonly kind: 'nodeId'; readonly typeName: string };
+  // The global id of the row (schema/nodes.ts).
+  | { readonly kind: 'nodeId' };
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {

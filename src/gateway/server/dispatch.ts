@@ -30,7 +30,7 @@ import {
 /** The handlers that requests are dispatched to, and what dispatching needs besides. */
 interface DispatchOptions {
   readonly respondToPreflight: ReturnType<typeof createCors>;
-  readonly graphql: GraphqlEndpoint['respond'];
+  readonly graphql: Pick<GraphqlEndpoint, 'respond' | 'reject'>;
   /** The page of GraphiQL. */
   readonly graphiql: (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse>;
   readonly findRoute: ReturnType<typeof createRouter>;
@@ -117,6 +117,7 @@ async function respond(
 ): Promise<void> {
   const { req: request, res: response, requestLog } = exchange;
   const rejection = findRejection(config, request);
+  if (rejection && target.path === GRAPHQL_PATH) return graphql.reject(exchange, rejection);
   if (rejection || target.path !== GRAPHQL_PATH) {
     const routeResponse = rejection
       ? errorResponse(rejection)
@@ -127,7 +128,7 @@ async function respond(
   if (config.graphiql && isGraphiqlRequest(request)) {
     return writeResponse(request, response, await graphiql(request));
   }
-  return graphql(exchange, target.search);
+  return graphql.respond(exchange, target.search);
 }
 
 /** Returns the path template of a request, as callers must not create new label values. */

@@ -1,6 +1,4 @@
-import cluster from 'node:cluster';
-
-import { type Config, ConfigError, findUnknown, readConfig } from '../config/config.ts';
+import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { MigrationError } from '../database/migrations.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 
@@ -14,12 +12,6 @@ export async function run(program: (config: Config, log: Log) => Promise<void>):
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'Unhandled promise rejection.'),
     );
-    const unknown = findUnknown();
-    if (cluster.isPrimary && unknown.length > 0) {
-      log.warn(
-        `These variables have no effect, as there are no such settings: ${unknown.join(', ')}`,
-      );
-    }
     await program(config, log);
   } catch (error) {
     const isOfOperator = error instanceof ConfigError || error instanceof MigrationError;

@@ -129,7 +129,7 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
     log,
     metrics,
     respondToPreflight: createCors(config),
-    graphql: endpoint.respond,
+    graphql: endpoint,
     graphiql: serveAsset(() => renderGraphiql({ store, config })),
     findRoute: createRouter(createRoutes({ store, config }, context, shutdown, metrics)),
   });

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 
-import type { ErrorType, GatewayError } from '../contract/gateway-error.ts';
+import { errorOf, type ErrorType, type GatewayError } from '../contract/gateway-error.ts';
 import { violatedConstraint } from '../database/database-errors.ts';
-import type { Field } from './stored-table.ts';
+import type { Field, StoredTable } from './stored-table.ts';
+import { toEnumName, toWord, type Words } from './words.ts';
 
 /** An error about one row, or one value. */
 export type ErrorAbout<Value> = ErrorType & (new (value: Value) => GatewayError);
 
-/** A value that callers can set. */
+/** A value that callers can set: when they create a row and, if it is a column, when they change one. */
 interface Input<Value> {
-  /** What the input for a new row says of it; without a text it is not in that input. */
+  /** What the input for a new row says of it, if not what schema.prisma says of its column. */
   readonly create?: string;
-  /** The same for the input that changes a row. */
+  /** The same for the input that changes a row, if it is not called "The new …" there. */
   readonly update?: string;
   /** Validates it, instead of what its column allows. */
   readonly rule?: z.ZodType;
@@ -19,8 +20,6 @@ interface Input<Value> {
   readonly type?: string;
   /** The error if it is the id of a row that does not exist. */
   readonly missing?: ErrorAbout<NonNullable<Value>>;
-  /** The error if another row has the same value. */
-  readonly taken?: ErrorAbout<NonNullable<Value>>;
   /**
    * Whether keys of earlier releases may have been stored without it: while it is null, it is not in the digest of
    * an idempotent write, so that a retry is recognized.
@@ -34,9 +33,7 @@ export type Inputs<Row> = { readonly [Name in keyof Row]?: Input<Row[Name]> } & 
 
 /** The values of a new row, as they were validated. */
 export type NewRow<Row, Of> = {
-  readonly [
-    Name in keyof Of as Of[Name] extends { readonly create: string } ? Name : never
-  ]: Name extends keyof Row
+  readonly [Name in keyof Of]: Name extends keyof Row
     ? Row[Name]
     : Of[Name] extends { readonly rule: z.ZodType<infer Value> }
       ? Value
@@ -44,24 +41,46 @@ export type NewRow<Row, Of> = {
 };
 
 /** What is known of a value that callers can set. */
-export interface KnownInput extends Input<never> {
+export interface KnownInput extends Omit<Input<never>, 'create' | 'update'> {
   readonly name: string;
   readonly field: Field | undefined;
+  readonly create: string;
+  /** Undefined if it is no column. */
+  readonly update: string | undefined;
   readonly rule: z.ZodType;
   /** Its type in GraphQL. */
   readonly type: string;
+  /** The error if another row has the same value, which its column forbids. */
+  readonly taken: ErrorAbout<string> | undefined;
+}
+
+const takenError = (type: string, { short }: Words, name: string): ErrorAbout<string> =>
+  errorOf(
+    `${toEnumName(type)}_${toEnumName(name)}_TAKEN`,
+    409,
+    `Another ${short} has this ${toWord(name)}.`,
+    (value: string) => ({ message: `Another ${short} has the ${toWord(name)} ${value}.` }),
+  );
+
+/** Returns what the inputs say of a value. */
+function describeInput(place: string, { create, update }: Input<never>, field: Field | undefined) {
+  const text = create ?? field?.description;
+  if (text == null) throw new Error(`schema.prisma has no description (///) of ${place}.`);
+  return { create: text, update: field && (update ?? text.replace(/^The /, 'The new ')) };
 }
 
 /** Completes an input by what is known of its column. */
-export function toKnown(
-  fields: Readonly<Record<string, Field>>,
+export function toKnown<Row>(
+  table: StoredTable<Row>,
+  words: Words,
   [name, input]: readonly [string, Input<never>],
 ): KnownInput {
-  const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-  const rule = input.rule ?? field?.rule;
-  const type = input.type ?? field?.kind.graphql;
-  if (!rule || !type) throw new Error(`${name} is not a column: it needs a rule and a type.`);
-  return { ...input, name, field, rule, type };
+  const place = `${table.type}.${name}`;
+  const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
+  const { rule = field?.rule, type = field?.kind.graphql } = input;
+  if (!rule || !type) throw new Error(`${place} is not a column: it needs a rule and a type.`);
+  const taken = field?.uniqueKey === undefined ? undefined : takenError(table.type, words, name);
+  return { ...input, ...describeInput(place, input, field), name, field, rule, type, taken };
 }
 
 /** A value that can be left out has the default of its column. */
@@ -76,19 +95,14 @@ const toUpdateRule = ({ field, rule }: KnownInput): z.ZodType =>
 
 /** Creates the rules of the inputs. */
 export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
-  const shape = (place: 'create' | 'update', toRule: (input: KnownInput) => z.ZodType) =>
-    z.object(
-      Object.fromEntries(
-        inputs
-          .filter((input) => input[place] !== undefined)
-          .map((input) => [input.name, toRule(input)]),
-      ),
-    );
+  const shape = (used: readonly KnownInput[], toRule: (input: KnownInput) => z.ZodType) =>
+    z.object(Object.fromEntries(used.map((input) => [input.name, toRule(input)])));
+  const columns = inputs.filter(({ field }) => field !== undefined);
   // The shapes are those of the inputs, from which the types are made.
   /* oxlint-disable typescript/no-unsafe-type-assertion */
   return {
-    newRule: shape('create', toNewRule) as unknown as z.ZodType<NewRow<Row, Of>>,
-    updateRule: shape('update', toUpdateRule) as unknown as z.ZodType<Partial<Row>>,
+    newRule: shape(inputs, toNewRule) as unknown as z.ZodType<NewRow<Row, Of>>,
+    updateRule: shape(columns, toUpdateRule) as unknown as z.ZodType<Partial<Row>>,
   };
   /* oxlint-enable typescript/no-unsafe-type-assertion */
 }
@@ -105,10 +119,9 @@ export function toConstraintError(
   for (const { name, field, missing: Missing, taken: Taken } of inputs) {
     const value = values.get(name);
     // The class is about values of this field.
-    /* oxlint-disable typescript/no-unsafe-type-assertion */
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (Missing && field?.foreignKey === violated) return new Missing(value as never);
-    if (Taken && field?.uniqueKey === violated) return new Taken(value as never);
-    /* oxlint-enable typescript/no-unsafe-type-assertion */
+    if (Taken && field?.uniqueKey === violated) return new Taken(String(value));
   }
   return error;
 }

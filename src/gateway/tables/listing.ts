@@ -5,6 +5,7 @@ import { type IsRare, neverRare } from '../database/rare-texts.ts';
 import { type Conditions, type Given, readConditions } from './conditions.ts';
 import type { StoredTable } from './stored-table.ts';
 import type { Table } from './table.ts';
+import { toEnumName } from './words.ts';
 
 /** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
 export interface PageArguments {
@@ -74,10 +75,8 @@ export interface Parent<Row> {
   readonly of: (row: Row) => bigint | null;
 }
 
-/** The sorts of a list: the field of each, and its description. The first is the default. */
-export type Sorts<Name = string> = Readonly<
-  Record<string, { readonly by: Name; readonly description: string }>
->;
+/** The fields that a list can be sorted by, and the description of each. The first is the default. */
+export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
 
 function keyOf<Row>(table: StoredTable<Row>, name: keyof Row & string): SortKey<Row> | null {
   const { column, kind, isNullable } = table.fields[name];
@@ -111,16 +110,14 @@ function toWhere(given: readonly Given[], idBounds: IdBounds, isRare: IsRare): S
 function requireIndexes<Row>(
   { name, fields }: StoredTable<Row>,
   conditions: Conditions,
-  sorts: Sorts<keyof Row & string>,
+  sorted: readonly (keyof Row & string)[],
 ): void {
   const served = Object.values(conditions).flatMap(({ list, index }) =>
     list === undefined || !index ? [] : [index],
   );
   // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
-  const sorted = Object.values(sorts)
-    .map(({ by }) => fields[by])
-    .filter(({ isNullable }) => !isNullable);
-  for (const { column, isIndexed } of [...served, ...sorted]) {
+  const sorting = sorted.map((field) => fields[field]).filter(({ isNullable }) => !isNullable);
+  for (const { column, isIndexed } of [...served, ...sorting]) {
     if (!isIndexed) throw new Error(`A list of ${name} needs an index that begins with ${column}.`);
   }
 }
@@ -131,14 +128,15 @@ export function createListing<Row>(
   conditions: Conditions,
   sorts: Sorts<keyof Row & string>,
 ): Listing<Row> {
-  requireIndexes(table, conditions, sorts);
+  // The names are those of fields.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const sorted = Object.keys(sorts) as (keyof Row & string)[];
+  requireIndexes(table, conditions, sorted);
   const read = readConditions(conditions, 'list');
   return {
     table,
-    keys: Object.fromEntries(
-      Object.entries(sorts).map(([name, { by }]) => [name, keyOf(table, by)]),
-    ),
-    defaultField: Object.keys(sorts)[0] ?? '',
+    keys: Object.fromEntries(sorted.map((name) => [toEnumName(name), keyOf(table, name)])),
+    defaultField: toEnumName(sorted[0] ?? ''),
     read: (filter) => {
       const given = read(filter);
       // For another condition with a value there may be a better index than that of rare texts.

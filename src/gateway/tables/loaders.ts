@@ -7,7 +7,7 @@ import { perObject } from '../database/per-object.ts';
 import type { IsRare } from '../database/rare-texts.ts';
 import { type Recipient, shareInTurn } from '../database/recipient.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
-import { countRows, countRowsOf, createReader, loadPage, loadPages, type Page } from './pages.ts';
+import { createReader, type Page } from './pages.ts';
 import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 
@@ -84,9 +84,6 @@ const storeFor = (loaders: LoaderContext, recipient: Recipient): LoaderContext =
   },
 });
 
-/** Stands for the id of a parent in the list, or the count, of all rows. */
-export const ALL_ROWS = 0n;
-
 /** Loads a list or a count of the rows that belong to a parent. A shared statement runs within the limit of the first request that loads it. */
 type ListLoader<Args, Value> = (
   loaders: LoaderContext,
@@ -97,7 +94,7 @@ type ListLoader<Args, Value> = (
 /** Defines a loader: all parents with equal arguments share a batch. */
 function byParent<Args, Value>(
   name: string,
-  read: (loaders: LoaderContext, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
+  read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<Args, Value> {
   const sharedOf = perObject((_store: LoaderContext) => shareInTurn<DataLoader<bigint, Value>>());
   const createBatch = (
@@ -107,7 +104,7 @@ function byParent<Args, Value>(
   ): DataLoader<bigint, Value> =>
     new DataLoader<bigint, Value>(async (ids) => {
       loaders.observeBatch(name, ids.length);
-      const valueOf = await limit(read, loaders, [...new Set(ids)], args);
+      const valueOf = await limit(read, loaders.db, [...new Set(ids)], args);
       return ids.map(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
@@ -134,38 +131,16 @@ export interface Pages<Row> {
   readonly loadCount: ListLoader<ListArguments['filter'], number>;
 }
 
-/** Defines the loaders of the list of all rows. */
-export function pagesOf<Row>(listing: Listing<Row>): Pages<Row> {
-  const reader = createReader(listing);
-  const { table } = listing;
-  const { name } = table;
-  return {
-    source: { table, toWindow: reader.toWindow },
-    loadPage: byParent(
-      `${name}.pages`,
-      async ({ db }, _ids, args) => new Map([[ALL_ROWS, await loadPage(db, reader, args)]]),
-    ),
-    loadCount: byParent(
-      `${name}.counts`,
-      async ({ db }, _ids, filter) => new Map([[ALL_ROWS, await countRows(db, reader, filter)]]),
-    ),
-  };
-}
-
-/** Defines the loaders of the rows that belong to a parent. */
-export function pagesByParent<Row>(
-  name: string,
+/** Defines the loaders of a list: of all rows or, with a parent, of those that belong to it. */
+export function pagesOf<Row>(
   listing: Listing<Row>,
-  parent: Parent<Row>,
+  name = listing.table.name,
+  parent?: Parent<Row>,
 ): Pages<Row> {
-  const reader = createReader(listing);
+  const { toWindow, readPages, readCounts } = createReader(listing, parent);
   return {
-    source: { table: listing.table, parent: parent.column, toWindow: reader.toWindow },
-    loadPage: byParent(`${name}.pages`, ({ db }, ids, args) =>
-      loadPages(db, reader, parent, { ids, args }),
-    ),
-    loadCount: byParent(`${name}.counts`, ({ db }, ids, filter) =>
-      countRowsOf(db, reader, parent, { ids, filter }),
-    ),
+    source: { table: listing.table, toWindow, ...(parent && { parent: parent.column }) },
+    loadPage: byParent(`${name}.pages`, readPages),
+    loadCount: byParent(`${name}.counts`, readCounts),
   };
 }

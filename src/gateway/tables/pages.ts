@@ -17,28 +17,12 @@ export interface Page<Row> {
   };
 }
 
-/** How a list is read, by itself or for each parent. */
-export interface Reader<Row> {
-  readonly listing: Listing<Row>;
-  readonly toWindow: ReturnType<typeof createToWindow<Row>>;
-  readonly columns: Sql;
-  readonly from: Sql;
-}
-
-/** Creates the reader of a list. */
-export const createReader = <Row>(listing: Listing<Row>): Reader<Row> => ({
-  listing,
-  toWindow: createToWindow(listing),
-  columns: columnsOf(listing.table),
-  from: raw(listing.table.name),
-});
-
 const whereAll = (conditions: readonly Sql[]): Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
 /** Creates the page of a window from its rows and, if there is one, the row after them. */
 function toPage<Row>(
-  { listing }: Reader<Row>,
+  listing: Listing<Row>,
   args: ListArguments,
   { size, backwards, hasAfter, hasBefore }: Window,
   rows: Row[],
@@ -63,87 +47,57 @@ function toPage<Row>(
   };
 }
 
-const limitOf = ({ size }: Window): Sql => raw(`limit ${size + 1}`);
+/** Stands for the id of a parent in the list of all rows. */
+export const ALL_ROWS = 0n;
 
-/**
- * Reads one page.
- * @throws InvalidInput, InvalidId, InvalidCursor
- */
-export async function loadPage<Row>(
-  db: Database,
-  reader: Reader<Row>,
-  args: ListArguments,
-): Promise<Page<Row>> {
-  const window = reader.toWindow(args);
-  const { conditions, readingOrder, planning, load } = window;
-  const rows = await db.query<Row>(
-    sql`
-    select ${reader.columns} from ${reader.from} ${whereAll(conditions)}
-    order by ${readingOrder} ${limitOf(window)}`,
-    planning,
-    load,
-  );
-  return toPage(reader, args, window, rows);
-}
+/** Creates what reads a list: of all rows or, with a parent, of those that belong to it, for all parents in one statement. */
+export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
+  const toWindow = createToWindow(listing);
+  const columns = columnsOf(listing.table);
+  const from = raw(listing.table.name);
+  const column = raw(parent?.column ?? '');
 
-/**
- * Reads the same page for each parent, in one statement.
- * @throws InvalidInput, InvalidId, InvalidCursor
- */
-export async function loadPages<Row>(
-  db: Database,
-  reader: Reader<Row>,
-  parent: Parent<Row>,
-  request: { ids: readonly bigint[]; args: ListArguments },
-): Promise<Map<bigint, Page<Row>>> {
-  const { ids, args } = request;
-  const window = reader.toWindow(args);
-  const { readingOrder, planning, load } = window;
-  const conditions = [sql`${raw(parent.column)} = parent.id`, ...window.conditions];
-  const rows = await db.query<Row>(
-    sql`
-    select page.* from unnest((select ${ids}::bigint[])) as parent (id) cross join lateral (
-      select ${reader.columns} from ${reader.from} ${whereAll(conditions)}
-      order by ${readingOrder} ${limitOf(window)}) as page`,
-    planning,
-    load,
-  );
-  const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
-  for (const row of rows) rowsOf.get(parent.of(row) ?? 0n)?.push(row);
-  return new Map([...rowsOf].map(([id, ownRows]) => [id, toPage(reader, args, window, ownRows)]));
-}
+  const selectPage = (conditions: readonly Sql[], { readingOrder, size }: Window): Sql => sql`
+    select ${columns} from ${from} ${whereAll(conditions)}
+    order by ${readingOrder} ${raw(`limit ${size + 1}`)}`;
 
-/** Counts the rows that match a filter. A count is heavy, as it reads every row that it counts. */
-export async function countRows<Row>(
-  db: Database,
-  { from, toWindow }: Reader<Row>,
-  filter: ListArguments['filter'],
-): Promise<number> {
-  const { filters, planning } = toWindow({ filter });
-  const [row] = await db.query<{ count: bigint }>(
-    sql`select count(*) from ${from} ${whereAll(filters)}`,
-    planning,
-    'heavy',
-  );
-  return Number(row?.count);
-}
+  const selectPages = (ids: readonly bigint[], window: Window): Sql => {
+    const page = selectPage([sql`${column} = parent.id`, ...window.conditions], window);
+    return sql`
+      select page.* from unnest((select ${ids}::bigint[])) as parent (id)
+      cross join lateral (${page}) as page`;
+  };
 
-/** Counts the rows of each parent that match a filter, in one statement. */
-export async function countRowsOf<Row>(
-  db: Database,
-  { from, toWindow }: Reader<Row>,
-  parent: Parent<Row>,
-  request: { ids: readonly bigint[]; filter: ListArguments['filter'] },
-): Promise<Map<bigint, number>> {
-  const { ids, filter } = request;
-  const { filters, planning } = toWindow({ filter });
-  const column = raw(parent.column);
-  const conditions = [sql`${column} = any(${ids}::bigint[])`, ...filters];
-  const rows = await db.query<{ id: bigint; count: bigint }>(
-    sql`select ${column} as id, count(*) from ${from} ${whereAll(conditions)} group by 1`,
-    planning,
-    'heavy',
-  );
-  const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
-  return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));
+  /** Reads the page of each parent. @throws InvalidInput, InvalidId, InvalidCursor */
+  const readPages = async (
+    db: Database,
+    ids: readonly bigint[],
+    args: ListArguments,
+  ): Promise<Map<bigint, Page<Row>>> => {
+    const window = toWindow(args);
+    const { conditions, planning, load } = window;
+    const statement = parent ? selectPages(ids, window) : selectPage(conditions, window);
+    const rows = await db.query<Row>(statement, planning, load);
+    const rowsOf = new Map<bigint, Row[]>(ids.map((id) => [id, []]));
+    for (const row of rows) rowsOf.get(parent?.of(row) ?? ALL_ROWS)?.push(row);
+    return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, args, window, own)]));
+  };
+
+  /** Counts the rows of each parent that match a filter. A count is heavy, as it reads every row that it counts. */
+  const readCounts = async (
+    db: Database,
+    ids: readonly bigint[],
+    filter: ListArguments['filter'],
+  ): Promise<Map<bigint, number>> => {
+    const { filters, planning } = toWindow({ filter });
+    const statement = parent
+      ? sql`select ${column} as id, count(*) from ${from}
+          ${whereAll([sql`${column} = any(${ids}::bigint[])`, ...filters])} group by 1`
+      : sql`select ${ALL_ROWS}::bigint as id, count(*) from ${from} ${whereAll(filters)}`;
+    const rows = await db.query<{ id: bigint; count: bigint }>(statement, planning, 'heavy');
+    const counts = new Map(rows.map(({ id, count }) => [id, Number(count)]));
+    return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));
+  };
+
+  return { toWindow, readPages, readCounts };
 }

@@ -1,7 +1,7 @@
 import sql, { raw } from 'sql-template-tag';
 import type { z } from 'zod';
 
-import type { ErrorType } from '../contract/gateway-error.ts';
+import { errorOf, type ErrorType } from '../contract/gateway-error.ts';
 import { parse, parseId } from '../contract/parse.ts';
 import { isStillReferenced } from '../database/database-errors.ts';
 import type { Database } from '../database/database.ts';
@@ -18,34 +18,21 @@ import {
   toKnown,
 } from './inputs.ts';
 import { createListing, type Sorts } from './listing.ts';
-import { byId, type Pages, pagesByParent, pagesOf, required, type RowLoader } from './loaders.ts';
-import type { Field, StoredTable } from './stored-table.ts';
-
-/** What the rows are called in descriptions. */
-export interface Words {
-  /** `a book` */
-  readonly one: string;
-  /** `book` */
-  readonly short: string;
-  /** `books` */
-  readonly all: string;
-  /** The same where it stands alone, if it is longer. */
-  readonly list?: string;
-  /** What changes, if it is called otherwise. */
-  readonly changes?: string;
-  /** Whose id is the primary key, if it is that of another row. */
-  readonly idOf?: string;
-}
+import { byId, type Pages, pagesOf, required, type RowLoader } from './loaders.ts';
+import type { StoredTable } from './stored-table.ts';
+import { lowerFirst, toEnumName, toWords, upperFirst, type Words } from './words.ts';
 
 interface Options<Row, Of extends Inputs<Row>> {
-  readonly words: Words;
+  /** What the rows are called, if not as their type and their table. */
+  readonly words?: Partial<Words>;
   readonly inputs: Of;
-  readonly filters: Conditions;
+  readonly filters: (fields: StoredTable<Row>['fields']) => Conditions;
   /** The first is the default. */
   readonly sorts: Sorts<keyof Row & string>;
-  readonly notFound: ErrorAbout<bigint>;
-  /** The error if rows refer to a row that is deleted. */
-  readonly inUse?: ErrorAbout<bigint>;
+  /** What refers to a row, which then can't be deleted: `books`. */
+  readonly usedBy?: string;
+  /** The error for an id that does not exist, if it is another one than that of other types. */
+  readonly notFound?: ErrorAbout<bigint>;
   /** Other errors that mutations of these rows return. */
   readonly errors?: readonly ErrorType[];
   /** Reads rows by their ids, with others that callers often select too. */
@@ -64,7 +51,9 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly filters: Conditions;
   readonly sorts: Sorts;
   readonly notFound: ErrorAbout<bigint>;
+  /** The error if rows refer to a row that is deleted. */
   readonly inUse: ErrorAbout<bigint> | undefined;
+  readonly usedBy: string | undefined;
   /** All errors that mutations of these rows return. */
   readonly errors: readonly ErrorType[];
   /** Loads a row; null if it does not exist. */
@@ -87,16 +76,27 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly toRecorded: (filter: object) => RecordedCondition[];
 }
 
-const lowerFirst = (text: string): string => `${text[0]?.toLowerCase()}${text.slice(1)}`;
-const upperFirst = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+/** Creates the error for an id that does not exist. */
+const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
+  errorOf(`${toEnumName(type)}_NOT_FOUND`, 404, `The ${short} does not exist.`, (id: bigint) => ({
+    message: `There is no ${short} ${id}.`,
+  }));
+
+/** Creates the error for a row that can't be deleted, as others refer to it. */
+const createInUse = (type: string, { short }: Words, usedBy: string): ErrorAbout<bigint> => {
+  const reason = `has ${usedBy}, so it cannot be deleted.`;
+  return errorOf(`${toEnumName(type)}_IN_USE`, 409, `The ${short} ${reason}`, (id: bigint) => ({
+    message: `${upperFirst(short)} ${id} ${reason}`,
+  }));
+};
 
 /** Creates the function that creates a row. */
 function createCreate<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
   options: Options<Row, Of>,
   inputs: readonly KnownInput[],
+  newRule: z.ZodType<NewRow<Row, Of>>,
 ): Repository<Row>['create'] {
-  const { newRule } = createRules<Row, Of>(inputs);
   const insert =
     options.insert ??
     (async ({ write }: Session, data: NewRow<Row, Of>) =>
@@ -122,12 +122,12 @@ function createCreate<Row extends object, const Of extends Inputs<Row>>(
 }
 
 /** Creates the functions that change and delete a row. */
-function createWrites<Row extends object, const Of extends Inputs<Row>>(
+function createWrites<Row extends object>(
   table: StoredTable<Row>,
-  { notFound: NotFound, inUse: InUse }: Options<Row, Of>,
   inputs: readonly KnownInput[],
+  updateRule: z.ZodType<Partial<Row>>,
+  { NotFound, InUse }: { NotFound: ErrorAbout<bigint>; InUse: ErrorAbout<bigint> | undefined },
 ): Pick<Repository<Row>, 'update' | 'delete'> {
-  const { updateRule } = createRules<Row, Of>(inputs);
   const from = raw(table.name);
   const column = raw(table.id.column);
 
@@ -168,15 +168,18 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   table: StoredTable<Row>,
   options: Options<Row, Of>,
 ): Repository<Row, NewRow<Row, Of>> {
-  const { words, filters, sorts, notFound: NotFound, inUse, read } = options;
-  const fields: Readonly<Record<string, Field>> = Object.fromEntries(
-    Object.entries(table.fields as Record<string, Field>),
-  );
+  const { sorts, read, usedBy } = options;
+  const { type } = table;
+  const words = toWords(table, options.words ?? {});
   const inputs = Object.entries<Inputs<Row>[string]>(options.inputs).map((entry) =>
-    toKnown(fields, entry),
+    toKnown(table, words, entry),
   );
+  const filters = options.filters(table.fields);
+  const NotFound = options.notFound ?? createNotFound(type, words);
+  const InUse = usedBy === undefined ? undefined : createInUse(type, words, usedBy);
+  const { newRule, updateRule } = createRules<Row, Of>(inputs);
   const listing = createListing(table, filters, sorts);
-  const loader = byId(lowerFirst(table.type), table, read);
+  const loader = byId(lowerFirst(type), table, read);
   const toRecorded = readConditions(filters, 'changes');
   return {
     ...table,
@@ -185,26 +188,28 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     filters,
     sorts,
     notFound: NotFound,
-    inUse,
+    inUse: InUse,
+    usedBy,
     errors: [
       NotFound,
-      inUse,
+      InUse,
       ...inputs.flatMap(({ missing, taken }) => [missing, taken]),
       ...(options.errors ?? []),
-    ].filter((type) => type !== undefined),
+    ].filter((error) => error !== undefined),
     byId: loader,
     required: required(loader, (id) => new NotFound(id)),
     pages: pagesOf(listing),
     pagesBy: (field) =>
-      pagesByParent(`${lowerFirst(words.all)}By${upperFirst(field.replace(/Id$/, ''))}`, listing, {
+      pagesOf(listing, `${lowerFirst(words.all)}By${upperFirst(field.replace(/Id$/, ''))}`, {
         column: table.columns[field] ?? field,
         // A column that refers to rows has their ids.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         of: (row) => row[field as keyof Row] as bigint | null,
       }),
-    ...createRules<Row, Of>(inputs),
-    create: createCreate(table, options, inputs),
-    ...createWrites(table, options, inputs),
+    newRule,
+    updateRule,
+    create: createCreate(table, options, inputs, newRule),
+    ...createWrites(table, inputs, updateRule, { NotFound, InUse }),
     toRecorded: (filter) => toRecorded(filter).flatMap(({ recorded }) => recorded ?? []),
   };
 }

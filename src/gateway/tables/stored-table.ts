@@ -11,7 +11,7 @@ import { columnsOf, type Table } from './table.ts';
 interface Column {
   readonly column: string;
   readonly type: string;
-  readonly isEnum: boolean;
+  readonly description: string | null;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
   readonly isIndexed: boolean;
@@ -23,6 +23,7 @@ interface Column {
 interface Model {
   readonly type: string;
   readonly name: string;
+  readonly description: string | null;
   /** The field of its primary key. */
   readonly id: string;
   readonly columns: Readonly<Record<string, Column>>;
@@ -59,6 +60,8 @@ export interface Field<Value = unknown> {
   /** Its column, with the name of the table. */
   readonly column: string;
   readonly kind: Kind<Value>;
+  /** What schema.prisma says of it. */
+  readonly description: string | null;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
   /** Whether an index begins with its column. */
@@ -89,6 +92,7 @@ interface Aliased<Row> {
 export interface StoredTable<Row> extends Table<Row> {
   /** The type of its rows in GraphQL. */
   readonly type: string;
+  readonly description: string;
   /** The field of its primary key. */
   readonly idField: string;
   /** How many characters the texts of a row can have. */
@@ -122,7 +126,7 @@ function parseText({ column, kind, isNullable }: Field, text: string | null): un
 function fieldsOf(model: Model, enums: EnumsOf): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
   return Object.entries(model.columns).map(([name, column]): Field => {
-    const { type, isNullable, maxLength, isIndexed } = column;
+    const { type, description, isNullable, maxLength, isIndexed } = column;
     const values = enums[type];
     const kind = values ? kindOfEnum(type, values.type, values.values) : kinds[type];
     return {
@@ -130,6 +134,7 @@ function fieldsOf(model: Model, enums: EnumsOf): Field[] {
       column: `${model.name}.${column.column}`,
       // Its values are those of the column, from which the type of the row is made.
       kind: kind as Kind,
+      description,
       isNullable,
       maxLength,
       isIndexed,
@@ -171,7 +176,7 @@ export const createTables =
   <const Enums extends EnumsOf>(enums: Enums) =>
   <const Of extends Model>(model: Of): StoredTable<RowOf<Of, Enums>> => {
     type Row = RowOf<Of, Enums>;
-    const { type, name, id, columns }: Model = model;
+    const { type, name, description, id, columns }: Model = model;
     const fields = fieldsOf(model, enums);
     const columnOf = (field: string): string => columns[field]?.column ?? field;
     // Its fields and their types are those of the columns, from which RowOf is made.
@@ -189,6 +194,7 @@ export const createTables =
     return {
       ...table,
       type,
+      description: description ?? '',
       idField: id,
       textLength: fields.reduce((sum, { maxLength }) => sum + (maxLength ?? 0), 0),
       fields: Object.fromEntries(

@@ -11,57 +11,46 @@ import {
   parseId,
   type Session,
   type Unchecked,
-  violatedConstraint,
   writeOnce,
 } from '../../gateway/index.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
-import { lineErrorOf } from '../line-error.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
-export class InsufficientStock extends lineErrorOf(
+export const InsufficientStock = errorOf(
   'INSUFFICIENT_STOCK',
   409,
   'The stock has too few units.',
-) {
-  readonly available: number;
+  (petId: bigint, available: number, line: number | null = null) => ({
+    message: `Pet ${petId} has ${available} units in stock.`,
+    available,
+    line,
+  }),
+);
 
-  constructor(petId: bigint, available: number, line: number | null = null) {
-    super(`Pet ${petId} has ${available} units in stock.`, line);
-    this.available = available;
-  }
-}
-
-export class StockLimitExceeded extends errorOf(
+export const StockLimitExceeded = errorOf(
   'STOCK_LIMIT_EXCEEDED',
   409,
   'The stock would exceed 2147483647 units.',
-  (units: string) => `With ${units}, the stock would exceed 2147483647 units.`,
-) {}
+  (units: string) => ({ message: `With ${units}, the stock would exceed 2147483647 units.` }),
+);
 
-export class StaleInventory extends errorOf(
+export const StaleInventory = errorOf(
   'STALE_INVENTORY',
   409,
   'The stock does not have the expected quantity.',
-  (petId: bigint, available: number) => `Pet ${petId} now has ${available} units in stock.`,
-) {
-  readonly available: number;
-
-  constructor(petId: bigint, available: number) {
-    super(petId, available);
-    this.available = available;
-  }
-}
-
-const itemTable = table(TABLES.InventoryItem);
-const { petId: petIdField, quantity: quantityField } = itemTable.fields;
+  (petId: bigint, available: number) => ({
+    message: `Pet ${petId} now has ${available} units in stock.`,
+    available,
+  }),
+);
 
 const ofPet = { table: pets, by: 'pet_id' };
 
 /** The inventory entries: how they are read, listed and followed. */
-export const inventoryItems = createRepository(itemTable, {
+export const inventoryItems = createRepository(table(TABLES.InventoryItem), {
   words: {
     one: 'an inventory entry',
     short: 'entry',
@@ -69,9 +58,10 @@ export const inventoryItems = createRepository(itemTable, {
     list: 'inventory entries',
     changes: 'the stock',
     idOf: 'pet',
+    prefix: 'Inventory',
   },
   inputs: {},
-  filters: {
+  filters: ({ petId, quantity }) => ({
     status: filterBy.related(
       ofPet,
       filterBy.oneOf(pets.fields.status, {
@@ -84,20 +74,20 @@ export const inventoryItems = createRepository(itemTable, {
         list: 'Only entries of pets of the category with this id.',
       }),
     ),
-    petIds: filterBy.oneOf(petIdField, {
+    petIds: filterBy.oneOf(petId, {
       changes: 'Only entries of the pets with these ids. An empty list matches none.',
     }),
-    minQuantity: filterBy.min(quantityField, {
+    minQuantity: filterBy.min(quantity, {
       list: 'Only entries with at least this number of units.',
     }),
-    maxQuantity: filterBy.max(quantityField, {
+    maxQuantity: filterBy.max(quantity, {
       list: 'Only entries with at most this number of units.',
       changes: 'Only entries with at most this number of units.',
     }),
-  },
+  }),
   sorts: {
-    PET_ID: { by: 'petId', description: 'Order by the id of the pet.' },
-    QUANTITY: { by: 'quantity', description: 'Order by the number of units in stock.' },
+    petId: 'Order by the id of the pet.',
+    quantity: 'Order by the number of units in stock.',
   },
   // An entry that does not exist is created.
   notFound: PetNotFound,
@@ -109,34 +99,11 @@ export const InventoryUpdate = z.object({ quantity: StockQuantity });
 const Adjustment = z.int32('must be a whole number.').refine((by) => by !== 0, 'must not be 0.');
 
 /**
- * Sets the stock if it is the expected one. A pet without an entry has a stock of 0.
+ * Sets the stock of a pet, and creates the entry if it does not exist. If there is an
+ * `expectedQuantity`, changes the stock only if it is that; without an entry it is 0.
  *
  * The insert creates the entry. If the entry exists, `on conflict` locks it, and only then compares
  * the stock, so that of two callers who expect the same stock, only one changes it.
- * @throws PetNotFound, StaleInventory
- */
-async function compareAndSet(
-  db: Database,
-  { petId, quantity }: InventoryItem,
-  expected: number,
-): Promise<InventoryItem> {
-  const [item] = await db.write<InventoryItem>(sql`
-    insert into inventory_items (pet_id, quantity)
-    select pets.id, ${quantity}::integer from pets where pets.id = ${petId}
-      and (${expected}::integer = 0 or exists (select from inventory_items where pet_id = ${petId}))
-    on conflict (pet_id) do update set quantity = excluded.quantity
-      where inventory_items.quantity = ${expected}
-    returning ${inventoryItems.all}`);
-  if (item) return item;
-  const [pet] = await db.query<{ quantity: number | null }>(sql`
-    select quantity from pets left join inventory_items on pet_id = id where id = ${petId}`);
-  if (!pet) throw new PetNotFound(petId);
-  throw new StaleInventory(petId, pet.quantity ?? 0);
-}
-
-/**
- * Sets the stock of a pet, and creates the entry if it does not exist. If there is an
- * `expectedQuantity`, changes the stock only if it is that.
  * @throws InvalidId, InvalidInput, PetNotFound, StaleInventory
  */
 export async function updateInventory(
@@ -147,17 +114,22 @@ export async function updateInventory(
 ): Promise<InventoryItem> {
   const petId = parseId(pet, 'petId');
   const { quantity } = parse(InventoryUpdate, input, 'input');
-  const expected = parse(StockQuantity.nullish(), expectedQuantity, 'expectedQuantity');
-  try {
-    if (expected != null) return await compareAndSet(db, { petId, quantity }, expected);
-    return await db.prisma.inventoryItem.upsert({
-      where: { petId },
-      create: { petId, quantity },
-      update: { quantity },
-    });
-  } catch (error) {
-    throw violatedConstraint(error) === petIdField.foreignKey ? new PetNotFound(petId) : error;
-  }
+  const expected = parse(StockQuantity.nullish(), expectedQuantity, 'expectedQuantity') ?? null;
+  const [item] = await db.write<InventoryItem>(sql`
+    with pet as (
+      select id from pets where id = ${petId} for key share
+    )
+    insert into inventory_items (pet_id, quantity) select id, ${quantity}::integer from pet
+      where coalesce(${expected}::integer, 0) = 0
+        or exists (select from inventory_items where pet_id = ${petId})
+    on conflict (pet_id) do update set quantity = excluded.quantity
+      where ${expected}::integer is null or inventory_items.quantity = ${expected}::integer
+    returning ${inventoryItems.all}`);
+  if (item) return item;
+  const [found] = await db.query<{ quantity: number | null }>(sql`
+    select quantity from pets left join inventory_items on pet_id = id where id = ${petId}`);
+  if (!found) throw new PetNotFound(petId);
+  throw new StaleInventory(petId, found.quantity ?? 0);
 }
 
 /**

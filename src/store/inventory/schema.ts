@@ -6,7 +6,7 @@ import {
   relatedRow,
   relatedValue,
 } from '../../gateway/index.ts';
-import { builder, follow, listsOf, Node, nodeId, rowField } from '../builder.ts';
+import { builder, fieldsOf, Node } from '../builder.ts';
 import { PetNotFound, pets } from '../pet/pets.ts';
 import { Pet, PetStatus } from '../pet/schema.ts';
 import {
@@ -19,18 +19,16 @@ import {
 } from './inventory.ts';
 
 const InventoryItem = builder.prismaObject('InventoryItem', {
-  description: 'The stock of a pet.',
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID('petId', { description: 'The id of the pet: an entry has no other.' }),
-    nodeId: t.id(nodeId(inventoryItems)),
-    petId: t.exposeID('petId', { description: 'The id of the pet.' }),
+    petId: t.exposeID('petId'),
     pet: t.field({
       type: Pet,
       description: 'The pet.',
       ...relatedRow(pets.required, 'petId'),
     }),
-    quantity: t.exposeInt('quantity', { description: 'The number of units in stock, 0 or more.' }),
+    quantity: t.exposeInt('quantity'),
     status: t.field({
       type: PetStatus,
       description: 'The sale status of the pet.',
@@ -46,14 +44,14 @@ const InventoryUpdate = builder.inputType('InventoryUpdate', {
   }),
 });
 
-const lists = listsOf(InventoryItem, inventoryItems, 'Inventory');
+const fields = fieldsOf(InventoryItem, inventoryItems);
 
 builder.queryFields((t) => ({
   inventoryItem: t.field({
-    ...rowField(InventoryItem, inventoryItems),
+    ...fields.row,
     description: 'The inventory entry of this pet, or null if it does not exist.',
   }),
-  inventory: t.connection(...lists.all),
+  inventory: t.connection(...fields.list),
 }));
 
 builder.prismaObjectField('Pet', 'inventory', (t) =>
@@ -118,4 +116,4 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-follow(InventoryItem, inventoryItems, 'inventoryChanged');
+fields.follow('inventoryChanged');

@@ -5,6 +5,7 @@ import {
   createRepository,
   errorOf,
   filterBy,
+  type GatewayError,
   isOutOfRange,
   isRecordNotFound,
   parse,
@@ -16,36 +17,25 @@ import type { Database } from '../prisma.ts';
 import { table, TABLES } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 
-export class OrderNotFound extends errorOf(
-  'ORDER_NOT_FOUND',
-  404,
-  'The order does not exist.',
-  (id: bigint) => `There is no order ${id}.`,
-) {}
-
-export class OrderComplete extends errorOf(
+export const OrderComplete = errorOf(
   'ORDER_COMPLETE',
   409,
   'The order is complete, so it cannot be cancelled or rescheduled.',
-  (id: bigint) => `Order ${id} is complete, so it cannot be changed.`,
-) {}
-
-const orderTable = table(TABLES.Order);
-const { id: idField, petId: petIdField, complete, shipDate: shipDateField } = orderTable.fields;
+  (id: bigint) => ({ message: `Order ${id} is complete, so it cannot be changed.` }),
+);
 
 /** The orders: how they are read, listed and followed, and what a new one has. */
-export const orders = createRepository(orderTable, {
-  words: { one: 'an order', short: 'order', all: 'orders' },
+export const orders = createRepository(table(TABLES.Order), {
   inputs: {
-    petId: { create: 'The id of the pet.' },
-    quantity: { create: 'The number of units ordered, 1 or more.', rule: OrderQuantity },
+    petId: {},
+    quantity: { rule: OrderQuantity },
     shipDate: { create: 'The date and time of shipment, if it is known.' },
   },
-  filters: {
-    ids: filterBy.oneOf(idField, {
+  filters: ({ id, petId, complete, shipDate }) => ({
+    ids: filterBy.oneOf(id, {
       changes: 'Only orders with one of these ids. An empty list matches none.',
     }),
-    petId: filterBy.value(petIdField, {
+    petId: filterBy.value(petId, {
       list: 'Only orders for the pet with this id.',
       changes: 'Only orders for the pet with this id.',
     }),
@@ -53,31 +43,27 @@ export const orders = createRepository(orderTable, {
       list: 'Only complete orders if true, only open orders if false.',
       changes: 'Only complete orders if true, only open ones if false.',
     }),
-    shipDate: filterBy.range(shipDateField, {
+    shipDate: filterBy.range(shipDate, {
       list:
         'Only orders whose date of shipment is in this range. An order without a date is in no ' +
         'range. A range without bounds matches every order, also those without a date.',
     }),
-  },
+  }),
   sorts: {
-    ID: { by: 'id', description: 'Order by id.' },
-    SHIP_DATE: {
-      by: 'shipDate',
-      description: 'Order by date of shipment. An order without one counts as the latest.',
-    },
+    id: 'Order by id.',
+    shipDate: 'Order by date of shipment. An order without one counts as the latest.',
   },
-  notFound: OrderNotFound,
   errors: [OrderComplete],
 });
 
-export const NewOrder = orders.newRule;
+export const { notFound: OrderNotFound, newRule: NewOrder } = orders;
 export type NewOrder = z.output<typeof NewOrder>;
 
 /** An order, with its pet if that was read too. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
 
 /** Returns the error for an order that is not open. */
-async function notOpenError(db: Database, id: bigint): Promise<OrderNotFound | OrderComplete> {
+async function notOpenError(db: Database, id: bigint): Promise<GatewayError> {
   const [order] = await db.query(sql`select from orders where id = ${id}`);
   return order ? new OrderComplete(id) : new OrderNotFound(id);
 }
@@ -92,7 +78,7 @@ export async function rescheduleOrder(
   date: Date | null | undefined,
 ): Promise<Order> {
   const id = parseId(orderId, 'id');
-  const shipDate = parse(shipDateField.rule.nullable(), date, 'shipDate');
+  const shipDate = parse(orders.fields.shipDate.rule.nullable(), date, 'shipDate');
   try {
     return await db.prisma.order.update({ where: { id, complete: false }, data: { shipDate } });
   } catch (error) {

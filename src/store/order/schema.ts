@@ -7,7 +7,7 @@ import {
   type ListSize,
   relatedRow,
 } from '../../gateway/index.ts';
-import { builder, follow, listsOf, newInputOf, Node, nodeId, rowField } from '../builder.ts';
+import { builder, fieldsOf, newInputOf, Node } from '../builder.ts';
 import { InsufficientStock, StockLimitExceeded } from '../inventory/inventory.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
 import { Pet } from '../pet/schema.ts';
@@ -24,18 +24,16 @@ import { placeOrder } from './place-order.ts';
 import { placeOrders, type PlacedOrders } from './place-orders.ts';
 
 const Order = builder.prismaObject('Order', {
-  description: 'An order for units of a pet. It is open until it is complete.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'The id of the order, the same as in REST.' }),
-    nodeId: t.id(nodeId(orders)),
-    petId: t.exposeID('petId', { description: 'The id of the pet.' }),
+    id: t.exposeID('id'),
+    petId: t.exposeID('petId'),
     pet: t.field({
       type: Pet,
       description: 'The pet.',
       ...relatedRow(pets.required, 'petId', ({ pet }: OrderAndPet) => pet),
     }),
-    quantity: t.exposeInt('quantity', { description: 'The number of units ordered, 1 or more.' }),
+    quantity: t.exposeInt('quantity'),
     shipDate: t.field({
       type: 'DateTime',
       nullable: true,
@@ -43,7 +41,7 @@ const Order = builder.prismaObject('Order', {
       extensions: { sql: { kind: 'column', field: 'shipDate' } },
       resolve: ({ shipDate }) => (shipDate && isInfinite(shipDate) ? null : shipDate),
     }),
-    complete: t.exposeBoolean('complete', { description: 'Whether the order is complete.' }),
+    complete: t.exposeBoolean('complete'),
   }),
 });
 
@@ -69,15 +67,15 @@ const PlacedOrdersType = builder.objectRef<PlacedOrders>('PlacedOrders').impleme
   }),
 });
 
-const lists = listsOf(Order, orders);
+const fields = fieldsOf(Order, orders);
 
 builder.queryFields((t) => ({
-  order: t.field(rowField(Order, orders)),
-  orders: t.connection(...lists.all),
+  order: t.field(fields.row),
+  orders: t.connection(...fields.list),
 }));
 
 builder.prismaObjectField('Pet', 'orders', (t) =>
-  t.connection(...lists.by('petId', 'A page of the list of orders for this pet.')),
+  t.connection(...fields.listBy('petId', 'A page of the list of orders for this pet.')),
 );
 
 for (const type of [PetNotFound, PetNotAvailable, InsufficientStock]) {
@@ -166,4 +164,4 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-follow(Order, orders, 'orderChanged');
+fields.follow('orderChanged');

@@ -2,37 +2,27 @@ import sql, { join, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { createRepository, errorOf, filterBy, onlyRow, type Session } from '../../gateway/index.ts';
-import { categories, CategoryNotFound } from '../category/categories.ts';
+import { categories } from '../category/categories.ts';
 import type { Category, Pet } from '../generated/prisma/client.ts';
-import { lineErrorOf } from '../line-error.ts';
 import { table, TABLES } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
-export class PetNotFound extends lineErrorOf('PET_NOT_FOUND', 404, 'The pet does not exist.') {
-  constructor(id: bigint, line: number | null = null) {
-    super(`There is no pet ${id}.`, line);
-  }
-}
+// `line` is the index of the line of a cart that an error is about, from 0; otherwise null.
+export const PetNotFound = errorOf(
+  'PET_NOT_FOUND',
+  404,
+  'The pet does not exist.',
+  (id: bigint, line: number | null = null) => ({ message: `There is no pet ${id}.`, line }),
+);
 
-class PetInUse extends errorOf(
-  'PET_IN_USE',
-  409,
-  'The pet has orders, so it cannot be deleted.',
-  (id: bigint) => `Pet ${id} has orders, so it cannot be deleted.`,
-) {}
-
-export class PetNotAvailable extends lineErrorOf(
+export const PetNotAvailable = errorOf(
   'PET_NOT_AVAILABLE',
   409,
   'The status of the pet is not AVAILABLE.',
-) {
-  constructor(id: bigint, line: number | null = null) {
-    super(`Pet ${id} is not available.`, line);
-  }
-}
+  (id: bigint, line: number | null = null) => ({ message: `Pet ${id} is not available.`, line }),
+);
 
 const petTable = table(TABLES.Pet);
-const { id, name, categoryId, status } = petTable.fields;
 
 const PET = petTable.as('pets');
 const CATEGORY = categories.as('category');
@@ -70,18 +60,10 @@ function isInStock(inStock: boolean, idBounds: (column: Sql) => Sql[]): Sql {
 
 /** The pets: how they are read, listed, written and followed. */
 export const pets = createRepository(petTable, {
-  words: { one: 'a pet', short: 'pet', all: 'pets' },
   inputs: {
-    name: {
-      create: 'The name, 1 to 255 characters.',
-      update: 'The new name, 1 to 255 characters.',
-    },
-    categoryId: {
-      create: 'The id of its category.',
-      update: 'The id of its new category.',
-      missing: CategoryNotFound,
-    },
-    status: { create: 'The sale status.', update: 'The new sale status.' },
+    name: {},
+    categoryId: { update: 'The id of its new category.', missing: categories.notFound },
+    status: {},
     quantity: {
       create:
         'The number of units in stock, 0 or more. Without it, the pet has no inventory entry.',
@@ -90,7 +72,7 @@ export const pets = createRepository(petTable, {
       isLater: true,
     },
   },
-  filters: {
+  filters: ({ id, name, categoryId, status }) => ({
     status: filterBy.oneOf(status, {
       list: 'Only pets with one of these statuses. An empty list matches no pet.',
       changes: 'Only pets with one of these statuses. An empty list matches none.',
@@ -122,16 +104,13 @@ export const pets = createRepository(petTable, {
         'matches no pet.',
       changes: 'Only pets with one of these ids. An empty list matches none.',
     }),
-  },
+  }),
   sorts: {
-    ID: { by: 'id', description: 'Order by id.' },
-    NAME: {
-      by: 'name',
-      description: 'Order by name, by code point: capital letters come before small letters.',
-    },
+    id: 'Order by id.',
+    name: 'Order by name, by code point: capital letters come before small letters.',
   },
+  usedBy: 'orders',
   notFound: PetNotFound,
-  inUse: PetInUse,
   errors: [PetNotAvailable],
   read: petsByIds,
   // A pet and, if there is a quantity, its inventory entry, by one statement.

@@ -1,15 +1,5 @@
 import { relatedRow } from '../../gateway/index.ts';
-import {
-  builder,
-  createField,
-  deleteField,
-  follow,
-  listsOf,
-  Node,
-  nodeId,
-  rowField,
-  updateField,
-} from '../builder.ts';
+import { builder, fieldsOf, Node } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { Category } from '../category/schema.ts';
 import { type PetAndCategory, pets } from './pets.ts';
@@ -24,47 +14,44 @@ export const PetStatus = builder.enumType('PetStatus', {
 });
 
 export const Pet = builder.prismaObject('Pet', {
-  description: 'A pet of the store.',
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'The id of the pet, the same as in REST.' }),
-    nodeId: t.id(nodeId(pets)),
-    name: t.exposeString('name', { description: 'The name, 1 to 255 characters.' }),
-    categoryId: t.exposeID('categoryId', { description: 'The id of its category.' }),
+    id: t.exposeID('id'),
+    name: t.exposeString('name'),
+    categoryId: t.exposeID('categoryId'),
     category: t.field({
       type: Category,
       description: 'The category of the pet.',
       ...relatedRow(categories.required, 'categoryId', ({ category }: PetAndCategory) => category),
     }),
-    status: t.expose('status', { type: PetStatus, description: 'The sale status.' }),
+    status: t.expose('status', { type: PetStatus }),
   }),
 });
 
-const lists = listsOf(Pet, pets);
+const fields = fieldsOf(Pet, pets);
+const authScopes = { scope: 'pets:write' };
 
 builder.queryFields((t) => ({
-  pet: t.field(rowField(Pet, pets)),
-  pets: t.connection(...lists.all),
+  pet: t.field(fields.row),
+  pets: t.connection(...fields.list),
 }));
 
 builder.prismaObjectField('Category', 'pets', (t) =>
-  t.connection(...lists.by('categoryId', 'A page of the list of pets of this category.')),
+  t.connection(...fields.listBy('categoryId', 'A page of the list of pets of this category.')),
 );
-
-const scope = { authScopes: { scope: 'pets:write' } } as const;
 
 builder.mutationFields((t) => ({
   createPet: t.field({
-    ...createField(Pet, pets),
-    ...scope,
+    ...fields.create(),
     description: 'Creates a pet, with its stock if a quantity is given.',
+    authScopes,
   }),
-  updatePet: t.field({ ...updateField(Pet, pets), ...scope }),
+  updatePet: t.field({ ...fields.update(), authScopes }),
   deletePet: t.field({
-    ...deleteField(Pet, pets),
-    ...scope,
+    ...fields.delete(),
     description: 'Deletes a pet and its inventory entry. A pet with orders cannot be deleted.',
+    authScopes,
   }),
 }));
 
-follow(Pet, pets, 'petChanged');
+fields.follow('petChanged');

@@ -13,7 +13,7 @@ import { repeat } from '../../support/repeat.ts';
 const POOL_SIZE = 4;
 const MAX_HEAVY = POOL_SIZE / 2;
 // Longer than a test: its clock stands still until the caller has to leave.
-const ANSWER_TIMEOUT_MS = 500_000;
+const RESPONSE_TIMEOUT_MS = 500_000;
 
 let gateway: Gateway;
 let hasty: Gateway;
@@ -27,7 +27,10 @@ beforeAll(async () => {
     url = db.url ?? '';
     return db;
   });
-  hasty = await startGateway({ ANSWER_TIMEOUT_MS: String(ANSWER_TIMEOUT_MS) }, openThatOf(gateway));
+  hasty = await startGateway(
+    { RESPONSE_TIMEOUT_MS: String(RESPONSE_TIMEOUT_MS) },
+    openThatOf(gateway),
+  );
   await makePet(gateway, { stock: 100 });
 });
 afterAll(async () => {
@@ -82,11 +85,11 @@ async function askByWebSocket(query: string): Promise<Leave> {
 const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   'closes its connection': askByHttp,
   'completes its operation on a WebSocket': askByWebSocket,
-  'has its error after ANSWER_TIMEOUT_MS': (query) => {
+  'has its error after RESPONSE_TIMEOUT_MS': (query) => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     void post(hasty, { query });
     return () => {
-      vi.advanceTimersByTime(ANSWER_TIMEOUT_MS);
+      vi.advanceTimersByTime(RESPONSE_TIMEOUT_MS);
       vi.useRealTimers();
     };
   },

@@ -1,7 +1,6 @@
 import { shouldIncludeNode } from '@graphql-tools/utils';
 import {
   coerceInputValue,
-  type ExecutionResult,
   type FieldNode,
   getArgumentValues,
   getVariableValues,
@@ -19,7 +18,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { MAX_VALIDATION_ERRORS } from '../analysis/validation.ts';
 import { toExecutionError, toInputError } from '../client-errors.ts';
-import type { Call } from './call.ts';
+import type { Call, Check } from './call.ts';
 
 /**
  * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js
@@ -105,20 +104,15 @@ function findArgumentErrors(
  * cursor, an id or another argument is invalid: a mistake that can be found before must cost neither a
  * write its result nor other fields theirs. The errors have no path, as there is no result.
  */
-export function checkArguments({
-  introspection,
-}: Pick<Config, 'introspection'>): <Result>(
-  next: (call: Call) => Result,
-) => (call: Call) => Result | ExecutionResult {
-  const findErrors = (call: Call): readonly GraphQLError[] => {
+export const checkArguments =
+  ({ introspection }: Pick<Config, 'introspection'>): Check =>
+  (next) =>
+  (call) => {
     const { schema, operation, variables } = call;
     const { variableDefinitions = [] } = operation.node;
     const { coerced } = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 });
-    return coerced ? findArgumentErrors(call, coerced) : findVariableErrors(call, !introspection);
-  };
-
-  return (next) => (call) => {
-    const errors = findErrors(call);
+    const errors = coerced
+      ? findArgumentErrors(call, coerced)
+      : findVariableErrors(call, !introspection);
     return errors.length > 0 ? { errors } : next(call);
   };
-}

@@ -23,10 +23,11 @@ const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
 
 const copyOf = perObject(withNullableResults);
 
-/** Executes operations by graphql-js. */
-export const executeByGraphqlJs: Execute = ({ schema, operation, variables, context, root }) =>
-  execute({
-    schema: operation.node.operation === OperationTypeNode.MUTATION ? copyOf(schema) : schema,
+/** Executes operations by graphql-js. After each mutation, subscribers at all gateways look for changes. */
+export const executeByGraphqlJs: Execute = ({ schema, operation, variables, context, root }) => {
+  const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
+  const result = execute({
+    schema: isMutation ? copyOf(schema) : schema,
     document: operation.document,
     operationName: operation.node.name?.value,
     variableValues: variables,
@@ -34,3 +35,5 @@ export const executeByGraphqlJs: Execute = ({ schema, operation, variables, cont
     rootValue: root,
     options: { maxCoercionErrors: MAX_VALIDATION_ERRORS },
   });
+  return isMutation ? Promise.resolve(result).finally(context.changes.publishWrite) : result;
+};

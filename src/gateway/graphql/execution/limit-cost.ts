@@ -5,7 +5,7 @@ import { GatewayError } from '../../contract/gateway-error.ts';
 import { isLargerThan } from '../analysis/size.ts';
 import { toExecutionError } from '../client-errors.ts';
 import { MAX_RESULT_COST } from '../stream-budget.ts';
-import { type Call, mapResult, type Step } from './call.ts';
+import { type Call, type Check, mapResult, type Step } from './call.ts';
 
 const { QUERY, SUBSCRIPTION } = OperationTypeNode;
 
@@ -16,7 +16,7 @@ const tooCostly = (cost: number, maxCost: number): GatewayError =>
   );
 
 const responseTooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('ANSWER_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
+  new GatewayError('RESPONSE_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
 
 /** Returns the most that an operation, or one result of a subscription, may cost. */
 const allowedFor = ({ operation }: Call, { maxCost }: Limits): number =>
@@ -31,22 +31,24 @@ const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionRe
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
 /**
- * Returns the result of a call that is rejected before it is executed, because it costs too much, or because
- * its response, or one of those to a subscription, could be too large; undefined if it is executed. A mutation
- * is executed only if its response can't be too large, so that a write is always followed by its result.
+ * Rejects a call that costs too much, or that is no query and whose response, or one of those to a subscription,
+ * could be too large: so a write is always followed by its result.
  */
-export function rejectCostly(call: Call, limits: Limits): ExecutionResult | undefined {
-  const { operation, estimate, context } = call;
-  const { requestLog, caller } = context;
-  requestLog.cost = estimate.cost;
-  requestLog.isAnonymous = caller.isAnonymous ?? false;
-  const allowed = allowedFor(call, limits);
-  if (estimate.cost > allowed) return rejection(tooCostly(estimate.cost, allowed), call, limits);
-  const { maxResponseBytes } = limits;
-  return estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY
-    ? rejection(responseTooLarge(maxResponseBytes), call, limits)
-    : undefined;
-}
+export const rejectCostly =
+  (limits: Limits): Check =>
+  (next) =>
+  (call) => {
+    const { operation, estimate, context } = call;
+    const { requestLog, caller } = context;
+    requestLog.cost = estimate.cost;
+    requestLog.isAnonymous = caller.isAnonymous ?? false;
+    const allowed = allowedFor(call, limits);
+    if (estimate.cost > allowed) return rejection(tooCostly(estimate.cost, allowed), call, limits);
+    const { maxResponseBytes } = limits;
+    return estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY
+      ? rejection(responseTooLarge(maxResponseBytes), call, limits)
+      : next(call);
+  };
 
 /**
  * Rejects the response to a query that is too large, before it is sent. `extensions.cost` has the cost in each

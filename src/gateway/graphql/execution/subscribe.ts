@@ -2,18 +2,12 @@ import { mapAsyncIterator } from '@graphql-tools/utils';
 import { createSourceEventStream, type ExecutionResult } from 'graphql';
 import { isAsyncIterable } from 'graphql-yoga';
 
-import type { Config } from '../../config/config.ts';
 import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
-import type { Documents } from '../documents.ts';
+import type { Documents } from '../plugins/use-documents.ts';
 import type { Streams } from '../streams.ts';
-import { type Call, inOrder, type Subscribe } from './call.ts';
-import { checkArguments } from './check-arguments.ts';
-import { executeByGraphqlJs } from './graphql-js.ts';
-import { limitTime } from './limit-time.ts';
-import { reportDeprecations } from './report-deprecations.ts';
+import type { Call, Execute, Subscribe } from './call.ts';
 import { shareResults } from './share-results.ts';
-import { traceOperations } from './trace-operations.ts';
 
 const NO_FIELD = 'The subscription selects no field.';
 
@@ -36,15 +30,14 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
   }
 }
 
-/** Creates the function that begins subscriptions, in which one result of each change is made for all streams. */
-export function createSubscribe(config: Config, streams: Streams, documents: Documents): Subscribe {
-  const share = shareResults(
-    inOrder(
-      [reportDeprecations, traceOperations, limitTime(config.responseTimeoutMs)],
-      executeByGraphqlJs,
-    ),
-  );
-  return checkArguments(config)(async (call: Call) => {
+/** Creates the function that begins subscriptions. `execute` makes the results, one of each change for all streams. */
+export function createSubscribe(
+  execute: Execute,
+  streams: Streams,
+  documents: Documents,
+): Subscribe {
+  const share = shareResults(execute);
+  return async (call: Call) => {
     const { operation, context } = call;
     const stream = streams.open(context, call.estimate.cost);
     // Nothing rejects it any more but its cursor. Other requests wait for the document, but not for the store.
@@ -68,5 +61,5 @@ export function createSubscribe(config: Config, streams: Streams, documents: Doc
       (error: unknown) => ({ errors: [toExecutionError(toError(error))] }),
       stream.close,
     );
-  });
+  };
 }

@@ -85,7 +85,11 @@ const readRow = (
       return (row) => write(row.writing, row);
     }
     if (sql.kind === 'row') throw new Unsupported();
-    return ({ alias }) => [`"${sql.typeName}_`, { sql: `${alias}.${table.id.column}` }, '"'];
+    return ({ alias }) => [
+      `"${getNamedType(field.type).name}_`,
+      { sql: `${alias}.${table.id.column}` },
+      '"',
+    ];
   });
 
 const openRow = (writing: Writing, table: Table<never>): RowScope => {

@@ -1,18 +1,18 @@
-import { drawPlots, toCount } from './status-plots.js';
+import { showFigures, toCount } from './status-figures.js';
 import { addStatus, withGrowth } from './status-samples.js';
 
 const DATABASE_STATES = {
-  ready: ['ready', 'good'],
-  'read-only': ['accepts no writes', 'bad'],
-  unreachable: ['does not respond', 'bad'],
+  ready: ['good', 'ready'],
+  'read-only': ['bad', 'accepts no writes'],
+  unreachable: ['bad', 'does not respond'],
 };
 
 const $ = (id) => document.querySelector(`#${id}`);
 
-function toBadge(text, kind) {
+function toBadge(kind, ...content) {
   const badge = document.createElement('span');
   badge.className = `badge ${kind}`;
-  badge.textContent = text;
+  badge.append(...content);
   return badge;
 }
 
@@ -22,8 +22,8 @@ function showFact(id, value, ...note) {
 }
 
 function showProcesses({ configured, reporting }) {
-  if (configured === 1) return showFact('processes', '1', 'without workers');
-  const state = reporting < configured ? ['some do not report', 'bad'] : ['all report', 'good'];
+  if (configured === 1) return showFact('processes', '1');
+  const state = reporting < configured ? ['bad', 'some do not report'] : ['good', 'all report'];
   showFact('processes', `${reporting} of ${configured} workers`, toBadge(...state));
 }
 
@@ -53,26 +53,28 @@ function showCounts(section, label, firsts, counts) {
   section.querySelector('.none').hidden = counts.length > 0;
 }
 
-/** Returns until when something deprecated works. */
+/** Returns the badge that says until when something deprecated works. */
 function toEnd({ sunset, daysLeft, enforced }) {
-  if (sunset === undefined) return ['no sunset date', 'end'];
+  if (sunset === undefined) return toBadge('end', 'no sunset date');
+  const day = document.createElement('time');
+  day.textContent = sunset;
   const text =
     daysLeft > 0
-      ? `${toCount(daysLeft)} ${daysLeft === 1 ? 'day' : 'days'} left: ${enforced ? 'stops' : 'may stop'} working on ${sunset}`
-      : `${enforced ? 'stopped working on' : 'may stop working at any time since'} ${sunset}`;
-  return [text, daysLeft > 30 ? 'end deprecated' : 'end bad'];
+      ? `${toCount(daysLeft)} ${daysLeft === 1 ? 'day' : 'days'} left: ${enforced ? 'stops' : 'may stop'} working on `
+      : `${enforced ? 'stopped working on' : 'may stop working at any time since'} `;
+  return toBadge(daysLeft > 30 ? 'end deprecated' : 'end bad', text, day);
 }
 
 function showDeprecated(firsts, items) {
   for (const [index, section] of document.querySelectorAll('#deprecated section').entries()) {
-    section.querySelector('.end').replaceWith(toBadge(...toEnd(items[index])));
+    section.querySelector('.end').replaceWith(toEnd(items[index]));
     showCounts(section, 'caller', firsts[index].callers, items[index].callers);
   }
 }
 
 /** Shows the content of /status.json. */
 export function show(status) {
-  const { version, node, startedAt, requests, errors, deprecated, pool } = status;
+  const { version, node, startedAt, requests, errors, deprecated } = status;
   const { first, samples } = addStatus(status);
   const start = new Date(startedAt);
   const [{ growth }] = withGrowth('', [first.requests], [requests]);
@@ -82,8 +84,7 @@ export function show(status) {
   showProcesses(status.processes);
   showDatabase(status.database);
   showFact('requests', toCount(growth), `${toCount(requests.total)} since the start`);
-  if (pool) $('pool-max').textContent = toCount(pool.max);
-  drawPlots(samples);
+  showFigures(samples);
   showCounts($('errors'), 'code', first.errors, errors);
   showDeprecated(first.deprecated, deprecated);
 }

@@ -1,5 +1,17 @@
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { usageOf } from '../analysis/usage.ts';
-import { mapResult, type Step } from './call.ts';
+import { type Check, mapResult, type Step } from './call.ts';
+
+/** Counts the root fields and the deprecated elements of an operation in the metrics. */
+export const countUsage =
+  (metrics: Metrics): Check =>
+  (next) =>
+  (call) => {
+    const { req, caller } = call.context;
+    const { counted, deprecated } = usageOf(call.schema, call.operation);
+    metrics.countCalls(counted, req.headers, caller.isAnonymous, deprecated.size > 0);
+    return next(call);
+  };
 
 /** Adds `extensions.deprecations` to a result: the deprecated schema elements that its operation uses. */
 export const reportDeprecations: Step = (next) => (call) => {

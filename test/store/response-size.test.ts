@@ -30,11 +30,11 @@ function estimateOf({ query, variables, operationName }: Operation): Estimate {
   return estimate(schema, operation, variables);
 }
 
-const TOO_LARGE = [{ extensions: { code: 'ANSWER_TOO_LARGE', status: 400 } }];
+const TOO_LARGE = [{ extensions: { code: 'RESPONSE_TOO_LARGE', status: 400 } }];
 
 describeOnBothDatabases(() => {
   beforeAll(async () => {
-    gateway = await startGateway({ MAX_ANSWER_BYTES: String(MAX_BYTES) });
+    gateway = await startGateway({ MAX_RESPONSE_BYTES: String(MAX_BYTES) });
     await gateway.db.prisma.category.createMany({
       data: Array.from({ length: 20 }, () => ({ name: LONG_NAME, description: LONG_DESCRIPTION })),
     });
