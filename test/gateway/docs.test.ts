@@ -272,14 +272,12 @@ describe.each(documents)('$file', ({ file, markdown }) => {
 });
 
 describe('the documentation', () => {
-  it('names each folder of src in the map of README.md', () => {
-    const map = blocksOf(read('README.md')).find(({ language }) => language === '');
-    const folders = sources.flatMap(
-      (file) => /^src\/(?:store|gateway\/\w+)\//.exec(file)?.[0] ?? [],
+  it('names each folder of the gateway in the drawing of docs/architecture.md', () => {
+    const drawing = blocksOf(read('docs/architecture.md')).find(({ text }) =>
+      text.startsWith('flowchart'),
     );
-    const named = [...(map?.text ?? '').matchAll(/^src\/(?:store|gateway\/\w+)\//gm)].map(
-      ([name]) => name,
-    );
+    const folders = sources.flatMap((file) => /^src\/gateway\/(\w+)\//.exec(file)?.[1] ?? []);
+    const named = [...(drawing?.text ?? '').matchAll(/\["(\w+)\/</g)].map(([, name]) => name);
     expect(named.toSorted()).toEqual([...new Set(folders)].toSorted());
   });
 
