@@ -277,7 +277,7 @@ describe('the documentation', () => {
       text.startsWith('flowchart'),
     );
     const folders = sources.flatMap((file) => /^src\/gateway\/(\w+)\//.exec(file)?.[1] ?? []);
-    const named = [...(drawing?.text ?? '').matchAll(/\["(\w+)\/</g)].map(([, name]) => name);
+    const named = [...(drawing?.text ?? '').matchAll(/\["(\w+)\/</g)].map(([, name = '']) => name);
     expect(named.toSorted()).toEqual([...new Set(folders)].toSorted());
   });
 
