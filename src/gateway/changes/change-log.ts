@@ -93,7 +93,7 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
       where: () => (types == null ? [condition] : [raw(isIn('type', types)), condition]),
       // The changes of one type have an index.
       isSearch: types != null && types.length > 1,
-      isSkewed: () => types != null,
+      isSkewed: types != null,
     };
   },
 });

@@ -2,7 +2,6 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { parse } from '../contract/parse.ts';
-import type { IsRare } from '../database/rare-texts.ts';
 import type { RangeType } from '../kinds/kind.ts';
 import { TEXT } from '../kinds/text.ts';
 import type { IdBounds } from './listing.ts';
@@ -28,11 +27,11 @@ interface Related {
 /** A condition with its value. */
 export interface Given {
   readonly of?: Related;
-  readonly where: (idBounds: IdBounds, isRare: IsRare) => readonly Sql[];
+  readonly where: (idBounds: IdBounds) => readonly Sql[];
   /** Whether it may scan many rows to find few. */
   readonly isSearch: boolean;
   /** Whether the best plan depends on the value. */
-  readonly isSkewed: (isRare: IsRare) => boolean;
+  readonly isSkewed: boolean;
   /** Whether the value stands in the text of the statement, which PostgreSQL plans for each. */
   readonly isConstant: boolean;
   readonly recorded?: RecordedCondition;
@@ -68,9 +67,7 @@ const SEARCH_COST = '300';
 export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
   isIndexed ? undefined : `an index that begins with ${column}`;
 
-const never = (): boolean => false;
-
-const plain = { isSearch: false, isSkewed: never, isConstant: false } as const;
+const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
 
 const textOf = (value: unknown): string => String(value);
 
@@ -135,28 +132,37 @@ export const value = (field: Field, descriptions: Descriptions): Condition => ({
   }),
 });
 
+// PostgreSQL folds the text of a row again for each condition, so further words are one condition.
+const INDEXED_WORDS = 3;
+
 /**
- * A part of a text, in upper or lower case; `%`, `_` and `\` have no special meaning. For a rare text PostgreSQL
- * finds the rows of the subquery by the index of trigrams whatever the text is, so that it need not plan the
- * statement for each.
+ * Words, or parts of words, in any order, without regard to case and accents; `%`, `_` and `\` have no special meaning.
+ * The index of trigrams finds the rows that contain the longest ones.
  */
-export const part = (field: Field, descriptions: Descriptions): Condition => ({
+export const words = (field: Field, descriptions: Descriptions): Condition => ({
   ...descriptions,
   type: field.kind.graphql,
   isList: false,
   cost: SEARCH_COST,
-  missingIndex: field.hasTrigrams ? undefined : `an index of trigrams of ${field.column}`,
   rule: TEXT.part(field).transform((text) => {
-    const [table = ''] = field.column.split('.');
-    const contains = sql`${raw(field.column)} ilike ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`;
+    const patterns = text
+      .split(/\s+/)
+      .filter((word) => word !== '')
+      .toSorted((a, b) => b.length - a.length)
+      .map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
+    const others = patterns.slice(INDEXED_WORDS);
+    const folded = sql`folded(${raw(field.column)})`;
     return {
       ...plain,
       isSearch: true,
-      isSkewed: (isRare) => !isRare(text),
-      where: (_idBounds, isRare) => [
-        isRare(text)
-          ? sql`id = any(array(select id from ${raw(table)} where ${contains}))`
-          : contains,
+      isSkewed: true,
+      where: () => [
+        ...patterns
+          .slice(0, INDEXED_WORDS)
+          .map((pattern) => sql`${folded} like folded(${pattern})`),
+        ...(others.length > 0
+          ? [sql`${folded} like all(string_to_array(folded(${others.join(' ')}), ' '))`]
+          : []),
       ],
     };
   }),
@@ -171,7 +177,7 @@ const bound =
     cost: SEARCH_COST,
     rule: z.int().transform((limit) => ({
       ...plain,
-      isSkewed: () => true,
+      isSkewed: true,
       where: () => [sql`${raw(field.column)} ${raw(operator)} ${limit}`],
       recorded: {
         column: field.ownColumn,
@@ -224,7 +230,7 @@ export function range(
         return {
           ...plain,
           isSearch: isBound,
-          isSkewed: () => isBound,
+          isSkewed: isBound,
           where: () => (isBound ? [...isIn(key), ...isFinite, ...isIn(raw(column))] : []),
         };
       }),
@@ -243,7 +249,7 @@ export const related = (
     where,
     isConstant: false,
     isSearch: true,
-    isSkewed: () => !isConstant,
+    isSkewed: !isConstant,
   })),
 });
 
@@ -269,7 +275,7 @@ export const search = <Value>(
   rule: rule.transform((wanted) => ({
     ...plain,
     isSearch: true,
-    isSkewed: () => true,
+    isSkewed: true,
     where: (idBounds) => [where(wanted, idBounds)],
   })),
 });

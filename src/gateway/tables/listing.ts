@@ -1,11 +1,10 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import { type IsRare, neverRare } from '../database/rare-texts.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Conditions, type Given, missingIndex, readConditions } from './conditions.ts';
+import type { ListSorts } from './sorts.ts';
 import type { StoredTable } from './stored-table.ts';
 import type { Table } from './table.ts';
-import { toEnumName } from './words.ts';
 
 /** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
 export interface PageArguments {
@@ -43,11 +42,11 @@ export type IdBounds = (column: Sql) => Sql[];
 
 /** A filter that was validated. */
 interface Filter {
-  readonly where: (idBounds: IdBounds, isRare: IsRare) => Sql[];
+  readonly where: (idBounds: IdBounds) => Sql[];
   /** Whether a page with this filter may scan many rows to find few. */
   readonly isSearch: boolean;
   /** Whether the best plan depends on the values of this filter. */
-  readonly isSkewed: (isRare: IsRare) => boolean;
+  readonly isSkewed: boolean;
 }
 
 /**
@@ -70,12 +69,9 @@ export interface Parent<Row> {
   readonly of: (row: Row) => bigint | null;
 }
 
-/** The fields that a list can be sorted by, and the description of each. The first is the default. */
-export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
-
 /** Conditions about one related row are in one subquery. */
-function toWhere(given: readonly Given[], idBounds: IdBounds, isRare: IsRare): Sql[] {
-  const write = (one: Given): readonly Sql[] => one.where(idBounds, isRare);
+function toWhere(given: readonly Given[], idBounds: IdBounds): Sql[] {
+  const write = (one: Given): readonly Sql[] => one.where(idBounds);
   return given.flatMap((one) => {
     const { of } = one;
     if (!of) return write(one);
@@ -97,14 +93,11 @@ export function requireIndexes(name: string, missing: readonly (string | undefin
 export function createListing<Row>(
   table: StoredTable<Row>,
   conditions: Conditions,
-  sorts: Sorts<keyof Row & string>,
+  sorts: ListSorts,
 ): Listing<Row> {
-  // The names are those of fields.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const sorted = Object.keys(sorts) as (keyof Row & string)[];
   const listed = Object.values(conditions).filter(({ list }) => list !== undefined);
   // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
-  const sorting = sorted.map((field) => table.fields[field]).filter((field) => !field.isNullable);
+  const sorting = Object.values(sorts).flatMap(({ field }) => (field.isNullable ? [] : [field]));
   requireIndexes(table.name, [
     ...listed.map((condition) => condition.missingIndex),
     ...sorting.map(missingIndex),
@@ -113,18 +106,18 @@ export function createListing<Row>(
   return {
     table,
     keys: Object.fromEntries(
-      sorted.map((name) => [toEnumName(name), name === table.idField ? null : table.fields[name]]),
+      Object.entries(sorts).map(([name, { field }]) => [
+        name,
+        field.name === table.idField ? null : field,
+      ]),
     ),
-    defaultField: toEnumName(sorted[0] ?? ''),
+    defaultField: Object.keys(sorts)[0] ?? '',
     read: (filter) => {
       const given = read(filter);
-      // For another condition with a value there may be a better index than that of rare texts.
-      const isAlone = given.filter(({ isConstant }) => !isConstant).length === 1;
-      const alone = (isRare: IsRare): IsRare => (isAlone ? isRare : neverRare);
       return {
-        where: (idBounds, isRare) => toWhere(given, idBounds, alone(isRare)),
+        where: (idBounds) => toWhere(given, idBounds),
         isSearch: given.some((one) => one.isSearch),
-        isSkewed: (isRare) => given.some((one) => one.isSkewed(alone(isRare))),
+        isSkewed: given.some((one) => one.isSkewed),
       };
     },
   };

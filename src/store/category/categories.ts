@@ -11,8 +11,10 @@ export const categories = createRepository(table('Category'), {
     },
   },
   filters: ({ id, name }) => ({
-    name: filterBy.part(name, {
-      list: 'Only categories whose name contains this text, in upper or lower case.',
+    name: filterBy.words(name, {
+      list:
+        'Only categories whose name contains these words, or parts of words, in any order, without regard ' +
+        'to case and accents.',
     }),
     ids: filterBy.oneOf(id, {
       changes: 'Only categories with one of these ids. An empty list matches none.',
@@ -20,6 +22,6 @@ export const categories = createRepository(table('Category'), {
   }),
   sorts: {
     id: 'Order by id.',
-    name: 'Order by name, by code point: capital letters come before small letters.',
+    name: 'Order by name.',
   },
 });

@@ -81,8 +81,10 @@ export const pets = createRepository(petTable, {
       list: 'Only pets of the category with this id.',
       changes: 'Only pets of the category with this id.',
     }),
-    name: filterBy.part(name, {
-      list: 'Only pets whose name contains this text, in upper or lower case.',
+    name: filterBy.words(name, {
+      list:
+        'Only pets whose name contains these words, or parts of words, in any order, without regard ' +
+        'to case and accents.',
     }),
     inStock: filterBy.search(
       {
@@ -107,7 +109,7 @@ export const pets = createRepository(petTable, {
   }),
   sorts: {
     id: 'Order by id.',
-    name: 'Order by name, by code point: capital letters come before small letters.',
+    name: 'Order by name.',
   },
   notFound: PetNotFound,
   errors: [PetNotAvailable],
