@@ -19,6 +19,7 @@ function toColumn(table, { indexed, references }, field) {
     maxLength: native === 'VarChar' ? Number(length) : null,
     // Whether an index begins with it.
     isIndexed: indexed.has(name),
+    isUnique: field.isId || field.isUnique,
     hasDefault: field.hasDefaultValue,
     // Null if it is not a constant.
     default: initial === undefined || typeof initial === 'object' ? null : initial,

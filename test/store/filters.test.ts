@@ -39,6 +39,7 @@ const ROWS = Array.from({ length: COUNT }, (_, index): Row => {
   };
 });
 const PET_OF_ORDER = ({ id }: Row): number => (id <= 25 ? 1 : 2);
+const QUANTITY_OF_ORDER = ({ id }: Row): number => (id % 3) + 1;
 
 type Keep = (row: Row) => boolean;
 
@@ -60,6 +61,7 @@ const never: Keep = () => false;
 const CATEGORIES: [string, Keep][] = [
   ['{}', always],
   ['{ name: "aPPle" }', ({ name }) => /apple/i.test(name)],
+  ['{ ids: ["3", 4, "99", "3"] }', ({ id }) => id === 3 || id === 4],
 ];
 
 /** A name without case and accents. */
@@ -93,6 +95,13 @@ const PETS: [string, Keep][] = [
   ],
   ['{ ids: ["3", 4, "99", "3", "30", "7"] }', ({ id }) => [3, 4, 7, 30].includes(id)],
   ['{ ids: [] }', never],
+  ['{ categoryIds: ["2"] }', ({ categoryId }) => categoryId === 2],
+  ['{ categoryIds: [2, 77, "1"], status: [SOLD] }', ({ isSold }) => isSold],
+  ['{ categoryIds: [] }', never],
+  ['{ minQuantity: 2 }', ({ stock }) => (stock ?? 0) >= 2],
+  ['{ minQuantity: 0, maxQuantity: 0 }', (row) => !hasStock(row)],
+  ['{ minQuantity: -2147483648, maxQuantity: 2147483647 }', always],
+  ['{ maxQuantity: -1 }', never],
   [`{ ids: [${Array.from({ length: 100 }, (_, n) => n).join()}], inStock: true }`, hasStock],
 ];
 
@@ -107,6 +116,18 @@ const ORDERS: [string, Keep][] = [
   [`{ shipDate: { from: "0001-01-01T00:00:00Z" } }`, isIn('0001', ALWAYS)],
   [`{ shipDate: { from: "${DAY_20}", before: "${DAY_5}" } }`, never],
   ['{ shipDate: { from: null, before: null } }', always],
+  ['{ hasShipDate: true }', isIn('0001', ALWAYS)],
+  [
+    '{ hasShipDate: false, complete: false }',
+    (row) => !isIn('0001', ALWAYS)(row) && !isComplete(row),
+  ],
+  ['{ ids: ["3", 4, "99"] }', ({ id }) => id === 3 || id === 4],
+  ['{ petIds: ["2"] }', (row) => PET_OF_ORDER(row) === 2],
+  ['{ petIds: [1, 2, 3], minQuantity: 2 }', (row) => QUANTITY_OF_ORDER(row) >= 2],
+  ['{ minQuantity: 1, maxQuantity: 2 }', (row) => QUANTITY_OF_ORDER(row) <= 2],
+  ['{ petStatus: [SOLD] }', (row) => PET_OF_ORDER(row) === 1],
+  ['{ categoryIds: [2], petStatus: [SOLD, AVAILABLE] }', (row) => PET_OF_ORDER(row) === 1],
+  ['{ categoryIds: [1, 2] }', always],
   [
     `{ shipDate: { from: "${DAY_5}" }, complete: true }`,
     (row) => isIn(DAY_5, ALWAYS)(row) && isComplete(row),
@@ -122,6 +143,11 @@ const INVENTORY: [string, Keep][] = [
   ['{ maxQuantity: 0 }', ({ stock }) => stock === 0],
   ['{ status: [SOLD] }', ({ isSold }) => isSold],
   ['{ categoryId: 1, status: [SOLD] }', ({ categoryId, isSold }) => categoryId === 1 && isSold],
+  [
+    '{ categoryIds: [2, 3], status: [SOLD] }',
+    ({ categoryId, isSold }) => categoryId === 2 && isSold,
+  ],
+  ['{ petIds: [2, 3, 3, 99, 6] }', ({ id }) => [2, 3].includes(id)],
   [
     '{ categoryId: 1, status: [AVAILABLE], minQuantity: 1 }',
     ({ categoryId, isSold, stock }) => categoryId === 1 && !isSold && (stock ?? 0) >= 1,
@@ -270,7 +296,7 @@ describeOnBothGateways(() => {
       'orders',
       ROWS.map((row) => ({
         pet_id: PET_OF_ORDER(row),
-        quantity: 1,
+        quantity: QUANTITY_OF_ORDER(row),
         complete: isComplete(row),
         ship_date: row.shipDate,
       })),

@@ -70,7 +70,7 @@ export interface Parent<Row> {
 }
 
 /** Conditions about one related row are in one subquery. */
-function toWhere(given: readonly Given[], idBounds: IdBounds): Sql[] {
+function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[] {
   const write = (one: Given): readonly Sql[] => one.where(idBounds);
   return given.flatMap((one) => {
     const { of } = one;
@@ -78,7 +78,9 @@ function toWhere(given: readonly Given[], idBounds: IdBounds): Sql[] {
     const together = given.filter((other) => other.of === of);
     if (together[0] !== one) return [];
     const column = `${of.table.name}.${of.table.id.column}`;
-    const isMet = join([...together.flatMap(write), ...idBounds(raw(column))], ' and ');
+    // Its id is that of the row itself, or that of another one.
+    const bounds = of.by === id ? idBounds(raw(column)) : [];
+    const isMet = join([...together.flatMap(write), ...bounds], ' and ');
     return sql`exists (select from ${raw(of.table.name)} where ${raw(column)} = ${raw(of.by)} and ${isMet})`;
   });
 }
@@ -115,7 +117,7 @@ export function createListing<Row>(
     read: (filter) => {
       const given = read(filter);
       return {
-        where: (idBounds) => toWhere(given, idBounds),
+        where: (idBounds) => toWhere(table.id.column, given, idBounds),
         isSearch: given.some((one) => one.isSearch),
         isSkewed: given.some((one) => one.isSkewed),
       };

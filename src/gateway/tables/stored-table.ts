@@ -18,6 +18,8 @@ interface Column {
   readonly maxLength: number | null;
   /** Whether an index begins with it. */
   readonly isIndexed: boolean;
+  /** Whether at most one row has a value. */
+  readonly isUnique: boolean;
   readonly hasDefault: boolean;
   /** Null if it has none, or one that PostgreSQL computes. */
   readonly default: string | number | boolean | null;

@@ -17,6 +17,9 @@ export const categories = createRepository(table('Category'), {
         'to case and accents.',
     }),
     ids: filterBy.oneOf(id, {
+      list:
+        'Only categories with one of these ids. Ids of categories that do not exist are ignored. An empty ' +
+        'list matches no category.',
       changes: 'Only categories with one of these ids. An empty list matches none.',
     }),
   }),

@@ -14,7 +14,7 @@ import {
   writeOnce,
 } from '../../gateway/index.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
-import { PetNotFound, pets } from '../pet/pets.ts';
+import { ofPet, PetNotFound, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
@@ -46,8 +46,6 @@ export const StaleInventory = errorOf(
   }),
 );
 
-const ofPet = { table: pets, by: 'pet_id' };
-
 /** The inventory entries: how they are read, listed and followed. */
 export const inventoryItems = createRepository(table('InventoryItem'), {
   words: {
@@ -73,7 +71,16 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
         list: 'Only entries of pets of the category with this id.',
       }),
     ),
+    categoryIds: filterBy.related(
+      ofPet,
+      filterBy.oneOf(pets.fields.categoryId, {
+        list: 'Only entries of pets of the categories with these ids. An empty list matches no entry.',
+      }),
+    ),
     petIds: filterBy.oneOf(petId, {
+      list:
+        'Only entries of the pets with these ids. Ids of pets without an entry are ignored. An empty list ' +
+        'matches no entry.',
       changes: 'Only entries of the pets with these ids. An empty list matches none.',
     }),
     minQuantity: filterBy.min(quantity, {
