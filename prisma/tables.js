@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import generatorHelper from '@prisma/generator-helper';
 
 /** Describes a column of a table. */
-function toColumn(table, { indexed, searched, references }, field) {
+function toColumn(table, { indexed, references }, field) {
   const { name, type, nativeType, default: initial } = field;
   const [native, [length] = []] = nativeType ?? [];
   const column = field.dbName ?? name;
@@ -19,7 +19,7 @@ function toColumn(table, { indexed, searched, references }, field) {
     maxLength: native === 'VarChar' ? Number(length) : null,
     // Whether an index begins with it.
     isIndexed: indexed.has(name),
-    hasTrigrams: searched.has(name),
+    isUnique: field.isId || field.isUnique,
     hasDefault: field.hasDefaultValue,
     // Null if it is not a constant.
     default: initial === undefined || typeof initial === 'object' ? null : initial,
@@ -35,11 +35,8 @@ function toTable({ name: type, dbName, documentation, fields }, { models, indexe
   const references = new Set(
     fields.flatMap(({ relationFromFields: from }) => (from?.length === 1 ? from : [])),
   );
-  const firstOf = (isSearch) =>
-    indexes
-      .filter(({ model, algorithm }) => model === type && (algorithm === 'Gin') === isSearch)
-      .map((index) => index.fields[0].name);
-  const known = { indexed: new Set(firstOf(false)), searched: new Set(firstOf(true)), references };
+  const own = indexes.filter(({ model, algorithm }) => model === type && algorithm !== 'Gin');
+  const known = { indexed: new Set(own.map((index) => index.fields[0].name)), references };
   const keepsRow = (field) =>
     field.type === type && ['NoAction', 'Restrict'].includes(field.relationOnDelete);
   const users = models.filter((model) => model.fields.some(keepsRow));

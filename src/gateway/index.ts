@@ -19,7 +19,7 @@ export { perObject } from './tables/per-object.ts';
 export { onlyRow, type Session } from './database/session.ts';
 
 // Tables and lists: how the rows of a type are read, filtered, sorted, written and followed.
-export * as filterBy from './tables/conditions.ts';
+export * as filterBy from './tables/filter-by.ts';
 export { writeOnce } from './tables/idempotency.ts';
 export { type LoaderContext, MAX_SHARED, SHARED } from './tables/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';

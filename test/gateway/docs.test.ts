@@ -226,7 +226,16 @@ const hasHeading = (file: string, anchor: string): boolean =>
 const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
 const BUILT_IN = ['ci', 'install', 'audit', 'pack'];
 // Names in capitals that are neither variables of the gateway nor error codes.
-const OTHER_NAMES = ['LAST_CURSOR', 'LC_CTYPE', 'POSTGRES_PASSWORD', 'TEST_DATABASE_URL', 'TOKEN'];
+const OTHER_NAMES = [
+  'LAST_CURSOR',
+  'LC_COLLATE',
+  'LC_CTYPE',
+  'NAME_CODE_POINT',
+  'ON_ERROR_STOP',
+  'POSTGRES_PASSWORD',
+  'TEST_DATABASE_URL',
+  'TOKEN',
+];
 // Names of earlier releases, which docs/upgrading.md replaces.
 const OLD_NAMES = ['ANSWER_TIMEOUT_MS', 'MAX_ANSWER_BYTES'];
 

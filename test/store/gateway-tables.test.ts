@@ -25,7 +25,7 @@ const READ_CATALOGUE = `
   union all select 'enum', to_jsonb(enum_range(null::change_kind))
   union all select 'function',
     to_jsonb(regexp_replace(pg_get_functiondef(oid), '\\s+', ' ', 'g') || coalesce(proacl::text, ''))
-    from pg_proc where proname in ('record_changes_of', 'record_categories')
+    from pg_proc where proname in ('record_changes_of', 'record_categories', 'folded')
   union all select 'trigger', to_jsonb(pg_get_triggerdef(oid))
     from pg_trigger where tgrelid = 'categories'::regclass and not tgisinternal
   order by 1, 2`;

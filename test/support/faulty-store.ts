@@ -33,8 +33,6 @@ export async function openFaulty(...args: Parameters<typeof openCopy>): Promise<
   return {
     ...db,
     ...withFailures(db),
-    // There are no statistics of so few rows.
-    isRareIn: () => (text) => text.length % 2 === 0,
     transaction: (work) => db.transaction((session) => work(withFailures(session))),
   };
 }

@@ -6,7 +6,6 @@ import type { Replicas } from './cluster/replicas.ts';
 import { repeatAfterConflict } from './conflicts.ts';
 import { createDatabaseMetrics, type PoolUse } from './database-metrics.ts';
 import type { Notifications } from './notifications.ts';
-import { createRareTexts, neverRare } from './rare-texts.ts';
 import { createSession, type Observe, type Runner, type Session } from './session.ts';
 
 /** The state of a database that responds. */
@@ -85,8 +84,6 @@ export function createDatabase(driver: Driver, log: Log) {
     /** Returns a session whose statements all run on one server. */
     sessionOn: (server: Runner): Session =>
       createSession(server, { observe, limit: pLimit(maxHeavy) }),
-    /** Returns what is rare in the names of a table, so that PostgreSQL need not plan a search for it again. */
-    isRareIn: driver.keepsPlans ? createRareTexts({ query }, log) : () => neverRare,
     /** Its metrics. */
     registry,
     close: async (): Promise<void> => {

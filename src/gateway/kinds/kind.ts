@@ -20,7 +20,7 @@ export interface RangeType {
 }
 
 /** How rows are sorted by values of a kind. */
-interface Sort<Value> {
+export interface Sort<Value> {
   /** What rows are compared by, as it is in the indexes. */
   readonly sql: (column: string, isNullable: boolean) => string;
   /** The text of a value in a cursor, and the same text as SQL: null if the value has no such text. */
@@ -28,6 +28,10 @@ interface Sort<Value> {
   readonly asText: (column: string) => string;
   /** Validates the text in a cursor. */
   readonly text: z.ZodType<string>;
+  /** The function that makes what rows are compared by of a value, unless that is the value itself. */
+  readonly toKey?: string;
+  /** How a description of the order goes on, if the kind has another one. */
+  readonly note?: string;
 }
 
 /** All that the gateway knows of a kind of value. A new scalar is one such object. */
@@ -51,6 +55,8 @@ export interface Kind<Value = unknown> {
   /** Whether a value of the column can be sent, as SQL; all can without it. Others are null, or an error if the field can't be null. */
   readonly isSendable?: (column: string) => string;
   readonly sort: Sort<Value>;
+  /** Another order, for programs: by code point. */
+  readonly codePointSort?: Sort<Value>;
   /** Callers can ask for a range of such values. */
   readonly range?: Omit<RangeType, 'of'>;
   /** Values for generated operations, as JSON. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import type { Kind } from './kind.ts';
 import { BOOLEAN, ID, INT } from './numbers.ts';
-import { TEXT } from './text.ts';
+import { BY_CODE_POINT, TEXT } from './text.ts';
 import { DATE, DATE_TIME } from './times.ts';
 
 /** The kinds of values, by their types in schema.prisma (prisma/tables.js). */
@@ -38,7 +38,7 @@ export function kindOfEnum(name: string, sqlType: string, values: readonly strin
       return text;
     },
     json: () => [],
-    sort: TEXT.sort,
+    sort: BY_CODE_POINT,
     samples: values,
   };
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 import { characters, Text } from '../contract/parse.ts';
-import type { Kind, Limits } from './kind.ts';
+import type { Kind, Limits, Sort } from './kind.ts';
 
 /** Text of at most some characters (code points). */
 const upTo = (maxLength: number): z.ZodType<string> =>
@@ -24,6 +24,16 @@ const toRequired = (limits: Limits): z.ZodType<string> =>
     })
     .meta({ minLength: 1, ...(limits.maxLength !== null && { maxLength: limits.maxLength }) });
 
+/** The order of texts for programs. */
+export const BY_CODE_POINT: Sort<string> = {
+  // Independent of the collation of the database.
+  sql: (column) => `${column} collate "C"`,
+  textOf: String,
+  asText: (column) => column,
+  text: Text,
+  note: ', by code point: capital letters come before small letters',
+};
+
 /** Text. If its column is not null, it must not be empty. */
 export const TEXT: Kind<string> & {
   /** Validates a part of a text. */
@@ -37,11 +47,12 @@ export const TEXT: Kind<string> & {
   fromText: String,
   json: (column) => [{ sql: `to_json(${column})::text` }],
   sort: {
-    // By code point, independent of the collation of the database.
-    sql: (column) => `${column} collate "C"`,
-    textOf: String,
-    asText: (column) => column,
-    text: Text,
+    ...BY_CODE_POINT,
+    // For people, as it is in the indexes: independent of the collation of the database, too.
+    sql: (column) => `folded(${column}) collate "C"`,
+    toKey: 'folded',
+    note: ', without regard to case and accents',
   },
+  codePointSort: BY_CODE_POINT,
   samples: ['a', 'Cleo', 'Rex', 'some'],
 };

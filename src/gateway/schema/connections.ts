@@ -8,7 +8,6 @@ import { ALL_ROWS } from '../tables/pages.ts';
 import { perObject } from '../tables/per-object.ts';
 import type { Repository } from '../tables/repository.ts';
 import { DEFAULT_PAGE } from '../tables/window.ts';
-import { toEnumName } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 import type { ListSize } from './cost-directives.ts';
 import type { defineInputTypes } from './input-types.ts';
@@ -74,10 +73,7 @@ function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
           type: builder.enumType(`${prefix}SortField`, {
             description: 'A field to order the list by.',
             values: Object.fromEntries(
-              Object.entries(sorts).map(([field, description]) => [
-                toEnumName(field),
-                { description: description ?? '' },
-              ]),
+              Object.entries(sorts).map(([name, { description }]) => [name, { description }]),
             ),
           }),
           required: true,
@@ -118,8 +114,8 @@ export function defineLists<Types extends StoreTypes>(
     const conditions = `Conditions for a list of ${words.list}.${all}`;
     const filter = filterOf(`${prefix}Filter`, conditions, 'list', rows);
     const sort = sortOf(rows);
-    const [first = ''] = Object.values(sorts);
-    const defaultOrder = first.replace(/^Order (.*)\.$/, '$1');
+    const [first] = Object.values(sorts);
+    const defaultOrder = first?.description.replace(/^Order (.*)\.$/, '$1');
     const args = builder.args((t) => ({
       ...(filter && {
         filter: t.field({

@@ -61,7 +61,7 @@ export function decodeCursor<Row>(
     if (name !== field) return undefined;
     if (!key) return sql`(${id}::bigint)`;
     const { sort, sqlType } = key.kind;
-    return sql`(${sort.text.parse(text)}${raw(`::${sqlType}`)}, ${id}::bigint)`;
+    return sql`(${raw(sort.toKey ?? '')}(${sort.text.parse(text)}${raw(`::${sqlType}`)}), ${id}::bigint)`;
   } catch {
     return undefined;
   }

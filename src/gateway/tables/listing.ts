@@ -1,11 +1,10 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { IsRare } from '../database/rare-texts.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { type Conditions, type Given, missingIndex, readConditions } from './conditions.ts';
+import type { ListSorts } from './sorts.ts';
 import type { StoredTable } from './stored-table.ts';
 import type { Table } from './table.ts';
-import { toEnumName } from './words.ts';
 
 /** The arguments of a Relay connection (GraphQL Cursor Connections Specification §4). */
 export interface PageArguments {
@@ -61,7 +60,7 @@ export interface Listing<Row> {
   readonly keys: Readonly<Record<string, SortKey | null>>;
   readonly defaultField: string;
   /** @throws InvalidId, InvalidInput */
-  readonly read: (filter: object, isRare: IsRare) => Filter;
+  readonly read: (filter: object) => Filter;
 }
 
 /** The column that references the parent of a row. */
@@ -70,19 +69,17 @@ export interface Parent<Row> {
   readonly of: (row: Row) => bigint | null;
 }
 
-/** The fields that a list can be sorted by, and the description of each. The first is the default. */
-export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
-
 /** Conditions about one related row are in one subquery. */
-function toWhere(given: readonly Given[], idBounds: IdBounds): Sql[] {
+function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[] {
   return given.flatMap((one) => {
     const { of } = one;
     if (!of) return one.where(idBounds);
     const together = given.filter((other) => other.of === of);
     if (together[0] !== one) return [];
     const column = `${of.table.name}.${of.table.id.column}`;
-    const all = together.flatMap((other) => other.where(idBounds));
-    const isMet = join([...all, ...idBounds(raw(column))], ' and ');
+    // Its id is that of the row itself, or that of another one.
+    const bounds = of.by === id ? idBounds(raw(column)) : [];
+    const isMet = join([...together.flatMap((other) => other.where(idBounds)), ...bounds], ' and ');
     return sql`exists (select from ${raw(of.table.name)} where ${raw(column)} = ${raw(of.by)} and ${isMet})`;
   });
 }
@@ -97,14 +94,11 @@ export function requireIndexes(name: string, missing: readonly (string | undefin
 export function createListing<Row>(
   table: StoredTable<Row>,
   conditions: Conditions,
-  sorts: Sorts<keyof Row & string>,
+  sorts: ListSorts,
 ): Listing<Row> {
-  // The names are those of fields.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const sorted = Object.keys(sorts) as (keyof Row & string)[];
   const listed = Object.values(conditions).filter(({ list }) => list !== undefined);
   // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
-  const sorting = sorted.map((field) => table.fields[field]).filter((field) => !field.isNullable);
+  const sorting = Object.values(sorts).flatMap(({ field }) => (field.isNullable ? [] : [field]));
   requireIndexes(table.name, [
     ...listed.map((condition) => condition.missingIndex),
     ...sorting.map(missingIndex),
@@ -113,20 +107,16 @@ export function createListing<Row>(
   return {
     table,
     keys: Object.fromEntries(
-      sorted.map((name) => [toEnumName(name), name === table.idField ? null : table.fields[name]]),
+      Object.entries(sorts).map(([name, { field }]) => [
+        name,
+        field.name === table.idField ? null : field,
+      ]),
     ),
-    defaultField: toEnumName(sorted[0] ?? ''),
-    read: (filter, isRare) => {
-      const all = read(filter);
-      // For another condition with a value there may be a better index than that of rare texts.
-      const isAlone = all.filter(({ isConstant }) => !isConstant).length === 1;
-      const given = all.map((one): Given => {
-        if (!isAlone || !one.ifRare || !isRare(one.ifRare.text)) return one;
-        const { where } = one.ifRare;
-        return { ...one, isSkewed: false, where: () => [where] };
-      });
+    defaultField: Object.keys(sorts)[0] ?? '',
+    read: (filter) => {
+      const given = read(filter);
       return {
-        where: (idBounds) => toWhere(given, idBounds),
+        where: (idBounds) => toWhere(table.id.column, given, idBounds),
         isSearch: given.some((one) => one.isSearch),
         isSkewed: given.some((one) => one.isSkewed),
       };

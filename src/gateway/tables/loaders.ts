@@ -2,7 +2,6 @@ import DataLoader from 'dataloader';
 import type { LimitFunction } from 'p-limit';
 
 import type { Database } from '../database/database.ts';
-import type { IsRare } from '../database/rare-texts.ts';
 import { type Recipient, shareInTurn } from '../database/recipient.ts';
 import type { ListArguments, Listing, Parent } from './listing.ts';
 import { createReader, type Page } from './pages.ts';
@@ -120,7 +119,7 @@ export interface ListSource {
   /** The column that references the parent; undefined for the list of all rows. */
   readonly parent?: string;
   /** @throws InvalidInput, InvalidId, InvalidCursor */
-  toWindow(args: object, isRare?: IsRare): Window;
+  toWindow(args: object): Window;
 }
 
 /** Loads pages and counts of a list. */

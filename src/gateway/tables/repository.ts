@@ -18,9 +18,10 @@ import {
   toKnown,
 } from './inputs.ts';
 import { createCreateMany, createUpdateMany, insertRows } from './lines.ts';
-import { createListing, requireIndexes, type Sorts } from './listing.ts';
+import { createListing, requireIndexes } from './listing.ts';
 import { byId, type Pages, pagesOf, required, type RowLoader } from './loaders.ts';
 import type { RecordedCondition } from './recorded.ts';
+import { createSorts, type ListSorts, type Sorts } from './sorts.ts';
 import type { StoredTable } from './stored-table.ts';
 import { lowerFirst, toEnumName, toWords, upperFirst, type Words } from './words.ts';
 
@@ -59,7 +60,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly words: Words;
   readonly inputs: readonly KnownInput[];
   readonly filters: Conditions;
-  readonly sorts: Sorts;
+  readonly sorts: ListSorts;
   readonly notFound: ErrorAbout<bigint>;
   /** The error if rows refer to a row that is deleted. */
   readonly inUse: ErrorAbout<bigint> | undefined;
@@ -202,7 +203,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   table: StoredTable<Row>,
   options: Options<Row, Of>,
 ): Repository<Row, NewRow<Row, Of>> {
-  const { sorts, read } = options;
+  const { read } = options;
   const { type, usedBy } = table;
   const words = toWords(table, options.words ?? {});
   const inputs = Object.entries<Inputs<Row>[string]>(options.inputs).map((entry) =>
@@ -212,6 +213,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   const NotFound = options.notFound ?? createNotFound(type, words);
   const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
   const { newRule, updateRule } = createRules<Row, Of>(inputs);
+  const sorts = createSorts(table, options.sorts);
   const listing = createListing(table, filters, sorts);
   const loader = byId(lowerFirst(type), table, read);
   const toRecorded = readConditions(filters, 'changes');

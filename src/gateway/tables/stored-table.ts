@@ -18,8 +18,8 @@ interface Column {
   readonly maxLength: number | null;
   /** Whether an index begins with it. */
   readonly isIndexed: boolean;
-  /** Whether it has an index of trigrams, which finds a part of a text. */
-  readonly hasTrigrams: boolean;
+  /** Whether at most one row has a value. */
+  readonly isUnique: boolean;
   readonly hasDefault: boolean;
   /** Null if it has none, or one that PostgreSQL computes. */
   readonly default: string | number | boolean | null;

@@ -2,7 +2,6 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 
 import { InputError, InvalidInput } from '../contract/gateway-error.ts';
 import { MAX_LIST_SIZE } from '../contract/parse.ts';
-import { type IsRare, neverRare } from '../database/rare-texts.ts';
 import type { Load, Planning } from '../database/session.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
@@ -99,13 +98,11 @@ const noBounds: IdBounds = () => [];
  * Creates the function that returns the window of the arguments of a list.
  * It throws InvalidInput, InvalidId or InvalidCursor.
  */
-export function createToWindow<Row>(
-  listing: Listing<Row>,
-): (args: ListArguments, isRare?: IsRare) => Window {
+export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments) => Window {
   const orderOf = new Map(
     Object.keys(listing.keys).map((field) => [field, createOrder(listing, field)]),
   );
-  return (args, isRare = neverRare) => {
+  return (args) => {
     requirePageSize(args);
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
@@ -113,7 +110,7 @@ export function createToWindow<Row>(
     if (!order) throw new Error(`No list of ${listing.table.name} is in the order ${field}.`);
     const [forwards, reverse] = directionsOf(order, args);
     const backwards = args.last != null;
-    const wanted = filter ? listing.read(filter, isRare) : undefined;
+    const wanted = filter ? listing.read(filter) : undefined;
     const where = (idBounds: IdBounds): Sql[] => wanted?.where(idBounds) ?? [];
     const bounds = boundsOf(listing, field, order.position, args);
     const idBounds: IdBounds =

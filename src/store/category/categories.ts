@@ -11,15 +11,20 @@ export const categories = createRepository(table('Category'), {
     },
   },
   filters: ({ id, name }) => ({
-    name: filterBy.part(name, {
-      list: 'Only categories whose name contains this text, in upper or lower case.',
+    name: filterBy.words(name, {
+      list:
+        'Only categories whose name contains these words, or parts of words, in any order, without regard ' +
+        'to case and accents.',
     }),
     ids: filterBy.oneOf(id, {
+      list:
+        'Only categories with one of these ids. Ids of categories that do not exist are ignored. An empty ' +
+        'list matches no category.',
       changes: 'Only categories with one of these ids. An empty list matches none.',
     }),
   }),
   sorts: {
     id: 'Order by id.',
-    name: 'Order by name, by code point: capital letters come before small letters.',
+    name: 'Order by name.',
   },
 });

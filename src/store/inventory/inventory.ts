@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { createRepository, errorOf, filterBy } from '../../gateway/index.ts';
-import { PetNotFound, pets } from '../pet/pets.ts';
+import { ofPet, PetNotFound, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
@@ -37,8 +37,6 @@ export const StaleInventory = errorOf(
   }),
 );
 
-const ofPet = { table: pets, by: 'pet_id' };
-
 /** The inventory entries: how they are read, listed and followed. */
 export const inventoryItems = createRepository(table('InventoryItem'), {
   words: {
@@ -66,7 +64,16 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
           'Only items of pets that are now in the category with this id, or no longer exist.',
       }),
     ),
+    categoryIds: filterBy.related(
+      ofPet,
+      filterBy.oneOf(pets.fields.categoryId, {
+        list: 'Only items of pets of the categories with these ids. An empty list matches no item.',
+      }),
+    ),
     petIds: filterBy.oneOf(petId, {
+      list:
+        'Only items of the pets with these ids. Ids of pets without an item are ignored. An empty list ' +
+        'matches no item.',
       changes: 'Only items of the pets with these ids. An empty list matches none.',
     }),
     minQuantity: filterBy.min(quantity, {

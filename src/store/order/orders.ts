@@ -16,6 +16,7 @@ import {
 } from '../../gateway/index.ts';
 import type { InventoryItem, Order, Pet } from '../generated/prisma/client.ts';
 import { inventoryItems, StockLimitExceeded } from '../inventory/inventory.ts';
+import { ofPet, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
 
@@ -33,13 +34,38 @@ export const orders = createRepository(table('Order'), {
     quantity: { rule: OrderQuantity },
     shipDate: { create: 'The date and time of shipment, if it is known.' },
   },
-  filters: ({ id, petId, complete, shipDate }) => ({
+  filters: ({ id, petId, quantity, complete, shipDate }) => ({
     ids: filterBy.oneOf(id, {
+      list:
+        'Only orders with one of these ids. Ids of orders that do not exist are ignored. An empty list ' +
+        'matches no order.',
       changes: 'Only orders with one of these ids. An empty list matches none.',
     }),
     petId: filterBy.value(petId, {
       list: 'Only orders for the pet with this id.',
       changes: 'Only orders for the pet with this id.',
+    }),
+    petIds: filterBy.oneOf(petId, {
+      list: 'Only orders for the pets with these ids. An empty list matches no order.',
+      changes: 'Only orders for the pets with these ids. An empty list matches none.',
+    }),
+    petStatus: filterBy.related(
+      ofPet,
+      filterBy.oneOf(pets.fields.status, {
+        list: 'Only orders for pets with one of these statuses. An empty list matches no order.',
+      }),
+    ),
+    categoryIds: filterBy.related(
+      ofPet,
+      filterBy.oneOf(pets.fields.categoryId, {
+        list: 'Only orders for pets of the categories with these ids. An empty list matches no order.',
+      }),
+    ),
+    minQuantity: filterBy.min(quantity, {
+      list: 'Only orders for at least this number of units.',
+    }),
+    maxQuantity: filterBy.max(quantity, {
+      list: 'Only orders for at most this number of units.',
     }),
     complete: filterBy.value(complete, {
       list: 'Only complete orders if true, only open orders if false.',
@@ -49,6 +75,9 @@ export const orders = createRepository(table('Order'), {
       list:
         'Only orders whose date of shipment is in this range. An order without a date is in no ' +
         'range. A range without bounds matches every order, also those without a date.',
+    }),
+    hasShipDate: filterBy.isSet(shipDate, {
+      list: 'Only orders with a date of shipment if true, only orders without one if false.',
     }),
   }),
   sorts: {

@@ -56,14 +56,21 @@ async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCat
   });
 }
 
-/** The condition for pets with or without units in stock. A pet without an entry has none. */
-function isInStock(inStock: boolean, idBounds: (column: Sql) => Sql[]): Sql {
+/** The condition for pets with more units in stock than some. A pet without an entry has none. */
+function hasMoreUnits(units: number, idBounds: (column: Sql) => Sql[]): Sql {
   const bounds = idBounds(sql`inventory_items.pet_id`);
   const isOfPet = join([sql`pet_id = pets.id`, ...bounds], ' and ');
-  const entry = sql`exists (
-    select from inventory_items where ${isOfPet} and inventory_items.quantity > 0)`;
-  return inStock ? entry : sql`not ${entry}`;
+  return sql`exists (
+    select from inventory_items where ${isOfPet} and inventory_items.quantity > ${units})`;
 }
+
+/** A condition about the stock: PostgreSQL may read the whole of it, even for few pets. */
+const byStock = <Value>(
+  type: string,
+  rule: z.ZodType<Value>,
+  where: Parameters<typeof filterBy.search<Value>>[0]['where'],
+  list: string,
+) => filterBy.search({ type, rule, cost: '1000', where }, { list });
 
 /** The pets: how they are read, listed, written and followed. */
 export const pets = createRepository(petTable, {
@@ -87,22 +94,34 @@ export const pets = createRepository(petTable, {
       list: 'Only pets of the category with this id.',
       changes: 'Only pets of the category with this id.',
     }),
-    name: filterBy.part(name, {
-      list: 'Only pets whose name contains this text, in upper or lower case.',
+    categoryIds: filterBy.oneOf(categoryId, {
+      list: 'Only pets of the categories with these ids. An empty list matches no pet.',
+      changes: 'Only pets of the categories with these ids. An empty list matches none.',
     }),
-    inStock: filterBy.search(
-      {
-        type: 'Boolean',
-        rule: z.boolean(),
-        // PostgreSQL may read the whole stock, even for few pets.
-        cost: '1000',
-        where: isInStock,
-      },
-      {
-        list:
-          'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
-          'inventory item, if false.',
-      },
+    name: filterBy.words(name, {
+      list:
+        'Only pets whose name contains these words, or parts of words, in any order, without regard ' +
+        'to case and accents.',
+    }),
+    inStock: byStock(
+      'Boolean',
+      z.boolean(),
+      (wanted, idBounds) =>
+        wanted ? hasMoreUnits(0, idBounds) : sql`not ${hasMoreUnits(0, idBounds)}`,
+      'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
+        'inventory item, if false.',
+    ),
+    minQuantity: byStock(
+      'Int',
+      z.int(),
+      (min, idBounds) => (min > 0 ? hasMoreUnits(min - 1, idBounds) : sql`true`),
+      'Only pets with at least this number of units in stock; a pet without an inventory item has none.',
+    ),
+    maxQuantity: byStock(
+      'Int',
+      z.int(),
+      (max, idBounds) => (max >= 0 ? sql`not ${hasMoreUnits(max, idBounds)}` : sql`false`),
+      'Only pets with at most this number of units in stock; a pet without an inventory item has none.',
     ),
     ids: filterBy.oneOf(id, {
       list:
@@ -113,7 +132,7 @@ export const pets = createRepository(petTable, {
   }),
   sorts: {
     id: 'Order by id.',
-    name: 'Order by name, by code point: capital letters come before small letters.',
+    name: 'Order by name.',
   },
   notFound: PetNotFound,
   errors: [PetNotAvailable],
@@ -147,3 +166,6 @@ export const pets = createRepository(petTable, {
       select * from pet order by id`);
   },
 });
+
+/** What a condition for the pet of a row is about. */
+export const ofPet = { table: pets, by: 'pet_id' } as const;

@@ -196,23 +196,31 @@ const A_DAY = '{ from: "2026-08-01T00:00:00Z", before: "2026-08-02T00:00:00Z" }'
 
 /** Filters by their types. To count the rows of a frequent one, PostgreSQL has to read them all. */
 const FILTERS: Record<string, { rare: string[]; frequent: string[] }> = {
-  CategoryFilter: { rare: ['name: "D 12345"'], frequent: [] },
+  CategoryFilter: { rare: ['name: "D 12345"', `ids: [${SOME_IDS}]`], frequent: [] },
   PetFilter: {
     rare: [
       'status: [SOLD]',
       'status: [PENDING]',
       'status: [SOLD, PENDING]',
       'categoryId: "77"',
+      'categoryIds: ["77"]',
       'name: "O 1234"',
+      'name: "1234 otto"',
       `ids: [${SOME_IDS}]`,
       'inStock: true, status: [PENDING]',
       'inStock: false, categoryId: "77"',
+      'minQuantity: 4997',
     ],
-    frequent: ['inStock: true', 'inStock: false'],
+    frequent: ['inStock: true', 'inStock: false', 'minQuantity: 2500', 'maxQuantity: 2500'],
   },
   InventoryFilter: {
-    rare: ['maxQuantity: 3', 'minQuantity: 4997'],
-    frequent: ['status: [SOLD]', 'status: [AVAILABLE]', 'categoryId: "501"'],
+    rare: ['maxQuantity: 3', 'minQuantity: 4997', `petIds: [${SOME_IDS}]`],
+    frequent: [
+      'status: [SOLD]',
+      'status: [AVAILABLE]',
+      'categoryId: "501"',
+      'categoryIds: ["501"]',
+    ],
   },
   OrderFilter: {
     rare: [
@@ -221,8 +229,21 @@ const FILTERS: Record<string, { rare: string[]; frequent: string[] }> = {
       `shipDate: ${A_DAY}`,
       'shipDate: { before: "2026-12-10T00:00:00Z" }, complete: false',
       `shipDate: ${A_DAY}, petId: "90001"`,
+      `ids: [${SOME_IDS}]`,
+      'petIds: ["78"]',
+      'petIds: ["78", "79", "80"]',
+      'minQuantity: 10',
+      'maxQuantity: 0',
     ],
-    frequent: ['shipDate: { from: "2026-01-01T00:00:00Z" }'],
+    frequent: [
+      'shipDate: { from: "2026-01-01T00:00:00Z" }',
+      'petIds: ["78", "90001"]',
+      'petStatus: [SOLD]',
+      'categoryIds: ["501"]',
+      'minQuantity: 9',
+      'hasShipDate: true',
+      'hasShipDate: false',
+    ],
   },
 };
 
@@ -335,6 +356,7 @@ it.each([
   ['order(id: "9") { quantity pet { name } }', 2],
   ['inventory(filter: { status: [PENDING] }) { totalCount }', 400],
   ['inventory(filter: { categoryId: "77" }) { totalCount }', 400],
+  ['orders(filter: { categoryIds: ["501"] }) { totalCount }', 400],
 ])('a query reads few rows: %s', async (fields, most) => {
   await expectFewRows(await statementsOf(`{ ${fields} }`), most + 1);
 });

@@ -130,17 +130,13 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
 }
 
 /** Creates the function that prepares a statement for a selection. */
-function createPrepare(
-  selection: Selection,
-  id: string,
-  loaders: LoaderContext,
-): CompiledQuery['prepare'] {
+function createPrepare(selection: Selection, id: string): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
     const constant = { json: selection.write([]).map(String).join('') };
     return () => constant;
   }
   return (variables) => {
-    const slots = selection.slots.map((slot) => prepareSlot(slot, variables, loaders));
+    const slots = selection.slots.map((slot) => prepareSlot(slot, variables));
     const key = `${id}\n${slots.map((slot) => slot.key).join('\n\n')}`;
     const known = texts.get(key);
     const statement = known ?? writeStatement(selection, slots);
@@ -198,7 +194,7 @@ export function compileQuery(
       selection &&
       selection.relations <= MAX_RELATIONS &&
       (loaders.db.keepsPlans || !isRowsOnly(selection));
-    const prepare = isWorthwhile ? createPrepare(selection, key, loaders) : none;
+    const prepare = isWorthwhile ? createPrepare(selection, key) : none;
     prepares.set(key, prepare);
     return prepare;
   };

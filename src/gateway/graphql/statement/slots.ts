@@ -2,9 +2,7 @@ import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql';
 import sql, { type Sql } from 'sql-template-tag';
 
 import { parseId } from '../../contract/parse.ts';
-import { neverRare } from '../../database/rare-texts.ts';
 import type { ListPage, RowByArgument } from '../../schema/rows.ts';
-import type { LoaderContext } from '../../tables/loaders.ts';
 import type { Window } from '../../tables/window.ts';
 
 /** A field whose arguments decide about the statement. */
@@ -37,17 +35,13 @@ export interface PreparedSlot {
 function argumentsOf(
   { field, node, sql: fieldSql, reads, counts }: Slot,
   variables: Record<string, unknown>,
-  { db }: LoaderContext,
 ): SlotArguments {
   const args = getArgumentValues(field, node, variables);
   if (fieldSql.kind === 'row') {
     const id = parseId(String(args[fieldSql.argument]), fieldSql.argument);
     return { window: undefined, filters: [sql`${id}`], conditions: [] };
   }
-  const { table, parent } = fieldSql.source;
-  // In the lists of several parents, the whole table would be searched for each of them.
-  const isRare = parent === undefined ? db.isRareIn(table.name) : neverRare;
-  const window = fieldSql.source.toWindow(args, isRare);
+  const window = fieldSql.source.toWindow(args);
   // PostgreSQL can't tell the type of a parameter that the text does not use.
   return {
     window,
@@ -70,12 +64,8 @@ const keyOf = ({ window, filters, conditions }: SlotArguments): string =>
   ].join('\n');
 
 /** Prepares a slot for coerced variables. @throws the error of an argument that is rejected */
-export function prepareSlot(
-  slot: Slot,
-  variables: Record<string, unknown>,
-  loaders: LoaderContext,
-): PreparedSlot {
-  const args = argumentsOf(slot, variables, loaders);
+export function prepareSlot(slot: Slot, variables: Record<string, unknown>): PreparedSlot {
+  const args = argumentsOf(slot, variables);
   const values = [...args.filters, ...args.conditions].flatMap(({ values: own }) => own);
   return { args, key: keyOf(args), values };
 }

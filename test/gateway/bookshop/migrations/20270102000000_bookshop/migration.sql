@@ -13,8 +13,10 @@ CREATE TABLE "books" (
 );
 
 CREATE INDEX "authors_name_id_idx" ON "authors" ("name" COLLATE "C", "id");
+CREATE INDEX "authors_folded_name_id_idx" ON "authors" (folded("name") COLLATE "C", "id");
 CREATE INDEX "books_author_id_id_idx" ON "books" ("author_id", "id");
 CREATE INDEX "books_title_id_idx" ON "books" ("title" COLLATE "C", "id");
+CREATE INDEX "books_folded_title_id_idx" ON "books" (folded("title") COLLATE "C", "id");
 CREATE INDEX "books_released_on_id_idx" ON "books" (COALESCE("released_on", 'infinity'), "id");
 
 SELECT record_changes_of('authors', 'Author', 'id');

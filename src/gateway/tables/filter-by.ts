@@ -1,0 +1,254 @@
+import sql, { raw, type Sql } from 'sql-template-tag';
+import { z } from 'zod';
+
+import { TEXT } from '../kinds/text.ts';
+import { type Condition, type Descriptions, missingIndex } from './conditions.ts';
+import type { IdBounds } from './listing.ts';
+import { recordedAmong, recordedOf, type Related, textOf } from './recorded.ts';
+import type { Field } from './stored-table.ts';
+
+// It may search many rows to find a few.
+const SEARCH_COST = '300';
+// One statement reads the related rows of all changes.
+const READ_COST = '100';
+
+const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
+
+/** Whether there are so few values that PostgreSQL plans for each of them. */
+const hasFewValues = ({ kind }: Field): boolean =>
+  kind.sqlType.startsWith('text::') || kind.sqlType === 'boolean';
+
+/** A single one is compared with `=`: an index then gives the order. */
+function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
+  const literals = [...new Set(values.map(textOf))].toSorted().map((value) => `'${value}'`);
+  if (literals.length === 0) return sql`false`;
+  return raw(
+    literals.length === 1
+      ? `${column} = ${literals.join('')}`
+      : `${column} in (${literals.join(', ')})`,
+  );
+}
+
+/** One text, so that requests with different ids can share a statement, in a subquery, so that PostgreSQL does not plan each time for their number. */
+function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql {
+  const list = `{${values.map((value) => textOf(kind.toParameter(value))).join(',')}}`;
+  const type = raw(kind.sqlType);
+  return sql`${raw(column)} = any((select ${list}::text::${type}[])::${type}[])`;
+}
+
+/**
+ * One of some values; none matches an empty list. For ids, also of other rows, and enums. Of several values that many rows
+ * have, no index gives the order of the list: PostgreSQL plans for each list whether to sort their rows.
+ */
+export function oneOf(field: Field, descriptions: Descriptions): Condition {
+  const { kind, isUnique } = field;
+  const column = raw(field.column);
+  const type = raw(`::${kind.sqlType}`);
+  const isConstant = hasFewValues(field);
+  const isMany = !isConstant && !isUnique;
+  const toWhere = (values: readonly unknown[]): Sql => {
+    if (isConstant) return isAmongConstants(field, values);
+    if (isUnique) return isAmongValues(field, values);
+    const parameters = values.map((one) => kind.toParameter(one));
+    return parameters.length === 1
+      ? sql`${column} = ${parameters[0]}`
+      : sql`${column} = any(${parameters}${type}[])`;
+  };
+  return {
+    ...descriptions,
+    type: kind.graphql,
+    isList: true,
+    missingIndex: missingIndex(field),
+    ...(isMany && { cost: SEARCH_COST }),
+    rule: z.array(field.rule).transform((values) => {
+      const isSkewed = isMany && values.length > 1;
+      const where = toWhere(values);
+      const recorded = recordedAmong(field, values);
+      return { isConstant, isSkewed, isSearch: isSkewed, where: () => [where], recorded };
+    }),
+  };
+}
+
+/** One value. */
+export const value = (field: Field, descriptions: Descriptions): Condition => ({
+  ...descriptions,
+  type: field.kind.graphql,
+  isList: false,
+  missingIndex: missingIndex(field),
+  rule: field.rule.transform((wanted) => {
+    const isConstant = hasFewValues(field);
+    const where = isConstant
+      ? isAmongConstants(field, [wanted])
+      : sql`${raw(field.column)} = ${field.kind.toParameter(wanted)}`;
+    return { ...plain, isConstant, where: () => [where], recorded: recordedAmong(field, [wanted]) };
+  }),
+});
+
+// PostgreSQL folds the text of a row again for each condition, so further words are one condition.
+const INDEXED_WORDS = 3;
+
+/**
+ * Words, or parts of words, in any order, without regard to case and accents; `%`, `_` and `\` have no special meaning.
+ * The index of trigrams finds the rows that contain the longest ones.
+ */
+export const words = (field: Field, descriptions: Descriptions): Condition => ({
+  ...descriptions,
+  type: field.kind.graphql,
+  isList: false,
+  cost: SEARCH_COST,
+  rule: TEXT.part(field).transform((text) => {
+    const patterns = text
+      .split(/\s+/)
+      .filter((word) => word !== '')
+      .toSorted((a, b) => b.length - a.length)
+      .map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
+    const others = patterns.slice(INDEXED_WORDS);
+    const folded = sql`folded(${raw(field.column)})`;
+    return {
+      ...plain,
+      isSearch: true,
+      isSkewed: true,
+      where: () => [
+        ...patterns
+          .slice(0, INDEXED_WORDS)
+          .map((pattern) => sql`${folded} like folded(${pattern})`),
+        ...(others.length > 0
+          ? [sql`${folded} like all(string_to_array(folded(${others.join(' ')}), ' '))`]
+          : []),
+      ],
+    };
+  }),
+});
+
+const bound =
+  (operator: '>=' | '<=', accepts: (recorded: number, limit: number) => boolean) =>
+  (field: Field, descriptions: Descriptions): Condition => ({
+    ...descriptions,
+    type: field.kind.graphql,
+    isList: false,
+    cost: SEARCH_COST,
+    rule: z.int().transform((limit) => ({
+      ...plain,
+      isSkewed: true,
+      where: () => [sql`${raw(field.column)} ${raw(operator)} ${limit}`],
+      recorded: {
+        column: field.ownColumn,
+        initial: field.initial,
+        accepts: (recorded) => accepts(Number(recorded), limit),
+        toSql: (recorded) => sql`${recorded}::bigint ${raw(operator)} ${limit}::bigint`,
+      },
+    })),
+  });
+
+/** A number that is at least this. */
+export const min = bound('>=', (recorded, limit) => recorded >= limit);
+
+/** A number that is at most this. */
+export const max = bound('<=', (recorded, limit) => recorded <= limit);
+
+/**
+ * A time or a day in a range: from `from`, before `before`. A row without one, or with an infinite one, is in no
+ * range; a range without bounds excludes nothing.
+ *
+ * Each bound is compared twice: the index has the sort key, and PostgreSQL multiplies the shares of rows that it
+ * expects. So it reads a short range by that index also if rows are sorted by id. Otherwise it would
+ * expect the rows of a day all over the ids, and read all older ones before the first of them.
+ */
+export function range(
+  { column, kind, isNullable, rule }: Field,
+  descriptions: Descriptions,
+): Condition {
+  if (!kind.range) throw new Error(`${column} has no range.`);
+  const key = raw(kind.sort.sql(column, isNullable));
+  const toBound = (limit: unknown): Sql =>
+    sql`${kind.toParameter(limit)}${raw(`::${kind.sqlType}`)}`;
+  return {
+    ...descriptions,
+    type: { ...kind.range, of: kind.graphql },
+    isList: false,
+    cost: SEARCH_COST,
+    rule: z
+      .object({ from: rule.nullish(), before: rule.nullish() })
+      .transform(({ from, before }) => {
+        const isBound = (from ?? before) != null;
+        const isIn = (by: Sql): Sql[] => [
+          ...(from == null ? [] : [sql`${by} >= ${toBound(from)}`]),
+          ...(before == null ? [] : [sql`${by} < ${toBound(before)}`]),
+        ];
+        const isFinite = [
+          ...(from == null ? [sql`${key} > '-infinity'`] : []),
+          ...(before == null ? [sql`${key} < 'infinity'`] : []),
+        ];
+        return {
+          ...plain,
+          isSearch: isBound,
+          isSkewed: isBound,
+          where: () => (isBound ? [...isIn(key), ...isFinite, ...isIn(raw(column))] : []),
+        };
+      }),
+  };
+}
+
+/** Whether a row has a time or a day, or none; an infinite one is none. */
+export function isSet({ column, kind, isNullable }: Field, descriptions: Descriptions): Condition {
+  // A missing one counts as the latest.
+  const key = kind.sort.sql(column, isNullable);
+  const isMissing = `${key} in ('infinity', '-infinity')`;
+  return {
+    ...descriptions,
+    type: 'Boolean',
+    isList: false,
+    cost: SEARCH_COST,
+    rule: z.boolean().transform((isWanted) => ({
+      ...plain,
+      isSearch: true,
+      isConstant: true,
+      where: () => [raw(isWanted ? `${key} > '-infinity' and ${key} < 'infinity'` : isMissing)],
+    })),
+  };
+}
+
+/** A condition for the row that the field `by` refers to. Give those of one list the same `of`. */
+export const related = (
+  of: Related,
+  { rule, missingIndex: _index, ...condition }: Condition,
+): Condition => ({
+  ...condition,
+  cost: SEARCH_COST,
+  changesCost: READ_COST,
+  rule: rule.transform(({ where, isConstant, recorded }) => ({
+    of,
+    where,
+    isConstant: false,
+    isSearch: true,
+    isSkewed: !isConstant,
+    ...(recorded && { recorded: recordedOf(of, recorded) }),
+  })),
+});
+
+/** Any other condition, in SQL: a search, for each value of which PostgreSQL makes a plan. */
+export const search = <Value>(
+  {
+    type,
+    rule,
+    cost,
+    where,
+  }: {
+    type: string;
+    rule: z.ZodType<Value>;
+    cost: string;
+    where: (wanted: Value, idBounds: IdBounds) => Sql;
+  },
+  descriptions: Descriptions,
+): Condition => ({
+  ...descriptions,
+  type,
+  isList: false,
+  cost,
+  rule: rule.transform((wanted) => ({
+    ...plain,
+    isSearch: true,
+    isSkewed: true,
+    where: (idBounds) => [where(wanted, idBounds)],
+  })),
+});

@@ -1,0 +1,88 @@
+import sql from 'sql-template-tag';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+
+// In order. The names in one line are equal, so that their ids decide.
+const NAMES = [
+  ['#1'],
+  ['APFEL', 'Äpfel', 'apfel'],
+  ['Łódź', 'lodz'],
+  ['ødegård', 'Odegard'],
+  ['Straße', 'STRASSE'],
+  ['thor', 'Þór'],
+  ['Zazu'],
+  ['zoe', 'Zoé', 'ZOE\u0301'],
+  ['zoé élan'],
+  ['ωμεγα', 'Ωμέγα'],
+  ['Жук', 'жук'],
+  ['日本'],
+  ['😺'],
+];
+
+const namesOf = (data: Record<string, { nodes: { name: string }[] }>): string[] =>
+  Object.values(data).flatMap(({ nodes }) => nodes.map(({ name }) => name));
+
+const toBytes = (name: string): string => Buffer.from(name).toString('hex');
+
+const search = async (name: string): Promise<string[]> =>
+  namesOf(
+    await gateway.data(
+      'query ($name: String) { categories(first: 100, filter: { name: $name }) { nodes { name } } }',
+      { name },
+    ),
+  );
+
+describeOnBothGateways(() => {
+  beforeAll(async () => {
+    // In another order, but for the names that are equal.
+    const data = NAMES.toReversed().flat();
+    await gateway.db.write(
+      sql`insert into categories (name) select * from unnest(${data}::text[])`,
+    );
+  });
+
+  describe('a list by NAME', () => {
+    it('is in the order of people, without regard to case and accents', async () => {
+      const list = '{ categories(first: 100, orderBy: { field: NAME }) { nodes { name } } }';
+      expect(namesOf(await gateway.data(list))).toEqual(NAMES.flat());
+    });
+
+    it('continues after each cursor', async () => {
+      const read: string[] = [];
+      let after = '';
+      do {
+        const { categories } = await gateway.data(
+          `{ categories(first: 1, orderBy: { field: NAME }${after}) { nodes { name } pageInfo { endCursor hasNextPage } } }`,
+        );
+        read.push(categories.nodes[0].name);
+        after = categories.pageInfo.hasNextPage
+          ? `, after: "${categories.pageInfo.endCursor}"`
+          : '';
+      } while (after !== '');
+      expect(read).toEqual(NAMES.flat());
+    });
+  });
+
+  it('a list by NAME_CODE_POINT is in the order of code points', async () => {
+    const list =
+      '{ categories(first: 100, orderBy: { field: NAME_CODE_POINT }) { nodes { name } } }';
+    expect(namesOf(await gateway.data(list))).toEqual(
+      NAMES.flat().toSorted((a, b) => (toBytes(a) < toBytes(b) ? -1 : 1)),
+    );
+  });
+
+  it.each([
+    ['words in any order, without accents', 'ELAN zoe', ['zoé élan']],
+    ['words with accents where the name has none', 'ödégard', ['ødegård', 'Odegard']],
+    ['parts of words', 'tras', ['Straße', 'STRASSE']],
+    ['letters of other alphabets', 'ОМЕГА ωμ', []],
+    ['capital letters of other alphabets', 'ΩΜΈ', ['ωμεγα', 'Ωμέγα']],
+    ['a word twice', 'lodz Łódź', ['Łódź', 'lodz']],
+    ['many words', 'z o e z é l a n', ['zoé élan']],
+    ['many words of which one is missing', 'z o e é l a n q', []],
+    ['the characters of patterns', '%', []],
+  ])('a search finds %s', async (_what, name, found) => {
+    expect(await search(name)).toEqual(found);
+  });
+});
