@@ -35,7 +35,7 @@ describeInChromium((chromium) => {
       const link = new URLSearchParams({ query, variables });
       await page.goto(`${url}?${link.toString()}`);
       await expectVariables(id);
-      await expect.poll(storedTabs).toContain(`\\"${id}\\"`);
+      await expect.poll(storedTabs).toContain(`"variables":${JSON.stringify(variables)}`);
     };
 
     beforeAll(async () => {

@@ -76,8 +76,10 @@ select('#examples').addEventListener('click', (event) => {
 const readToken = watchToken();
 
 /** Sends a request of GraphiQL with the token. */
-async function send(request, { headers } = {}) {
+async function send({ operationName, ...request }, { headers } = {}) {
   const token = readToken();
+  // GraphiQL parses with a delay: right after a tab was opened, the name can be that of the tab before.
+  const name = request.query.includes(operationName) ? operationName : undefined;
   const response = await fetch('/graphql', {
     method: 'POST',
     headers: {
@@ -86,11 +88,11 @@ async function send(request, { headers } = {}) {
       ...(token && { Authorization: `Bearer ${token}` }),
       ...headers,
     },
-    body: JSON.stringify(request),
+    body: JSON.stringify({ ...request, operationName: name }),
   });
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
     return response.json();
-  void follow(response, request.operationName ?? 'Subscription');
+  void follow(response, name ?? 'Subscription');
   return { events: 'They are listed below, the newest first.' };
 }
 
