@@ -35,6 +35,7 @@ describe('a gateway with little memory', () => {
 
 const CONNECTIONS = 20;
 const REQUESTS_EACH = 15;
+const ROUNDS = 8;
 
 describe('a gateway', () => {
   let program: Program;
@@ -53,8 +54,11 @@ describe('a gateway', () => {
   }
 
   /** At first also code and caches grow. A request with its response has 6 kB or more. */
-  const leastLeftBytes = async (send: () => Promise<Response>): Promise<number> =>
-    Math.min(await leftBytes(send), await leftBytes(send), await leftBytes(send));
+  async function leastLeftBytes(send: () => Promise<Response>): Promise<number> {
+    let least = Infinity;
+    for (let round = 0; round < ROUNDS; round += 1) least = Math.min(least, await leftBytes(send));
+    return least;
+  }
 
   it.each<[string, () => Promise<Response>]>([
     [
