@@ -8,6 +8,7 @@ const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
 // Lists the installed dependencies, which are in the bundle.
 const INSTALLED = 'node_modules/.package-lock.json';
+const INSTALLED_OR_BUILT = /examples\/(?:node_modules|dist|generated)/;
 const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
@@ -16,7 +17,8 @@ const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 function digest() {
   const sources = ['src', 'docs']
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
+    // The examples in docs/ are a package of their own.
+    .filter((entry) => entry.isFile() && !INSTALLED_OR_BUILT.test(entry.parentPath))
     .map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash('sha256');
   for (const file of [

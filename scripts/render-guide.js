@@ -28,6 +28,10 @@ const TITLES = {
 
 const read = (name) => readFileSync(`docs/${name}.md`, 'utf8');
 
+/** Lists the files of the examples to which a document links. */
+const examplesOf = (markdown) =>
+  Array.from(markdown.matchAll(/\]\((examples\/[\w/-]+\.\w+)\)/g), ([, file]) => file);
+
 const titleOf = (markdown) => /^# (.+)$/m.exec(markdown)[1];
 
 /** The id of a heading, as GitHub makes it. */
@@ -46,6 +50,15 @@ function renderCode({ text, lang }) {
 ${lang === 'graphql' ? link : ''}`;
 }
 
+/** Renders examples whole, as a reader may have only the URL of a gateway. */
+function renderExamples(files) {
+  const rendered = files.map((file) => {
+    const code = renderCode({ text: readFileSync(`docs/${file}`, 'utf8'), lang: 'ts' });
+    return `<details><summary>${file}</summary><div id="${toId(file)}">${code}</div></details>`;
+  });
+  return rendered.length === 0 ? '' : `<h2 id="files">Files</h2>\n${rendered.join('\n')}`;
+}
+
 /** Links to a document that is served; of one that is not, the name stays. */
 function renderLink({ href, text, tokens }) {
   const { groups } = /^(?<name>[\w-]+)\.md(?<place>#.+)?$/.exec(href) ?? {};
@@ -56,6 +69,7 @@ function renderLink({ href, text, tokens }) {
       : this.parser.parseInline(tokens);
   if (isServed) return `<a href="/guide/${groups.name}${groups.place ?? ''}">${label}</a>`;
   if (href === '../schema.graphql') return `<a href="/schema">${label}</a>`;
+  if (/^examples\/.+\.\w+$/.test(href)) return `<a href="#${toId(href)}">${label}</a>`;
   return /^(?:#|https:)/.test(href) ? `<a href="${escapeHtml(href)}">${label}</a>` : label;
 }
 
@@ -85,7 +99,7 @@ export function renderGuide() {
       name,
       title: titleOf(markdown),
       sections: sections.map(({ text }) => ({ id: toId(text), text })),
-      html: marked.parser(tokens),
+      html: marked.parser(tokens) + renderExamples(examplesOf(markdown)),
     };
   });
   return JSON.stringify(pages);

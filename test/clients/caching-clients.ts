@@ -2,9 +2,9 @@ import { getIntrospectionQuery, parse } from 'graphql';
 import { filter, firstValueFrom } from 'rxjs';
 
 import { createApolloClient } from '../../docs/examples/apollo/client.ts';
-import { readPossibleTypes } from '../../docs/examples/apollo/possible-types.ts';
 import { createUrqlClient } from '../../docs/examples/urql/client.ts';
 import type { Gateway } from '../support/gateway.ts';
+import { readPossibleTypes } from './possible-types.ts';
 
 // The shape of the data is in the operation.
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -2,11 +2,11 @@ import { buildSchema, introspectionFromSchema, parse } from 'graphql';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { createApolloClient } from '../../docs/examples/apollo/client.ts';
-import { readPossibleTypes } from '../../docs/examples/apollo/possible-types.ts';
 import { createUrqlClient } from '../../docs/examples/urql/client.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { schemaWithout } from './older-schema.ts';
 import { PLACE_ORDER } from './operations.ts';
+import { readPossibleTypes } from './possible-types.ts';
 
 // The clients were built with a schema that does not have this error yet.
 const LATER = 'PetNotFound';

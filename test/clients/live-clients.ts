@@ -6,7 +6,6 @@ import {
   createLiveLink,
   followChanges as followByApollo,
 } from '../../docs/examples/apollo/live.ts';
-import { readPossibleTypes } from '../../docs/examples/apollo/possible-types.ts';
 import type { Follower, Subscribe } from '../../docs/examples/live.ts';
 import { createUrqlClient } from '../../docs/examples/urql/client.ts';
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../docs/examples/urql/live.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { PET_CHANGED, type PetChange } from './live-operations.ts';
+import { readPossibleTypes } from './possible-types.ts';
 import { loadRelayProgram } from './relay-program.ts';
 
 /** What a client uses for one test. */

@@ -1,4 +1,4 @@
-import type { Environment } from 'relay-runtime';
+import type { Environment, GraphQLTaggedNode } from 'relay-runtime';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -58,23 +58,92 @@ const order = (
 ): ReturnType<RelayProgram['mutate']> =>
   program.mutate(environment, program.operations.orderMutation, variables);
 
+const NAMES = ['Ada', 'Bo', 'Cleo', 'Dot', 'Edda'];
+
+/** Reads the pages of a category's pets that are missing, as `usePaginationFragment` does. */
+async function loadAll(id: string): Promise<void> {
+  const { nodeId } = storedCategory(id);
+  for (let list = listOf(id); list.pageInfo.hasNextPage; list = listOf(id)) {
+    const cursor = list.pageInfo.endCursor;
+    const variables = { nodeId, cursor, count: 2 };
+    await program.refetch(environment, program.operations.petsOfCategory, variables);
+  }
+}
+
+interface Write {
+  readonly mutation: keyof RelayProgram['operations'];
+  readonly variables: (stored: Record<'categoryId' | 'one' | 'third' | 'order', string>) => object;
+  readonly type: string;
+}
+
+const WRITES: Readonly<Record<string, Write>> = {
+  createPet: {
+    mutation: 'createMutation',
+    variables: ({ categoryId }) => ({ input: { name: 'Abe', categoryId, quantity: 9 } }),
+    type: 'Pet',
+  },
+  updatePet: {
+    mutation: 'updateMutation',
+    variables: ({ third }) => ({ id: third, input: { name: 'Zoe' } }),
+    type: 'Pet',
+  },
+  deletePet: {
+    mutation: 'deleteMutation',
+    variables: ({ third }) => ({ id: third }),
+    type: 'DeletedPet',
+  },
+  placeOrder: {
+    mutation: 'orderMutation',
+    variables: ({ third }) => ({ input: { petId: third, quantity: 2 } }),
+    type: 'Order',
+  },
+  cancelOrder: {
+    mutation: 'cancelMutation',
+    variables: ({ order: id }) => ({ id, connections: [] }),
+    type: 'CancelledOrder',
+  },
+};
+
 describe('Relay', () => {
   it('appends the pages of a nested list', async () => {
-    const names = ['Ada', 'Bo', 'Cleo', 'Dot', 'Edda'];
     const id = await makeCategory(gateway);
-    for (const name of names) await makePet(gateway, { name, categoryId: id });
+    for (const name of NAMES) await makePet(gateway, { name, categoryId: id });
     await readCategory(id);
-    const { nodeId } = storedCategory(id);
-    for (let list = listOf(id); list.pageInfo.hasNextPage; list = listOf(id)) {
-      const cursor = list.pageInfo.endCursor;
-      await program.refetch(environment, program.operations.petsOfCategory, {
-        nodeId,
-        cursor,
-        count: 2,
-      });
-    }
-    expect(namesOf(listOf(id))).toEqual(names);
+    await loadAll(id);
+    expect(namesOf(listOf(id))).toEqual(NAMES);
     expect(watched.methods).toHaveLength(3);
+  });
+
+  it.each(Object.entries(WRITES))('reads its lists again after %s', async (name, write) => {
+    const categoryId = await makeCategory(gateway);
+    const ids: string[] = [];
+    for (const pet of NAMES) ids.push(await makePet(gateway, { name: pet, categoryId, stock: 9 }));
+    const [one = '', , third = ''] = ids;
+    const id = await makeOrder(gateway, one, { quantity: 1 });
+    await makeOrder(gateway, one, { quantity: 2 });
+    await readCategory(categoryId);
+    await loadAll(categoryId);
+    await readPet(one);
+    const variables = write.variables({ categoryId, one, third, order: id });
+    const mutation = program.operations[write.mutation] as GraphQLTaggedNode;
+    const result = await program.mutate(environment, mutation, { ...variables });
+    expect(result[name]).toMatchObject({ __typename: write.type });
+
+    await readCategory(categoryId);
+    await loadAll(categoryId);
+    const { category, pet } = await gateway.data(
+      `query ($categoryId: ID!, $one: ID!) {
+        category(id: $categoryId) {
+          pets(first: 20, orderBy: { field: NAME }) {
+            totalCount edges { node { name inventory { quantity } } }
+          }
+        }
+        pet(id: $one) { orders(first: 20) { totalCount edges { node { id quantity complete } } } }
+      }`,
+      { categoryId, one },
+    );
+    expect(listOf(categoryId)).toMatchObject(category.pets);
+    expect((await readPet(one)).orders).toMatchObject(pet.orders);
   });
 
   it('reads a pet again by its nodeId, and shows it wherever it is', async () => {

@@ -123,7 +123,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     const order = { petId, quantity: 4, shipDate: '2030-01-31T23:00:00-02:00' };
     expect(await store.placeOrder(order)).toBe('ships on 2030-02-01');
     expect(await store.placeOrder(order)).toBe('only 1 left');
-    expect(await store.placeOrder({ ...order, petId: 'x' })).toBe('INVALID_ID');
+    expect(await store.placeOrder({ ...order, petId: 'x' })).toBe('INVALID_INPUT');
   });
 
   it('places one order if its first response is lost', async () => {
@@ -136,6 +136,13 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     expect(watched.methods).toEqual(['POST', 'POST']);
     expect(await stockOf(gateway, petId)).toBe(4);
   });
+});
+
+it('the files of GraphQL Code Generator compile with nodenext', async () => {
+  const folder = folderOf('GraphQL Code Generator');
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const options = { module: 'nodenext', moduleResolution: 'nodenext' };
+  expect(await compile(folder, ['graphql/index.ts'], options)).toBe('');
 });
 
 describe('docs/clients-types.md', () => {

@@ -70,7 +70,8 @@ describeOnBothDatabases(() => {
         const text = kind.sort.textOf(value);
         expect(await read(value, kind.sort.asText('value'))).toBe(text);
         expect(kind.sort.text.parse(text)).toBe(text);
-        const same = `${kind.sort.sql('value', true)} = '${text}'::${kind.sqlType}`;
+        const key = `${kind.sort.toKey ?? ''}('${text}'::${kind.sqlType})`;
+        const same = `${kind.sort.sql('value', true)} = ${key}`;
         expect(await read(value, same)).toBe(true);
       },
     );

@@ -8,6 +8,7 @@ export const petsOfCategory = graphql`
     pets(first: $count, after: $cursor, orderBy: { field: NAME })
       @connection(key: "petsOfCategory_pets") {
       connectionId: __id
+      totalCount
       edges {
         node {
           name
@@ -50,6 +51,7 @@ export const petQuery = graphql`
       }
       orders(first: 20) @connection(key: "petsPet_orders") {
         connectionId: __id
+        totalCount
         edges {
           node {
             id
@@ -59,6 +61,28 @@ export const petQuery = graphql`
         }
       }
       ...petsPet
+    }
+  }
+`;
+
+export const createMutation = graphql`
+  mutation petsCreateMutation($input: NewPet!) {
+    createPet(input: $input) {
+      __typename
+      ... on Pet {
+        name
+      }
+    }
+  }
+`;
+
+export const deleteMutation = graphql`
+  mutation petsDeleteMutation($id: ID!) {
+    deletePet(id: $id) {
+      __typename
+      ... on DeletedPet {
+        nodeId
+      }
     }
   }
 `;

@@ -1,0 +1,71 @@
+import { ApolloProvider, useMutation, useQuery } from '@apollo/client/react';
+import { useState } from 'react';
+import { createRoot } from 'react-dom/client';
+
+import possibleTypes from '../generated/possible-types.json';
+import { openWebSockets, resume } from '../live.ts';
+import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
+import { createApolloClient } from './client.ts';
+import { createLiveLink, followChanges } from './live.ts';
+
+function Shop() {
+  const [message, setMessage] = useState('');
+  const { data: current, previousData, fetchMore } = useQuery(PETS);
+  // While the list is read again after a write, the page shows what it has.
+  const data = current ?? previousData;
+  if (!data) return <p>Loading…</p>;
+  const { totalCount, edges, pageInfo } = data.pets;
+  const loadMore = () => fetchMore({ variables: { after: pageInfo.endCursor } });
+  return (
+    <>
+      <h1>{totalCount} pets</h1>
+      <p role="status">{message}</p>
+      <ul>
+        {edges.map(({ node }) => (
+          <Item key={node.id} pet={node} onOrder={setMessage} />
+        ))}
+      </ul>
+      {pageInfo.hasNextPage && <button onClick={() => void loadMore()}>More</button>}
+    </>
+  );
+}
+
+function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }) {
+  const [placeOrder, { loading }] = useMutation(PLACE_ORDER);
+  const order = async () => {
+    // The key is sent with each retry, so that nobody buys twice.
+    const variables = { petId: pet.id, idempotencyKey: crypto.randomUUID() };
+    const { data } = await placeOrder({ variables });
+    onOrder(describeOrder(data?.placeOrder));
+  };
+  return (
+    <li>
+      {pet.name}: {pet.availableQuantity}{' '}
+      <button disabled={loading} onClick={() => void order()}>
+        Order
+      </button>
+    </li>
+  );
+}
+
+/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+export async function startShop(element: Element, gateway: string): Promise<void> {
+  const url = `${gateway}/graphql`;
+  const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));
+  const client = createApolloClient(url, possibleTypes, { live: createLiveLink(subscribe) });
+  await followChanges(
+    client,
+    STOCK_CHANGED,
+    {},
+    {
+      readRows: () => client.refetchQueries({ include: 'active' }),
+      onChange: () => {},
+      onError: (error) => reportError(error),
+    },
+  );
+  createRoot(element).render(
+    <ApolloProvider client={client}>
+      <Shop />
+    </ApolloProvider>,
+  );
+}

@@ -1,0 +1,84 @@
+import { initGraphQLTada, type ResultOf } from 'gql.tada';
+
+import type { introspection } from './graphql-env.d.ts';
+
+// The compiler takes the types of an operation from the schema.
+const graphql = initGraphQLTada<{
+  introspection: introspection;
+  scalars: { DateTime: string; ID: string };
+}>();
+
+/** A page of the pets that can be bought. */
+export const PETS = graphql(`
+  query Pets($after: String) {
+    pets(
+      first: 5
+      after: $after
+      filter: { status: [AVAILABLE], inStock: true }
+      orderBy: { field: NAME }
+    ) {
+      totalCount
+      edges {
+        node {
+          id
+          name
+          availableQuantity
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`);
+
+export type Pet = ResultOf<typeof PETS>['pets']['edges'][number]['node'];
+
+/** Orders one unit. The pet is selected as its stock changes. */
+export const PLACE_ORDER = graphql(`
+  mutation PlaceOrder($petId: ID!, $idempotencyKey: String!) {
+    placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $idempotencyKey) {
+      __typename
+      ... on Order {
+        id
+        pet {
+          id
+          name
+          availableQuantity
+        }
+      }
+      ... on Error {
+        code
+        message
+      }
+    }
+  }
+`);
+
+type Ordered = ResultOf<typeof PLACE_ORDER>['placeOrder'];
+
+/** What a person reads about an order. A result without data has an error that is not the person's. */
+export function describeOrder(result: Ordered | undefined): string {
+  if (!result) return 'The order failed. Please try again.';
+  return result.__typename === 'Order' ? `You ordered ${result.pet.name}.` : result.message;
+}
+
+/** Each change of the stock, with what the page shows of it. */
+export const STOCK_CHANGED = graphql(`
+  subscription StockChanged($after: String) {
+    inventoryChanged(after: $after) {
+      __typename
+      cursor
+      kind
+      petId
+      inventoryItem {
+        id
+        pet {
+          id
+          availableQuantity
+        }
+      }
+    }
+  }
+`);

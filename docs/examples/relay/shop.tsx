@@ -1,0 +1,170 @@
+import { startTransition, Suspense, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import {
+  graphql,
+  RelayEnvironmentProvider,
+  useFragment,
+  useLazyLoadQuery,
+  useMutation,
+  usePaginationFragment,
+  useSubscribeToInvalidationState,
+} from 'react-relay';
+import { commitLocalUpdate } from 'relay-runtime';
+
+import { openWebSockets, resume } from '../live.ts';
+import type { shopItem$key } from './__generated__/shopItem.graphql.ts';
+import type { shopOrderMutation } from './__generated__/shopOrderMutation.graphql.ts';
+import type { shopPets$key } from './__generated__/shopPets.graphql.ts';
+import type { shopPetsPageQuery } from './__generated__/shopPetsPageQuery.graphql.ts';
+import type { shopQuery } from './__generated__/shopQuery.graphql.ts';
+import type { shopStockSubscription } from './__generated__/shopStockSubscription.graphql.ts';
+import { createEnvironment, forgetAfterWrites } from './environment.ts';
+import { createLiveFunction, followChanges } from './live.ts';
+
+const QUERY = graphql`
+  query shopQuery {
+    ...shopPets
+  }
+`;
+
+/** A page of the pets that can be bought. */
+const PETS = graphql`
+  fragment shopPets on Query
+  @argumentDefinitions(count: { type: "Int", defaultValue: 5 }, cursor: { type: "String" })
+  @refetchable(queryName: "shopPetsPageQuery") {
+    pets(
+      first: $count
+      after: $cursor
+      filter: { status: [AVAILABLE], inStock: true }
+      orderBy: { field: NAME }
+    ) @connection(key: "shop_pets") {
+      totalCount
+      edges {
+        node {
+          id
+          ...shopItem
+        }
+      }
+    }
+  }
+`;
+
+const ITEM = graphql`
+  fragment shopItem on Pet {
+    id
+    name
+    availableQuantity
+  }
+`;
+
+/** Orders one unit. The pet is selected as its stock changes. */
+const PLACE_ORDER = graphql`
+  mutation shopOrderMutation($petId: ID!, $idempotencyKey: String!) {
+    placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $idempotencyKey) {
+      __typename
+      ... on Order {
+        pet {
+          name
+          availableQuantity
+        }
+      }
+      ... on Error {
+        code
+        message
+      }
+    }
+  }
+`;
+
+/** Each change of the stock, with what the page shows of it. */
+const STOCK_CHANGED = graphql`
+  subscription shopStockSubscription($after: String) {
+    inventoryChanged(after: $after) {
+      __typename
+      cursor
+      kind
+      petId
+      inventoryItem {
+        pet {
+          availableQuantity
+        }
+      }
+    }
+  }
+`;
+
+function Shop() {
+  const [message, setMessage] = useState('');
+  const query = useLazyLoadQuery<shopQuery>(QUERY, {});
+  const { data, hasNext, loadNext, refetch } = usePaginationFragment<
+    shopPetsPageQuery,
+    shopPets$key
+  >(PETS, query);
+  // In a transition, the page shows what it has while the list is read again after a write.
+  useSubscribeToInvalidationState([], () =>
+    startTransition(() => void refetch({}, { fetchPolicy: 'network-only' })),
+  );
+  const { totalCount, edges } = data.pets;
+  return (
+    <>
+      <h1>{totalCount} pets</h1>
+      <p role="status">{message}</p>
+      <ul>
+        {edges.map(({ node }) => (
+          <Item key={node.id} pet={node} onOrder={setMessage} />
+        ))}
+      </ul>
+      {hasNext && <button onClick={() => void loadNext(5)}>More</button>}
+    </>
+  );
+}
+
+function Item({ pet, onOrder }: { pet: shopItem$key; onOrder: (message: string) => void }) {
+  const { id, name, availableQuantity } = useFragment(ITEM, pet);
+  const [placeOrder, isOrdering] = useMutation<shopOrderMutation>(PLACE_ORDER);
+  const order = () =>
+    placeOrder({
+      // The key is sent with each retry, so that nobody buys twice.
+      variables: { petId: id, idempotencyKey: crypto.randomUUID() },
+      updater: forgetAfterWrites,
+      onCompleted: ({ placeOrder: result }) =>
+        onOrder(
+          result.__typename === 'Order' && result.pet
+            ? `You ordered ${result.pet.name}.`
+            : (result.message ?? 'The order failed.'),
+        ),
+      onError: () => onOrder('The order failed. Please try again.'),
+    });
+  return (
+    <li>
+      {name}: {availableQuantity}{' '}
+      <button disabled={isOrdering} onClick={order}>
+        Order
+      </button>
+    </li>
+  );
+}
+
+/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+export async function startShop(element: Element, gateway: string): Promise<void> {
+  const url = `${gateway}/graphql`;
+  const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));
+  const environment = createEnvironment(url, fetch, createLiveFunction(subscribe));
+  await followChanges<shopStockSubscription>(
+    environment,
+    STOCK_CHANGED,
+    {},
+    {
+      readRows: async () => commitLocalUpdate(environment, (store) => store.invalidateStore()),
+      onChange: () => {},
+      onError: (error) => reportError(error),
+    },
+  );
+  createRoot(element).render(
+    <RelayEnvironmentProvider environment={environment}>
+      <Suspense fallback={<p>Loading…</p>}>
+        <Shop />
+      </Suspense>
+    </RelayEnvironmentProvider>,
+  );
+}

@@ -1,0 +1,138 @@
+import {
+  type InfiniteData,
+  InfiniteQueryObserver,
+  type InfiniteQueryObserverResult,
+  QueryClient,
+} from '@tanstack/query-core';
+import type { ResultOf, TadaDocumentNode, VariablesOf } from 'gql.tada';
+import { type FormattedExecutionResult, print } from 'graphql';
+
+import { follow, LAST_CURSOR, type LastCursor, openEventStreams, resume } from '../live.ts';
+import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
+
+type Page = ResultOf<typeof PETS>['pets'];
+
+const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
+  errors.map(({ extensions }) => extensions?.['code']);
+
+/** Sends an operation; repeats it if the response is lost and nothing can be done twice. */
+async function send<Data>(url: string, query: string, variables: object): Promise<Data> {
+  const isRepeatable = query.startsWith('query') || 'idempotencyKey' in variables;
+  for (let left = isRepeatable ? 2 : 0; ; left -= 1) {
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ query, variables }),
+      });
+      const { data, errors } = await response.json();
+      if (!data) throw new Error(errors[0].message);
+      return data;
+    } catch (error) {
+      // Without a response, `fetch` throws a TypeError.
+      if (!(error instanceof TypeError) || left === 0) throw error;
+    }
+  }
+}
+
+/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+export async function startShop(element: Element, gateway: string): Promise<void> {
+  const url = `${gateway}/graphql`;
+  const read = <Data, Variables extends object>(
+    document: TadaDocumentNode<Data, Variables>,
+    variables: Variables,
+  ): Promise<Data> => send(url, print(document), variables);
+  // `send` repeats what can be repeated.
+  const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  const queryKey = ['pets'];
+  const list = new InfiniteQueryObserver(queries, {
+    queryKey,
+    queryFn: async ({ pageParam: after }): Promise<Page> => (await read(PETS, { after })).pets,
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ pageInfo }) => (pageInfo.hasNextPage ? pageInfo.endCursor : undefined),
+  });
+
+  let message = '';
+  const order = async (variables: VariablesOf<typeof PLACE_ORDER>): Promise<void> => {
+    const data = await read(PLACE_ORDER, variables).catch(() => undefined);
+    message = describeOrder(data?.placeOrder);
+    // All pages are read again, with the new stock.
+    await queries.invalidateQueries({ queryKey });
+    show(list.getCurrentResult());
+  };
+
+  /** Changes a pet on its page. */
+  const change = ({ id, ...changed }: Pick<Pet, 'id' | 'availableQuantity'>): void => {
+    queries.setQueryData<InfiniteData<Page>>(
+      queryKey,
+      (data) =>
+        data && {
+          ...data,
+          pages: data.pages.map((page) => ({
+            ...page,
+            edges: page.edges.map(({ node }) => ({
+              node: node.id === id ? { ...node, ...changed } : node,
+            })),
+          })),
+        },
+    );
+  };
+
+  const show = ({ data }: InfiniteQueryObserverResult<InfiniteData<Page>>): void => {
+    const [first] = data?.pages ?? [];
+    if (!data || !first) return element.replaceChildren('Loading…');
+    const pets = data.pages.flatMap(({ edges }) => edges.map(({ node }) => node));
+    const more = button('More', () => list.fetchNextPage());
+    const status = tag('p', message);
+    status.role = 'status';
+    element.replaceChildren(
+      tag('h1', `${first.totalCount} pets`),
+      status,
+      tag('ul', ...pets.map((pet) => showItem(pet, order))),
+      ...(list.getCurrentResult().hasNextPage ? [more] : []),
+    );
+  };
+
+  const subscribe = resume(openEventStreams(url, async () => ({})));
+  await follow(async (again) => {
+    // The cursor first: rows may be newer than it, not older.
+    const { changes } = await send<LastCursor>(url, LAST_CURSOR, {});
+    await queries.invalidateQueries({ queryKey });
+    const variables = { after: changes.pageInfo.endCursor };
+    return subscribe(
+      { query: print(STOCK_CHANGED), variables },
+      {
+        next: (result) => {
+          if (codesOf(result).includes('CURSOR_EXPIRED')) return again();
+          const { inventoryChanged } = (result.data ?? {}) as ResultOf<typeof STOCK_CHANGED>;
+          if (inventoryChanged?.inventoryItem) change(inventoryChanged.inventoryItem.pet);
+          else void queries.invalidateQueries({ queryKey });
+        },
+        error: reportError,
+        complete: () => {},
+      },
+    );
+  }, reportError);
+  list.subscribe(show);
+}
+
+function showItem(
+  { id, name, availableQuantity }: Pet,
+  order: (variables: VariablesOf<typeof PLACE_ORDER>) => Promise<void>,
+): HTMLElement {
+  // The key is sent with each retry, so that nobody buys twice.
+  const orderOne = () => order({ petId: id, idempotencyKey: crypto.randomUUID() });
+  return tag('li', `${name}: ${availableQuantity} `, button('Order', orderOne));
+}
+
+function button(text: string, act: () => Promise<unknown>): HTMLElement {
+  const element = tag('button', text);
+  element.addEventListener('click', () => void act());
+  return element;
+}
+
+function tag(name: string, ...children: (Node | string)[]): HTMLElement {
+  const element = document.createElement(name);
+  element.append(...children);
+  return element;
+}

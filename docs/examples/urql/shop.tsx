@@ -1,0 +1,75 @@
+import type { IntrospectionQuery } from 'graphql';
+import { useState } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Provider, useClient, useMutation, useQuery } from 'urql';
+
+import schema from '../generated/schema.json';
+import { openWebSockets, resume } from '../live.ts';
+import { describeOrder, type Pet, PETS, PLACE_ORDER, STOCK_CHANGED } from '../operations.ts';
+import { createUrqlClient } from './client.ts';
+import { createLiveExchange, followChanges } from './live.ts';
+
+function Shop() {
+  const [message, setMessage] = useState('');
+  const client = useClient();
+  // Without `after`, it returns all pages that were read.
+  const [{ data }] = useQuery({ query: PETS });
+  if (!data) return <p>Loading…</p>;
+  const { totalCount, edges, pageInfo } = data.pets;
+  const loadMore = () => client.query(PETS, { after: pageInfo.endCursor }).toPromise();
+  return (
+    <>
+      <h1>{totalCount} pets</h1>
+      <p role="status">{message}</p>
+      <ul>
+        {edges.map(({ node }) => (
+          <Item key={node.id} pet={node} onOrder={setMessage} />
+        ))}
+      </ul>
+      {pageInfo.hasNextPage && <button onClick={() => void loadMore()}>More</button>}
+    </>
+  );
+}
+
+function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }) {
+  const [{ fetching }, placeOrder] = useMutation(PLACE_ORDER);
+  const order = async () => {
+    // The key is sent with each retry, so that nobody buys twice.
+    const { data } = await placeOrder({ petId: pet.id, idempotencyKey: crypto.randomUUID() });
+    onOrder(describeOrder(data?.placeOrder));
+  };
+  return (
+    <li>
+      {pet.name}: {pet.availableQuantity}{' '}
+      <button disabled={fetching} onClick={() => void order()}>
+        Order
+      </button>
+    </li>
+  );
+}
+
+/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+export async function startShop(element: Element, gateway: string): Promise<void> {
+  const url = `${gateway}/graphql`;
+  const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));
+  const live = [createLiveExchange(subscribe)];
+  const client = createUrqlClient(url, schema as unknown as IntrospectionQuery, { live });
+  let isShown = false;
+  await followChanges(
+    client,
+    STOCK_CHANGED,
+    {},
+    {
+      // Graphcache cannot forget everything.
+      readRows: async () => isShown && location.reload(),
+      onChange: () => {},
+      onError: (error) => reportError(error),
+    },
+  );
+  isShown = true;
+  createRoot(element).render(
+    <Provider value={client}>
+      <Shop />
+    </Provider>,
+  );
+}

@@ -1,0 +1,113 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { extname } from 'node:path';
+
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { ROOT } from '../../src/gateway/config/root.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { describeInChromium } from '../support/in-chromium.ts';
+import { makePet, stockOf } from '../support/make.ts';
+
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
+
+/** Serves the shop fronts, as `npm start` in docs/examples. */
+async function serveExamples(): Promise<Server> {
+  const site = createServer(({ url = '' }, response) => {
+    const { pathname } = new URL(url, 'http://localhost');
+    const file = new URL(`docs/examples${pathname}`, ROOT);
+    response.setHeader('Content-Type', TYPES[extname(pathname)] ?? 'text/plain');
+    response.end(existsSync(file) ? readFileSync(file) : '');
+  });
+  await new Promise<void>((resolve) => void site.listen(0, '127.0.0.1', resolve));
+  return site;
+}
+
+async function expectText(locator: Locator, text: string): Promise<void> {
+  await expect.poll(() => locator.textContent()).toMatch(text);
+}
+
+describeInChromium((chromium) => {
+  let site: Server;
+  let siteUrl: string;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    site = await serveExamples();
+    siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+    gateway = await chromium.startOther({ CORS_ORIGINS: siteUrl });
+  });
+  afterAll(() => {
+    site.closeAllConnections();
+    site.close();
+  });
+
+  describe.each(['apollo', 'relay', 'tanstack', 'urql'])('the shop front for %s', (client) => {
+    let page: Page;
+    let petId: string;
+    // Its name is the first of the list.
+    const item = (): Locator => page.getByRole('listitem').first();
+    const countOf = async (): Promise<number> =>
+      parseInt((await page.getByRole('heading').textContent()) ?? '', 10);
+
+    const setStatus = (status: string): Promise<unknown> =>
+      gateway.data(
+        `mutation { updatePet(id: "${petId}", input: { status: ${status} }) { __typename } }`,
+      );
+
+    beforeEach(async () => {
+      petId = await makePet(gateway, { name: `! ${client}`, stock: 3 });
+      page = await chromium.openEmpty(siteUrl);
+      await page.goto(`${siteUrl}/index.html?client=${client}&gateway=${gateway.url}`);
+      await expectText(item(), `${client}: 3 Order`);
+    });
+    afterEach(async () => {
+      await setStatus('SOLD');
+      const left = chromium.takeComplaints().filter((text) => !text.startsWith('left'));
+      // oxlint-disable-next-line vitest/no-standalone-expect -- holds for every test
+      expect(left).toEqual([]);
+    });
+
+    it('loads page by page', async () => {
+      const count = await countOf();
+      expect(count).toBeGreaterThan(10);
+      const items = page.getByRole('listitem');
+      for (let shown = 5; shown < count; shown += 5) {
+        await expect.poll(() => items.count()).toBe(shown);
+        await page.getByText('More').click();
+      }
+      await expect.poll(() => items.count()).toBe(count);
+      expect(await page.getByText('More').count()).toBe(0);
+    });
+
+    it('orders a pet, and removes it from the list with its last unit', async () => {
+      const count = await countOf();
+      await page.getByText('More').click();
+      for (const left of [2, 1]) {
+        await item().getByText('Order').click();
+        await expectText(item(), `${client}: ${left} Order`);
+      }
+      await item().getByText('Order').click();
+      await expect.poll(countOf).toBe(count - 1);
+      await expectText(page.getByRole('status'), `You ordered ! ${client}.`);
+      expect(await stockOf(gateway, petId)).toBe(0);
+    });
+
+    it('shows the stock as others change it', async () => {
+      for (const quantity of [77, 78]) {
+        await gateway.data(
+          `mutation { updateInventory(petId: "${petId}", input: { quantity: ${quantity} }) { __typename } }`,
+        );
+        await expectText(item(), `${client}: ${quantity} Order`);
+      }
+    });
+
+    it('says why an order was rejected', async () => {
+      await setStatus('PENDING');
+      await item().getByText('Order').click();
+      await expectText(page.getByRole('status'), 'is not available');
+      expect(await stockOf(gateway, petId)).toBe(3);
+    });
+  });
+});
