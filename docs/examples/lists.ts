@@ -3,22 +3,28 @@ type List = `${string}.${string}`;
 
 const CATEGORIES: readonly List[] = ['Query.categories'];
 // Pets can be listed by their stock, and the stock by its pets.
-const PETS: readonly List[] = ['Query.pets', 'Category.pets', 'Query.inventory'];
+const STOCK: readonly List[] = ['Query.pets', 'Category.pets', 'Query.inventory'];
 const ORDERS: readonly List[] = ['Query.orders', 'Pet.orders'];
+// Orders can be listed by their pets, and change the stock.
+const STOCK_AND_ORDERS: readonly List[] = [...STOCK, ...ORDERS];
 
 /** The lists that a write can add rows to, remove rows from or reorder, by the type of its result. */
 export const LISTS: Readonly<Record<string, readonly List[]>> = {
   Category: CATEGORIES,
   DeletedCategory: CATEGORIES,
   CategoryChange: CATEGORIES,
-  Pet: PETS,
-  DeletedPet: PETS,
-  PetChange: PETS,
-  InventoryItem: PETS,
-  InventoryItemChange: PETS,
-  Order: [...ORDERS, ...PETS],
-  PlacedOrders: [...ORDERS, ...PETS],
-  CancelledOrder: [...ORDERS, ...PETS],
+  Pet: STOCK_AND_ORDERS,
+  CreatedPets: STOCK_AND_ORDERS,
+  UpdatedPets: STOCK_AND_ORDERS,
+  DeletedPet: STOCK_AND_ORDERS,
+  PetChange: STOCK_AND_ORDERS,
+  InventoryItem: STOCK,
+  UpdatedInventories: STOCK,
+  AdjustedInventories: STOCK,
+  InventoryItemChange: STOCK,
+  Order: STOCK_AND_ORDERS,
+  PlacedOrders: STOCK_AND_ORDERS,
+  CancelledOrder: STOCK_AND_ORDERS,
   OrderChange: ORDERS,
 };
 

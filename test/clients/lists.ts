@@ -51,6 +51,12 @@ export const SHOWN_LISTS: Readonly<Record<string, ShownList>> = {
     }`,
     path: ['orders'],
   },
+  'orders of available pets': {
+    text: `query AvailableOrders($petId: ID!, $after: String) {
+      orders(first: 2, after: $after, filter: { petId: $petId, petStatus: [AVAILABLE] }) { ${ORDERS} }
+    }`,
+    path: ['orders'],
+  },
   'orders of a pet': {
     text: `query PetOrders($petId: ID!, $after: String) {
       pet(id: $petId) { id orders(first: 2, after: $after) { ${ORDERS} } }
@@ -128,6 +134,32 @@ export const WRITES: Readonly<Record<string, Write>> = {
     ({ secondId, otherId }) =>
       `updatePet(id: "${secondId}", input: { categoryId: "${otherId}" }) { ${PET} }`,
     'Pet',
+  ),
+  'updatePet of a pet with orders': write(
+    ({ petId }) => `updatePet(id: "${petId}", input: { status: PENDING }) { ${PET} }`,
+    'Pet',
+  ),
+  createPets: write(
+    ({ categoryId }) =>
+      `createPets(input: [{ name: "Abe", categoryId: "${categoryId}" }]) { ... on CreatedPets { pets { id name } } }`,
+    'CreatedPets',
+  ),
+  updatePets: write(
+    ({ petId, secondId }) => `updatePets(input: [
+        { id: "${petId}", name: "Zoe" }
+        { id: "${secondId}", status: SOLD }
+      ]) { ... on UpdatedPets { pets { id name status inventory { id quantity status } } } }`,
+    'UpdatedPets',
+  ),
+  updateInventories: write(
+    ({ secondId }) =>
+      `updateInventories(input: [{ petId: "${secondId}", quantity: 0 }]) { ... on UpdatedInventories { inventory { id quantity } } }`,
+    'UpdatedInventories',
+  ),
+  adjustInventories: write(
+    ({ secondId }) =>
+      `adjustInventories(input: [{ petId: "${secondId}", by: 90 }]) { ... on AdjustedInventories { inventory { id quantity } } }`,
+    'AdjustedInventories',
   ),
   deletePet: write(
     ({ secondId }) => `deletePet(id: "${secondId}") { ... on DeletedPet { id } }`,
