@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { useProgramStore } from '../../support/databases.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
+import { freePort } from '../../support/postgres.ts';
 import {
   findWorkers,
   isAlive,
@@ -65,7 +66,8 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
   });
 
   it('replaces its workers, after pauses, until they can start again', async () => {
-    await start();
+    // Workers share a port that was chosen for them only while one of them is alive.
+    await start({ PORT: String(await freePort()) });
     await store.run('alter table _prisma_migrations rename to gone');
     execFileSync('pkill', ['-KILL', '-P', String(program.process.pid)]);
     await expect.poll(() => findDeaths().length, WAIT).toBeGreaterThanOrEqual(8);
