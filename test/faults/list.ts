@@ -86,16 +86,16 @@ const CARTS: Fault[] = [
 const STOCK: Fault[] = [
   {
     name: 'of two callers who expect the same stock, both change it',
-    file: 'src/store/inventory/inventory.ts',
-    text: ' or inventory_items.quantity = ${expected}::integer',
-    replacement: ' or true',
+    file: 'src/store/inventory/change-stocks.ts',
+    text: 'coalesce(lines.expected = coalesce(stock.quantity, 0), true) as "isFresh"',
+    replacement: 'true as "isFresh"',
     test: ['quick', 'test/store/inventory.test.ts', 'returns STALE_INVENTORY'],
   },
   {
     name: 'removals of stock by two gateways count once',
-    file: 'src/store/inventory/inventory.ts',
-    text: 'where item.pet_id = (select pet.id from pet) for update',
-    replacement: 'where item.pet_id = (select pet.id from pet)',
+    file: 'src/store/inventory/change-stocks.ts',
+    text: 'order by pet_id for update',
+    replacement: 'order by pet_id',
     test: ['test', 'test/store/postgres/locks.test.ts', 'begins with what that leaves: adjust'],
   },
 ];
@@ -125,7 +125,7 @@ const IDEMPOTENCY: Fault[] = [
   {
     name: 'the stored result of an earlier release lacks the columns that are new',
     file: 'src/gateway/tables/idempotency.ts',
-    text: 'return request.upgrade(deserialize(entry.result))',
+    text: 'return upgrade(deserialize(entry.result))',
     replacement: 'return deserialize(entry.result)',
     test: ['quick', 'test/store/two-releases.test.ts', 'the stored result of an idempotency key'],
   },
@@ -142,8 +142,8 @@ const CHANGES: Fault[] = [
   {
     name: 'a subscriber does not learn that a pet leaves its filter',
     file: 'src/gateway/changes/row-filter.ts',
-    text: 'isMet(after) || isMet(before)',
-    replacement: 'isMet(after ?? before)',
+    text: "if (typeof now === 'boolean') return now || isMet(before);",
+    replacement: "if (typeof now === 'boolean') return isMet(after ?? before);",
     test: ['quick', 'test/store/subscriptions.test.ts', 'when they come into it and leave it'],
   },
   {
@@ -222,9 +222,9 @@ const ACCESS: Fault[] = [
   {
     name: 'a caller that may only order changes the stock',
     file: 'src/store/inventory/schema.ts',
-    text: `entry has a stock of 0.',
+    text: `never set has a stock of 0.',
     scope: 'inventory:write'`,
-    replacement: `entry has a stock of 0.',
+    replacement: `never set has a stock of 0.',
     scope: 'orders:write'`,
     test: ['quick', 'test/gateway/scopes.test.ts', 'needs exactly its scope'],
   },

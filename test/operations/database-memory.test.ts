@@ -70,8 +70,9 @@ async function fill(program: Program, character: string): Promise<string> {
 function readMb(pid: number, value: 'VmRSS' | 'VmHWM'): number {
   const file = `/proc/${pid}/status`;
   if (!existsSync(file)) return 0;
+  // A process that has ended has a file without sizes until its parent has noticed.
   const status = readFileSync(file, 'utf8');
-  return Number(new RegExp(`^${value}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1000;
+  return Number(new RegExp(`^${value}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1000;
 }
 
 /** Returns by how much the process, or those that replace it, grows at most in some steps, in MB. */
