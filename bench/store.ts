@@ -45,7 +45,8 @@ export class Store {
   pet(id: number): Pet {
     return {
       id: String(id),
-      name: `Pet ${String(id).padStart(7, '0')}`,
+      // One word: the gateway would search for two in any order, the other servers for the text.
+      name: `Pet-${String(id).padStart(7, '0')}`,
       status: STATUSES[id % STATUSES.length] ?? '',
       category: this.category(1 + ((id * 7919) % CATEGORIES)),
     };
@@ -82,7 +83,7 @@ export class Store {
       insert into categories (id, name)
         select i, 'Category ' || i from generate_series(1, ${CATEGORIES}) i;
       insert into pets (id, name, category_id, status)
-        select i, 'Pet ' || lpad(i::text, 7, '0'), 1 + (i * 7919) % ${CATEGORIES},
+        select i, 'Pet-' || lpad(i::text, 7, '0'), 1 + (i * 7919) % ${CATEGORIES},
           (array['available', 'pending', 'sold']::pet_status[])[1 + i % 3]
         from generate_series(1, ${this.pets}::bigint) i;
       insert into inventory_items (pet_id, quantity)

@@ -139,7 +139,7 @@ export const WORKLOADS: readonly Workload[] = [
     ask: (store, index) => {
       const tens = 1 + spread(index, store.pets / 10 - 1);
       const nodes = () => take(10, tens * 10, (id) => store.namedPet(id));
-      const name = `ET ${String(tens).padStart(6, '0')}`;
+      const name = `ET-${String(tens).padStart(6, '0')}`;
       return { variables: { name }, answer: () => ({ pets: { nodes: nodes() } }) };
     },
   },
