@@ -43,7 +43,7 @@ const BUILD = 'test/support/build.ts';
 
 // They do more rounds in `npm run test:long`, or take more combinations.
 const ROUNDS = [
-  'test/store/{executor,filters,shared-orders,postgres/carts}.test.ts',
+  'test/store/{executor,filters,shared-orders,postgres/carts,postgres/plans}.test.ts',
   'test/operations/{database-memory,kill}.test.ts',
   'test/operations/postgres/{broken-connections,outage}.test.ts',
 ];
