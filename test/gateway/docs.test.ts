@@ -309,6 +309,46 @@ describe('the documentation', () => {
   });
 });
 
+const testSources = filesIn('test')
+  .filter((file) => file.endsWith('.test.ts'))
+  .map(read);
+
+/** Whether a file of tests has an `it` or a `describe` for each part of a name, as in `a cart › is ordered once`. */
+function hasTest(name: string): boolean {
+  const patterns = name
+    .split(' › ')
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .map((part) => new RegExp(`\\(\\s*(['"\`])${part}\\1,`));
+  return testSources.some((text) => patterns.every((pattern) => pattern.test(text)));
+}
+
+describe.each(['SECURITY.md', 'docs/operations.md', 'docs/growing.md'])(
+  'the promises of %s',
+  (file) => {
+    // A promise ends with a footnote, which names its tests.
+    const [body = '', notes = ''] = read(file).split('## Tests of the promises\n');
+    const references = Array.from(body.matchAll(/\[\^(\w+)\]/g), ([, id]) => id);
+
+    it('each have a footnote that names tests', () => {
+      const defined = Array.from(notes.matchAll(/^\[\^(\w+)\]: `/gm), ([, id]) => id);
+      expect(references.length).toBeGreaterThan(0);
+      expect(references.toSorted()).toEqual(defined.toSorted());
+    });
+
+    it('name tests that exist', () => {
+      const names = Array.from(notes.matchAll(/`([^`]+)`/g), ([, name = '']) => name);
+      expect(names.filter((name) => !hasTest(name))).toEqual([]);
+    });
+  },
+);
+
+it('each promise of SECURITY.md has a footnote', () => {
+  const [, promised = ''] = /^## What is promised\n([^]*?)^## /m.exec(read('SECURITY.md')) ?? [];
+  const promises = promised.split(/^(?:- |### )/m).filter((text) => text.includes('.'));
+  expect(promises.length).toBeGreaterThan(20);
+  expect(promises.slice(1).filter((text) => !/\[\^\w+\]\s*$/.test(text))).toEqual([]);
+});
+
 describe('a gateway that is started as docs/access.md shows', () => {
   const [starting = '', calling = ''] = blocksOf(read('docs/access.md'))
     .filter(({ language }) => language === 'sh')
