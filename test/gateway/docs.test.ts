@@ -327,10 +327,10 @@ describe.each(['SECURITY.md', 'docs/operations.md', 'docs/growing.md'])(
   (file) => {
     // A promise ends with a footnote, which names its tests.
     const [body = '', notes = ''] = read(file).split('## Tests of the promises\n');
-    const references = Array.from(body.matchAll(/\[\^(\w+)\]/g), ([, id]) => id);
+    const references = Array.from(body.matchAll(/\[\^(\w+)\]/g), ([, id = '']) => id);
 
     it('each have a footnote that names tests', () => {
-      const defined = Array.from(notes.matchAll(/^\[\^(\w+)\]: `/gm), ([, id]) => id);
+      const defined = Array.from(notes.matchAll(/^\[\^(\w+)\]: `/gm), ([, id = '']) => id);
       expect(references.length).toBeGreaterThan(0);
       expect(references.toSorted()).toEqual(defined.toSorted());
     });
