@@ -7,6 +7,7 @@ import { Marked, Renderer } from 'marked';
 // The documents in docs/, in the order in which one reads them.
 const GUIDE = [
   'api',
+  'api-reference',
   'live',
   'clients',
   'clients-types',

@@ -28,6 +28,7 @@ afterAll(() => gateway.close());
 
 const GUIDE = [
   'api',
+  'api-reference',
   'live',
   'clients',
   'clients-types',
