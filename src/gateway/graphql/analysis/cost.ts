@@ -200,18 +200,24 @@ function withDefaults(
   return all;
 }
 
-/** Returns the cache key of an estimate, in which all texts, and all lists, are alike that cost the same. */
-const cacheKeyOf = (
-  schema: GraphQLSchema,
-  names: readonly string[],
-  variables: Variables,
-): string =>
+/** Returns a value for a cache key, in which all texts, and all lists of a length, are alike that cost the same. */
+function toKey(name: string, value: unknown): unknown {
+  // The list of the values themselves.
+  if (name === '') return value;
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  if (typeof value === 'string') return isIndexed(value) ? 'text' : 'short text';
+  // As JSON, 1e400 would be null.
+  return typeof value === 'number' ? String(value) : value;
+}
+
+/**
+ * Returns the cache key of an estimate. Values of different kinds have different keys, also those that do not fit
+ * the variable: an operation is estimated before it is rejected for them.
+ */
+const cacheKeyOf = (names: readonly string[], variables: Variables): string =>
   JSON.stringify(
     names.map((name) => variables[name]),
-    (key, value: unknown) => {
-      if (key !== '' && Array.isArray(value)) return value.length;
-      return typeof value === 'string' && !schema.getType(value) ? isIndexed(value) : value;
-    },
+    toKey,
   );
 
 /**
@@ -227,7 +233,7 @@ export function estimate(
   const before = operation.estimates;
   if (before?.constant) return before.constant;
   const variables = withDefaults(operation.node, requestVariables);
-  const known = before?.estimateOf.get(cacheKeyOf(schema, before.names, variables));
+  const known = before?.estimateOf.get(cacheKeyOf(before.names, variables));
   if (known) return known;
   const estimator = new Estimator(schema, operation, variables);
   const result = estimator.ofOperation(operation.node);
@@ -237,7 +243,7 @@ export function estimate(
     names: [...used],
     estimateOf: before?.estimateOf ?? new LRUCache<string, Estimate>({ max: MAX_ESTIMATES }),
   };
-  const key = cacheKeyOf(schema, estimates.names, variables);
+  const key = cacheKeyOf(estimates.names, variables);
   if (key.length <= MAX_KEY_LENGTH) estimates.estimateOf.set(key, result);
   operation.estimates = estimates;
   return result;
