@@ -1,4 +1,10 @@
-import { getIntrospectionQuery } from 'graphql';
+import {
+  getIntrospectionQuery,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
@@ -9,6 +15,8 @@ import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../s
 import { UNLIMITED } from '../support/operations.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
+
+const { schema } = petStore;
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -139,6 +147,18 @@ describe('the cost of an operation', () => {
       const alone = await costOf(`${query} # ${value}`, value);
       expect(await costOf(`${query} # all`, value)).toEqual(alone);
     }
+  });
+
+  it.each(
+    Object.values(schema.getMutationType()?.getFields() ?? {}).flatMap(({ name, args }) =>
+      args
+        .filter(
+          ({ type }) => isListType(getNullableType(type)) && isInputObjectType(getNamedType(type)),
+        )
+        .map((argument) => [`${name}(${argument.name}:)`, argument] as const),
+    ),
+  )('of a mutation grows with each of its lines: %s', (_name, { extensions }) => {
+    expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
   });
 
   it('is at least the number of fields in the result, for any query', async () => {
