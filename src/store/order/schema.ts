@@ -1,4 +1,10 @@
-import { IDEMPOTENCY_KEY, isInfinite, type ListSize, relatedRow } from '../../gateway/index.ts';
+import {
+  IDEMPOTENCY_KEY,
+  isInfinite,
+  lineCost,
+  type ListSize,
+  relatedRow,
+} from '../../gateway/index.ts';
 import { builder, deletedOf, fieldsOf, newInputOf, Node } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { InsufficientStock, StaleInventory, StockLimitExceeded } from '../inventory/inventory.ts';
@@ -134,6 +140,7 @@ builder.mutationFields((t) => ({
         type: [NewOrder],
         required: true,
         description: 'The lines, 1 to 100.',
+        extensions: lineCost(),
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
