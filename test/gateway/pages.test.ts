@@ -154,6 +154,14 @@ describe('the home page', () => {
     }
   });
 
+  it('has a mutation that is rejected, and its response', async () => {
+    const html = await readText('/');
+    const [mutation = ''] = codeOf(html, 'Mutation');
+    const [, response = ''] = codeOf(html, 'Response of the sample store');
+    expect({ data: await gateway.data(mutation) }).toEqual(JSON.parse(response));
+    expect(response).toContain('"code"');
+  });
+
   it('has no command that a gateway of trusted documents rejects', () => {
     const html = home({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
     expect(html).not.toContain('curl');
