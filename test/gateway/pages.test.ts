@@ -192,6 +192,15 @@ it('the reference has each error of the OpenAPI document once', async () => {
 });
 
 describe('the guide', () => {
+  it('opens the subscription of a command in GraphiQL, but not one with a cursor of another store', async () => {
+    const links = urlsIn(await readText('/guide/live')).filter((url) =>
+      url.startsWith('/graphql?query=subscription'),
+    );
+    expect(links.map((url) => new URLSearchParams(url.split('?')[1]).get('query'))).toEqual([
+      expect.stringMatching(/^subscription \{\n  orderChanged \{\n    cursor\n/),
+    ]);
+  });
+
   it('has every document with its code, and a link that runs each query', async () => {
     for (const path of GUIDE) {
       const markdown = readFileSync(`docs/${path.slice('/guide/'.length)}.md`, 'utf8');
