@@ -4,7 +4,7 @@
 
 // Errors, and rules for input.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
-export { argumentsOf, Id, MAX_LIST_SIZE, parse, parseArguments } from './contract/parse.ts';
+export { argumentsOf, Id, parse, parseArguments } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 
@@ -31,7 +31,6 @@ export type { Context } from './context.ts';
 export type { Resource, RestOperation, Store } from './store.ts';
 
 // GraphQL: the builder, and how fields are resolved.
-export { lineCost, type ListSize } from './schema/cost-directives.ts';
 export { createBuilder } from './schema/create-builder.ts';
 export { IDEMPOTENCY_KEY } from './schema/mutations.ts';
 export { relatedRow, relatedValue } from './schema/rows.ts';

@@ -89,8 +89,10 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
   }
 
   it('fills a new store with its samples, which the start page shows', async () => {
-    const { query, result } = bookshop.pages.example;
-    expect(await ask(query)).toEqual(JSON.parse(result));
+    const { example, mutation } = bookshop.pages;
+    for (const { query, result } of [example, mutation]) {
+      expect(await ask(query)).toEqual(JSON.parse(result));
+    }
   });
 
   it.each([
