@@ -4,7 +4,7 @@
 
 // Errors, and rules for input.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
-export { argumentsOf, Id, parse, parseArguments } from './contract/parse.ts';
+export { argumentsOf, Id, MAX_LIST_SIZE, parse, parseArguments } from './contract/parse.ts';
 export { isInfinite, timeAsText } from './kinds/times.ts';
 export { ROOT } from './config/root.ts';
 
