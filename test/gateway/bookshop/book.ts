@@ -104,8 +104,6 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-fields.follow('bookChanged');
-
 /** GET /books/{bookId} */
 export const getBook = rowRoute(books, {
   example: { id: 1, title: 'The Dispossessed', releasedOn: '1974-05-01' },
