@@ -156,5 +156,3 @@ builder.mutationFields((t) => ({
     resolve: (_root, args, { loaders, caller }) => cancelOrder(loaders.db, args, caller.subject),
   }),
 }));
-
-fields.follow('orderChanged');
