@@ -8,8 +8,6 @@ function toColumn(table, { indexed, references }, field) {
   const { name, type, nativeType, default: initial } = field;
   const [native, [length] = []] = nativeType ?? [];
   const column = field.dbName ?? name;
-  // Prisma names the constraints of its migrations like this.
-  const constraint = (suffix) => `${table}_${column}_${suffix}`;
   return {
     column: `${table}.${column}`,
     ownColumn: column,
@@ -20,11 +18,10 @@ function toColumn(table, { indexed, references }, field) {
     // Whether an index begins with it.
     isIndexed: indexed.has(name),
     isUnique: field.isId || field.isUnique,
+    isReference: references.has(name),
     hasDefault: field.hasDefaultValue,
     // Null if it is not a constant.
     default: initial === undefined || typeof initial === 'object' ? null : initial,
-    uniqueKey: field.isUnique ? constraint('key') : null,
-    foreignKey: references.has(name) ? constraint('fkey') : null,
   };
 }
 

@@ -2,11 +2,13 @@
 import { readFileSync } from 'node:fs';
 
 import escapeHtml from 'escape-html';
+import { parse, print } from 'graphql';
 import { Marked, Renderer } from 'marked';
 
 // The documents in docs/, in the order in which one reads them.
 const GUIDE = [
   'api',
+  'api-reference',
   'live',
   'clients',
   'clients-types',
@@ -41,13 +43,22 @@ const toId = (text) =>
     .replaceAll(/[^\w -]/g, '')
     .replaceAll(' ', '-');
 
+/** The operation in a block of code; none in one whose cursor no other store has. */
+function operationIn(text, lang) {
+  if (lang === 'graphql') return text;
+  const [, body] = /^\$ curl .*-d '(\{"query".+\})'$/m.exec(text) ?? [];
+  const { query } = JSON.parse(body ?? '{}');
+  return query?.includes('after:') ? undefined : query && print(parse(query));
+}
+
 function renderCode({ text, lang }) {
   const title = TITLES[lang] ?? 'Text';
   const code = escapeHtml(text).replaceAll(ADDRESS, `<span class="origin">${ADDRESS}</span>`);
-  const link = `<p class="run"><a href="${escapeHtml(`/graphql?query=${encodeURIComponent(text)}`)}">Run it in GraphiQL</a></p>`;
+  const operation = operationIn(text, lang);
+  const url = escapeHtml(`/graphql?query=${encodeURIComponent(operation)}`);
   return `<figure class="code"><figcaption>${title}</figcaption>
 <pre tabindex="0" role="group" aria-label="${title}">${code}</pre></figure>
-${lang === 'graphql' ? link : ''}`;
+${operation ? `<p class="run"><a href="${url}">Run it in GraphiQL</a></p>` : ''}`;
 }
 
 /** Renders examples whole, as a reader may have only the URL of a gateway. */

@@ -31,7 +31,6 @@ export type { Context } from './context.ts';
 export type { Resource, RestOperation, Store } from './store.ts';
 
 // GraphQL: the builder, and how fields are resolved.
-export type { ListSize } from './schema/cost-directives.ts';
 export { createBuilder } from './schema/create-builder.ts';
 export { IDEMPOTENCY_KEY } from './schema/mutations.ts';
 export { relatedRow, relatedValue } from './schema/rows.ts';

@@ -59,6 +59,12 @@ export interface Resource {
   readonly example: unknown;
 }
 
+/** An operation, and its result as JSON. */
+export interface Example {
+  readonly query: string;
+  readonly result: string;
+}
+
 /** All that a store hands over to the gateway, which knows nothing else of it. */
 export interface Store {
   /** Its name, for people: the title of its pages and of its OpenAPI document. */
@@ -87,8 +93,9 @@ export interface Store {
     /** The sentences of the start page: its heading, and what the gateway is for, as HTML. */
     readonly heading: string;
     readonly lead: string;
-    /** The query of the start page, and its result on the samples. */
-    readonly example: { readonly query: string; readonly result: string };
+    /** The query of the start page, and a mutation that is rejected; each with its result on the samples. */
+    readonly example: Example;
+    readonly mutation: Example;
     /** The subscription of the start page. */
     readonly subscription: string;
     /**

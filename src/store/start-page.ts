@@ -7,15 +7,13 @@ const icon = `<svg viewBox="0 0 24 24" aria-hidden="true"><ellipse cx="5" cy="11
 
 const example = {
   query: `query PetsInStock {
-  pets(first: 2, filter: { inStock: true }) {
+  pets(first: 1, filter: { inStock: true }) {
     totalCount
     nodes {
       name
+      availableQuantity
       category {
         name
-      }
-      inventory {
-        quantity
       }
     }
   }
@@ -27,15 +25,36 @@ const example = {
       "nodes": [
         {
           "name": "Biscuit",
-          "category": { "name": "Dogs" },
-          "inventory": { "quantity": 12 }
-        },
-        {
-          "name": "Whiskers",
-          "category": { "name": "Cats" },
-          "inventory": { "quantity": 19 }
+          "availableQuantity": 12,
+          "category": { "name": "Dogs" }
         }
       ]
+    }
+  }
+}`,
+};
+
+const mutation = {
+  query: `mutation OrderPet {
+  placeOrder(input: { petId: "1", quantity: 1000 }) {
+    ... on Order {
+      id
+    }
+    ... on InsufficientStock {
+      available
+    }
+    ... on Error {
+      code
+      message
+    }
+  }
+}`,
+  result: `{
+  "data": {
+    "placeOrder": {
+      "available": 12,
+      "code": "INSUFFICIENT_STOCK",
+      "message": "Pet 1 has 12 units in stock."
     }
   }
 }`,
@@ -60,6 +79,7 @@ export const pages: Store['pages'] = {
   lead: `A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
 exactly that, in one request.`,
   example,
+  mutation,
   subscription,
   changeWords: new URL('src/store/pages/live-words.js', ROOT),
   guide: new URL('dist/guide.json', ROOT),

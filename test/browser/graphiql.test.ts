@@ -4,11 +4,23 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readExamples } from '../../src/gateway/pages/files.ts';
 import { petStore } from '../../src/store/index.ts';
 import { execute, isResult, openExample, toggleExamples } from '../support/graphiql.ts';
-import { describeInChromium, expectAccessible, expectShown } from '../support/in-chromium.ts';
+import {
+  describeInChromium,
+  expectAccessible,
+  expectFits,
+  expectShown,
+  PHONE,
+} from '../support/in-chromium.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 describeInChromium((chromium) => {
   let page: Page;
+
+  const boxOf = async (selector: string) => {
+    const box = await page.locator(selector).first().boundingBox();
+    if (!box) throw new Error(`Nothing is shown at ${selector}`);
+    return { ...box, bottom: box.y + box.height };
+  };
 
   describe('GraphiQL', () => {
     beforeAll(async () => {
@@ -76,6 +88,39 @@ describeInChromium((chromium) => {
       expect(box?.width).toBeGreaterThan(24);
       await page.keyboard.press('Escape');
       await cross.waitFor({ state: 'hidden' });
+    });
+  });
+
+  describe('GraphiQL on a phone', () => {
+    beforeAll(async () => {
+      page = await chromium.open('/graphql', PHONE);
+      await page.getByText('OnePet').first().waitFor();
+    });
+
+    it('has the response below the editor, both as wide as the window and in sight', async () => {
+      expect(await execute(page)).toContain('"Biscuit"');
+      await expectFits(page);
+      const editor = await boxOf('.graphiql-query-editor');
+      const response = await boxOf('.graphiql-response');
+      expect(editor.width).toBeGreaterThan(PHONE.width * 0.9);
+      expect(response.width).toBe(editor.width);
+      expect(response.y).toBeGreaterThanOrEqual(editor.bottom);
+      expect(response.bottom).toBeLessThanOrEqual(PHONE.height);
+      const code = await boxOf('.graphiql-query-editor .monaco-editor');
+      expect(code.width).toBeGreaterThan(PHONE.width * 0.8);
+      expect((await boxOf('.graphiql-toolbar')).y).toBeGreaterThanOrEqual(code.bottom);
+    });
+
+    it('opens the documentation over the editor and the response, with its types by name', async () => {
+      await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+      expect(await boxOf('.graphiql-plugin')).toEqual(await boxOf('.graphiql-main'));
+      const types = page.getByRole('region', { name: 'Documentation Explorer' }).getByRole('link');
+      await expectShown(types.getByText('CancelledOrder', { exact: true }));
+      const names = (await types.allTextContents()).slice(3);
+      expect(names).toEqual(names.toSorted());
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click();
+      await expectShown(page.locator('.graphiql-response'));
     });
   });
 

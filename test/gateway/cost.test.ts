@@ -1,14 +1,22 @@
-import { getIntrospectionQuery } from 'graphql';
+import {
+  getIntrospectionQuery,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
 import { petStore } from '../../src/store/index.ts';
 import { fillSampleStore } from '../../src/store/sample.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
+import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { UNLIMITED } from '../support/operations.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { repeat } from '../support/repeat.ts';
+
+const { schema } = petStore;
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -110,6 +118,48 @@ describe('the cost of an operation', () => {
       }
     },
   );
+
+  const VALUES =
+    'null true false -5 0 1 7 100 1000 1e400 "" "zg" "Pet" "name" [] ["zg"] ["a","b","c","d","e","f","g"] {} [{}] ' +
+    '{"name":null} {"name":true} {"name":false} {"name":"zg"} {"name":"name"} {"name":["zg"]} {"status":["SOLD"]} {"":["zg"]}';
+
+  it.each([
+    page,
+    search,
+    'query ($name: String) { pets(first: 0, filter: { name: $name }) { nodes { id } } }',
+    'query ($ids: [ID!]!) { nodes(nodeIds: $ids) { nodeId } }',
+    'query ($types: [ChangedType!]) { changes(first: 0, filter: { types: $types }) { nodes { kind } } }',
+    'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { ... on CreatedPets { pets { id } } } }',
+  ])('does not depend on values that were sent before, right or wrong: %s', async (query) => {
+    const variable = /\$(\w+)/.exec(query)?.[1];
+    const costOf = async (document: string, value: string): Promise<unknown> => {
+      const response = await fetch(`${gateway.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'graphql-cost': 'report' },
+        body: `{"variables":{"${variable}":${value}},"query":${JSON.stringify(document)}}`,
+      });
+      const { extensions } = (await response.json()) as GraphqlAnswer;
+      return [value, extensions?.['cost']];
+    };
+    const values = VALUES.split(' ');
+    for (const value of [...values, ...values.toReversed()]) {
+      // The document of no other test, and of no other value.
+      const alone = await costOf(`${query} # ${value}`, value);
+      expect(await costOf(`${query} # all`, value)).toEqual(alone);
+    }
+  });
+
+  it.each(
+    Object.values(schema.getMutationType()?.getFields() ?? {}).flatMap(({ name, args }) =>
+      args
+        .filter(
+          ({ type }) => isListType(getNullableType(type)) && isInputObjectType(getNamedType(type)),
+        )
+        .map((argument) => [`${name}(${argument.name}:)`, argument] as const),
+    ),
+  )('of a mutation grows with each of its lines: %s', (_name, { extensions }) => {
+    expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
+  });
 
   it('is at least the number of fields in the result, for any query', async () => {
     const unlimited = await startGateway({}, openThatOf(gateway), UNLIMITED);

@@ -26,6 +26,7 @@ const guides = ['README.md', ...readdirSync('docs').map((file) => `docs/${file}`
 const samples = [
   ...(await readExamples(pages.examples)).map((text) => ['an example of GraphiQL', text] as const),
   ['the start page', pages.example.query] as const,
+  ['the start page', pages.mutation.query] as const,
   ['the start page', pages.subscription] as const,
   ['the list of changes', `{ changes { nodes { ...Words } } } ${FIELDS}`] as const,
   ...rest.operations.map(

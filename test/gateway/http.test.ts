@@ -193,6 +193,30 @@ describe('a body that waits for 100 (Continue)', () => {
   });
 });
 
+describe('a request whose readers could differ', () => {
+  const LINES = 'Connection: close\r\n\r\n';
+
+  it.each(['/health', '/graphql?query={__typename}', '/nowhere'])(
+    'is rejected if Host is sent twice: %s',
+    async (path) => {
+      const hosts = 'Host: localhost\r\nhost: localhost\r\n';
+      const head = `GET ${path} HTTP/1.1\r\n${hosts}`;
+      const { status, body } = await sendRaw(gateway, head + LINES, { wait: true });
+      expect(status).toBe(400);
+      expect(body).toContain('The Host header is sent more than once');
+    },
+  );
+
+  it('opens no WebSocket in HTTP/1.0', async () => {
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n';
+    const head = `GET /health HTTP/1.0\r\nHost: localhost\r\n${upgrade}\r\n`;
+    const { status } = await sendRaw(gateway, head, { wait: true });
+    expect(status).toBe(200);
+  });
+});
+
 describe('a document', () => {
   it('can have 50,000 characters, and its variables more', async () => {
     const variables = { x: Array(10).fill('y'.repeat(10_000)) };

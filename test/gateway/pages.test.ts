@@ -28,6 +28,7 @@ afterAll(() => gateway.close());
 
 const GUIDE = [
   'api',
+  'api-reference',
   'live',
   'clients',
   'clients-types',
@@ -154,6 +155,14 @@ describe('the home page', () => {
     }
   });
 
+  it('has a mutation that is rejected, and its response', async () => {
+    const html = await readText('/');
+    const [mutation = ''] = codeOf(html, 'Mutation');
+    const [, response = ''] = codeOf(html, 'Response of the sample store');
+    expect({ data: await gateway.data(mutation) }).toEqual(JSON.parse(response));
+    expect(response).toContain('"code"');
+  });
+
   it('has no command that a gateway of trusted documents rejects', () => {
     const html = home({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
     expect(html).not.toContain('curl');
@@ -184,6 +193,15 @@ it('the reference has each error of the OpenAPI document once', async () => {
 });
 
 describe('the guide', () => {
+  it('opens the subscription of a command in GraphiQL, but not one with a cursor of another store', async () => {
+    const links = urlsIn(await readText('/guide/live')).filter((url) =>
+      url.startsWith('/graphql?query=subscription'),
+    );
+    expect(links.map((url) => new URLSearchParams(url.split('?')[1]).get('query'))).toEqual([
+      expect.stringMatching(/^subscription \{\n  orderChanged \{\n    cursor\n/),
+    ]);
+  });
+
   it('has every document with its code, and a link that runs each query', async () => {
     for (const path of GUIDE) {
       const markdown = readFileSync(`docs/${path.slice('/guide/'.length)}.md`, 'utf8');

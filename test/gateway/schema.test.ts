@@ -14,8 +14,11 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
+import { createBuilder } from '../../src/gateway/index.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import { petStore } from '../../src/store/index.ts';
+import { getDatamodel } from './bookshop/generated/pothos.ts';
+import { TABLES } from './bookshop/generated/tables.ts';
 
 const { schema } = petStore;
 
@@ -80,4 +83,9 @@ describe('the schema', () => {
       expect(coordinates).toContain(life.successor);
     },
   );
+});
+
+it('the schema of a store is not created without one of its models', () => {
+  const { createSchema } = createBuilder({ datamodel: getDatamodel(), tables: TABLES });
+  expect(createSchema).toThrow('Author has no fields: the store must import its schema.ts.');
 });

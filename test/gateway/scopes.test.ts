@@ -95,10 +95,16 @@ const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
 ];
 const SCOPES = ['read', ...new Set(MUTATIONS.map(([, scope]) => scope)), 'metrics'];
 
-it('docs/access.md names all scopes', () => {
+it('docs/access.md names all scopes, and the mutations of each', () => {
   const page = readFileSync('docs/access.md', 'utf8');
-  const named = Array.from(page.matchAll(/^\| `([\w:]+)`/gm), ([, scope]) => scope);
-  expect(named).toEqual(SCOPES);
+  const rows = [...page.matchAll(/^\| `([\w:]+)` +\| (.*) \|$/gm)];
+  expect(rows.map(([, scope]) => scope)).toEqual(SCOPES);
+  const named = rows
+    .filter(([, scope = '']) => scope.includes(':'))
+    .flatMap(([, scope = '', allowed = '']) =>
+      Array.from(allowed.matchAll(/`(\w+)`/g), ([, name = '']) => `${name} ${scope}`),
+    );
+  expect(named.toSorted()).toEqual(MUTATIONS.map(([name, scope]) => `${name} ${scope}`).toSorted());
 });
 
 describe('a mutation', () => {

@@ -89,8 +89,10 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
   }
 
   it('fills a new store with its samples, which the start page shows', async () => {
-    const { query, result } = bookshop.pages.example;
-    expect(await ask(query)).toEqual(JSON.parse(result));
+    const { example, mutation } = bookshop.pages;
+    for (const { query, result } of [example, mutation]) {
+      expect(await ask(query)).toEqual(JSON.parse(result));
+    }
   });
 
   it.each([
@@ -118,7 +120,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(titles).toEqual(['Old', 'The Dispossessed', 'Later']);
   });
 
-  it('returns the errors of a unique text, of a relation and of a rule', async () => {
+  it('returns the errors of a unique text, a relation, a rule and a CHECK, whatever their constraints are called', async () => {
     expect(await createBook('isbn: "9780061054884"')).toEqual({
       createBook: {
         code: 'BOOK_ISBN_TAKEN',
@@ -129,8 +131,11 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await createBook('isbn: "9780000000003", authorId: "99"')).toMatchObject({
       createBook: { code: 'AUTHOR_NOT_FOUND' },
     });
+    expect(await createBook('isbn: "1"')).toMatchObject({
+      createBook: { code: 'INVALID_INPUT', message: 'Isbn must have 13 digits.' },
+    });
     expect(await createBook('isbn: "9780000000003", copies: -1')).toMatchObject({
-      createBook: { code: 'INVALID_INPUT', message: 'Copies must not be negative.' },
+      createBook: { code: 'INVALID_INPUT', message: 'Input must satisfy copies_are_not_negative.' },
     });
   });
 

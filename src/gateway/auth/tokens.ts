@@ -1,8 +1,15 @@
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
 import { z } from 'zod';
 
 import type { Auth } from '../config/config.ts';
-import { GatewayError, Unauthenticated } from '../contract/gateway-error.ts';
+import { GatewayError, Unauthenticated, Unavailable } from '../contract/gateway-error.ts';
 import { Label } from '../contract/parse.ts';
 
 // A secret must not be used as a public key, nor a public key as a secret (RFC 8725 §3.1).
@@ -15,6 +22,7 @@ const KEYS_TIMEOUT_MS = 5000;
 // How long a removed key is still trusted, and the least time between two fetches for an unknown key.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
+const KEYS_RETRY_MS = 1000;
 
 // Rejects tokens of the same issuer that have another purpose (RFC 8725 §3.11).
 const TokenHeader = z.object({
@@ -37,8 +45,25 @@ const Claims = z
     expiresAt: exp * 1000,
   }));
 
+const NOT_VERIFIABLE = 'Tokens cannot be verified at the moment.';
+
 const notVerifiable = (cause: unknown): GatewayError =>
-  new GatewayError('SERVICE_UNAVAILABLE', 'Tokens cannot be verified at the moment.', cause);
+  new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
+
+/**
+ * Creates a fetch that fails if the last one was less than a second ago. Otherwise, while the key set can't be fetched, each
+ * request with a token, also an invalid one, would fetch it again and add an error to the log.
+ */
+function createKeysFetch(): FetchImplementation {
+  let lastAt = -Infinity;
+  return async (url, options) => {
+    const now = Date.now();
+    // The clock of the system may be set back.
+    if (Math.abs(now - lastAt) < KEYS_RETRY_MS) throw new Unavailable(NOT_VERIFIABLE);
+    lastAt = now;
+    return fetch(url, options);
+  };
+}
 
 /** Creates a function that finds the key of a token in the key set of its issuer. */
 function createKeyFinder(url: URL): JWTVerifyGetKey {
@@ -46,6 +71,7 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
     timeoutDuration: KEYS_TIMEOUT_MS,
     cacheMaxAge: KEYS_AGE_MS,
     cooldownDuration: KEYS_COOLDOWN_MS,
+    [customFetch]: createKeysFetch(),
   });
   return async (header, token) => {
     try {
@@ -56,7 +82,7 @@ function createKeyFinder(url: URL): JWTVerifyGetKey {
         error instanceof errors.JWKSNoMatchingKey ||
         error instanceof errors.JWKSMultipleMatchingKeys ||
         error instanceof errors.JOSENotSupported;
-      if (isAboutToken) throw error;
+      if (isAboutToken || error instanceof Unavailable) throw error;
       throw notVerifiable(error);
     }
   };

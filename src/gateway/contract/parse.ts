@@ -60,10 +60,13 @@ function codeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
   return isIssueCode(code) ? code : 'INVALID_VALUE';
 }
 
-/** Returns the value at a path. */
+/** Returns the value at a path. A large list may have an issue for each of its values. */
 const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
-    (value, key) => (value == null ? value : new Map(Object.entries(value)).get(String(key))),
+    (value, key) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? Reflect.get(value, key)
+        : undefined,
     args,
   );
 

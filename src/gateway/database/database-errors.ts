@@ -61,20 +61,36 @@ export const isRolledBack = (error: unknown): boolean =>
 /** Whether a row can't be deleted, as rows of any table refer to it. */
 export const isStillReferenced = (error: unknown): boolean => codeOf(error) === '23503';
 
-const Violation = z.object({ constraint: z.string() });
-
-/** Returns the name of the foreign key or of the unique constraint that a row violates. */
-export const violatedConstraint = (error: unknown): string | undefined =>
-  /^2350[35]$/.test(codeOf(error)) ? Violation.safeParse(error).data?.constraint : undefined;
-
-const Detail = z.object({ detail: z.string() });
-
-/** Returns the value that violates such a constraint. PostgreSQL translates only the words: `Key (a)=(1) is not …`. */
-export const violatedValue = (error: unknown): string | undefined =>
-  /\)=\((.*)\) /s.exec(Detail.safeParse(error).data?.detail ?? '')?.[1];
-
 /** Whether a row exists already, that another transaction may have inserted. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
+
+/** A value that another row has, or to which no row belongs: in a column that is unique, or a foreign key. */
+interface Violation {
+  readonly isDuplicate: boolean;
+  /** With the name of the table. */
+  readonly column: string;
+  readonly value: string;
+}
+
+const KeyError = z.object({ table: z.string(), detail: z.string() });
+
+/**
+ * Returns the value of a row that violates a constraint of one column, whatever the constraint is called.
+ * PostgreSQL translates only the words: `Key (a)=(1) is not …`.
+ */
+export function violationOf(error: unknown): Violation | undefined {
+  if (!/^2350[35]$/.test(codeOf(error))) return undefined;
+  const { table, detail = '' } = KeyError.safeParse(error).data ?? {};
+  const [, column, value] = /\((\w+)\)=\((.*)\)/s.exec(detail) ?? [];
+  if (column === undefined || value === undefined) return undefined;
+  return { isDuplicate: isDuplicate(error), column: `${table}.${column}`, value };
+}
+
+const CheckError = z.object({ code: z.literal('23514'), constraint: z.string() });
+
+/** Returns the name of the CHECK that a row violates. */
+export const violatedCheck = (error: unknown): string | undefined =>
+  CheckError.safeParse(error).data?.constraint;
 
 /** Whether a number is out of the range of its column. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';

@@ -12,13 +12,10 @@ import { createSession, type Observe, type Runner, type Session } from './sessio
 export interface Readiness {
   /** Whether it accepts writes: a standby or a demoted primary does not. */
   readonly writes: boolean;
-  /** The version of PostgreSQL. */
-  readonly version: string;
 }
 
 /** Selects a Readiness. */
-export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
-  current_setting('server_version') AS "version"`;
+export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
 
 /** What runs statements, also several in a transaction. */
 export interface TransactionRunner extends Runner {

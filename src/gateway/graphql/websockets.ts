@@ -10,6 +10,7 @@ import {
   type JSONMessageReviver,
   MessageType,
   type Server,
+  type Context as ProtocolContext,
 } from 'graphql-ws';
 import { type WebSocket, WebSocketServer } from 'ws';
 
@@ -37,7 +38,25 @@ const ID_IN_USE = 'The id is in use';
 // graphql-ws calls `execute` for any document that is not a subscription.
 const ANY_DOCUMENT = parse('{ __typename }');
 
-/** A WebSocket, as graphql-ws passes it to its hooks. */
+/** The payload of the first message. */
+type InitParams = Record<string, unknown>;
+
+/**
+ * A WebSocket, as graphql-ws passes it to its hooks. It goes down through these states, with the code with which it
+ * is closed instead:
+ *
+ *   accept           a handshake             HTTP 400, 503
+ *      │
+ *   open             connection_init         4408 if there is none in time
+ *      │
+ *   admit            the token               4403 if it is rejected, 1013 if it can't be checked
+ *      │
+ *   acknowledged     subscribe ────┐         4409 if the id is in use
+ *      │                 ▲         │
+ *      │             endOperation  run       `error` if it was not executed, else `next` … `complete`
+ *      │                 └─────────┘
+ *   close            the gateway stops       1001 once no message is handled any more
+ */
 interface Connection {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
@@ -60,9 +79,7 @@ const adaptMessage: JSONMessageReviver = (key, message) => {
 };
 
 /** Returns the token in the first message of a connection: browsers can't set headers of a WebSocket. */
-function authorizationOf(
-  params: Readonly<Record<string, unknown>> | undefined,
-): string | undefined {
+function authorizationOf(params: InitParams | undefined): string | undefined {
   const { authorization, Authorization } = params ?? {};
   return [authorization, Authorization].find((value) => typeof value === 'string');
 }
@@ -84,13 +101,20 @@ async function admit(context: Context, { request, socket }: Connection): Promise
 /** Runs the operation of a message; its results are what the caller may see. */
 async function run(
   options: EndpointOptions,
-  { request, socket, operations }: Connection,
-  { id, payload }: { readonly id: string; readonly payload: object },
-  recipient: Recipient,
+  { extra, subscriptions }: ProtocolContext<InitParams, Connection>,
+  id: string,
+  payload: object,
 ): Promise<Results> {
   const { executor, config, log } = options;
   const { limits } = config;
+  const { request, socket, operations } = extra;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
+  const recipient: Recipient = {
+    // Also after `complete` from the client, and when the connection is closed.
+    get destroyed() {
+      return !(id in subscriptions);
+    },
+  };
   const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
   const end = watchRequest(options, requestLog);
   operations.set(id, () =>
@@ -114,15 +138,15 @@ async function run(
  * errors of one that was not executed: the protocol has a message of its own for them. Other results reach
  * `execute` as the `rootValue`.
  *
- * `useServer` of graphql-ws 6.4 would do, but it prints each message that can't be sent to standard error, as when a
- * caller disconnects.
+ * `useServer` of graphql-ws 6.4 tells nobody when a message was handled, so that a gateway that stops would close a
+ * WebSocket before the last `complete` was sent; and it prints what fails to standard error.
  */
 function createProtocol(options: EndpointOptions): Server<Connection> {
   const endOperation = ({ operations }: Connection, id: string): void => {
     operations.get(id)?.();
     operations.delete(id);
   };
-  return makeServer<Record<string, unknown>, Connection>({
+  return makeServer<InitParams, Connection>({
     connectionInitWaitTimeout: FIRST_MESSAGE_MS,
     jsonMessageReviver: adaptMessage,
     onConnect: ({ connectionParams, extra }) => {
@@ -137,17 +161,7 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
         socket.close(CloseCode.SubscriberAlreadyExists, ID_IN_USE);
         return [new GraphQLError(ID_IN_USE)];
       }
-      const results = await run(
-        options,
-        context.extra,
-        { id, payload },
-        {
-          // Also after `complete` from the client, and when the connection is closed.
-          get destroyed() {
-            return !(id in context.subscriptions);
-          },
-        },
-      );
+      const results = await run(options, context, id, payload);
       if (isStream(results) || !results.errors || 'data' in results) {
         return { schema: options.schema, document: ANY_DOCUMENT, rootValue: results };
       }
@@ -172,7 +186,22 @@ export function createWebSockets(options: EndpointOptions) {
   const closeIfIdle = ({ pending, socket }: Connection): void => {
     if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
   };
-  server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
+  const receive = async (
+    connection: Connection,
+    text: string,
+    handle: (text: string) => Promise<void>,
+  ): Promise<void> => {
+    connection.pending += 1;
+    try {
+      await handle(text);
+    } catch (error) {
+      log.error({ err: error }, 'A message of a WebSocket could not be handled.');
+      connection.socket.close(CloseCode.InternalServerError, 'Internal server error');
+    }
+    connection.pending -= 1;
+    if (isClosing) closeIfIdle(connection);
+  };
+  const open = (socket: WebSocket, request: IncomingMessage): void => {
     watchSocket(socket);
     const connection: Connection = { request, socket, operations: new Map(), pending: 0 };
     connections.add(connection);
@@ -182,18 +211,7 @@ export function createWebSockets(options: EndpointOptions) {
         send: (text) => send(socket, text),
         close: (code, reason = '') => closeSocket(socket, code, reason),
         onMessage: (handle) => {
-          const onMessage = async (data: Buffer): Promise<void> => {
-            connection.pending += 1;
-            try {
-              await handle(data.toString());
-            } catch (error) {
-              log.error({ err: error }, 'A message of a WebSocket could not be handled.');
-              socket.close(CloseCode.InternalServerError, 'Internal server error');
-            }
-            connection.pending -= 1;
-            if (isClosing) closeIfIdle(connection);
-          };
-          socket.on('message', (data: Buffer) => void onMessage(data));
+          socket.on('message', (data: Buffer) => void receive(connection, String(data), handle));
         },
       },
       connection,
@@ -202,15 +220,13 @@ export function createWebSockets(options: EndpointOptions) {
       connections.delete(connection);
       void closed(code, String(reason));
     });
-  });
+  };
   return {
     /** Accepts a connection. @throws GatewayError if there are too many, or the handshake is invalid */
     accept: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       if (isClosing || connections.size >= maxStreams)
         throw new GatewayError('SERVICE_UNAVAILABLE');
-      server.handleUpgrade(request, socket, head, (webSocket) =>
-        server.emit('connection', webSocket, request),
-      );
+      server.handleUpgrade(request, socket, head, open);
     },
     /** Closes each connection once its operations have ended. */
     close: (): void => {

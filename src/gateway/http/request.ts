@@ -64,6 +64,15 @@ export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
   // A name and a value each.
   rawHeaders.length > 2 * MAX_HEADERS;
 
+/** Whether Host is sent more than once, of which node:http keeps the first: a proxy may have checked another one. */
+function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (/^host$/i.test(rawHeaders[index] ?? '')) hosts += 1;
+  }
+  return hosts > 1;
+}
+
 /** Returns the error for a request that is rejected on every path. */
 export function findRejection(
   request: IncomingMessage,
@@ -79,6 +88,12 @@ export function findRejection(
   }
   if (httpVersion === '1.1' && host === undefined) {
     return new GatewayError('BAD_REQUEST', 'The Host header is missing (RFC 9112 §3.2).');
+  }
+  if (repeatsHost(request)) {
+    return new GatewayError(
+      'BAD_REQUEST',
+      'The Host header is sent more than once (RFC 9112 §3.2).',
+    );
   }
   // The owner of another site can let its name point to 127.0.0.1 (DNS rebinding), so that browsers treat its
   // pages as pages of this gateway.

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
+import type { Example } from '../store.ts';
 import { renderBlock, renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
@@ -25,10 +26,18 @@ const renderCommand = (site: Site): string =>
     ? `<p>Only ${linkToGuide(site, 'trusted-documents', 'trusted documents')} run on this gateway: send the <code>documentId</code> of one instead of a query.</p>`
     : `<div class="curl">${renderCurl(site)}</div>`;
 
-/** The start page: the endpoint, a query with its result, the last changes, and the ways on. */
+/** An operation beside its response, with a link that opens it in GraphiQL. */
+const renderExample = (title: string, { query, result }: Example, { config }: Site): string =>
+  `<div class="sides">
+${renderCode(title, query)}
+${renderCode('Response of the sample store', result)}
+</div>
+<p class="actions">${linkToGraphiql(query, config)}</p>`;
+
+/** The start page: the endpoint, a query and a mutation with their results, the last changes, and the ways on. */
 export function renderHome(site: Site): Asset {
   const { store, config } = site;
-  const { heading, lead, example } = store.pages;
+  const { heading, lead, example, mutation } = store.pages;
   return renderPage(site, {
     path: '/',
     styles: ['/assets/home.css'],
@@ -38,20 +47,21 @@ export function renderHome(site: Site): Asset {
 ${renderBlock('Endpoint', `${origin(config)}/graphql`)}
 <section aria-labelledby="example">
 <h2 id="example">A query and its response</h2>
-<div class="sides">
-${renderCode('Query', example.query)}
-${renderCode('Response of the sample store', example.result)}
-</div>
-<p class="actions">${linkToGraphiql(example.query, config)}</p>
+${renderExample('Query', example, site)}
 ${renderCommand(site)}
 ${config.auth && !config.auth.readIsOpen ? `<p>Requests need ${linkToGuide(site, 'access', 'a token')}.</p>` : ''}
+</section>
+<section aria-labelledby="mutation">
+<h2 id="mutation">A mutation and its error</h2>
+<p>A mutation returns what it changed, or an error as part of the data. This one is rejected and changes nothing.</p>
+${renderExample('Mutation', mutation, site)}
 </section>
 ${renderLiveView(site)}
 <section aria-labelledby="ways">
 <h2 id="ways">Where to go from here</h2>
-<ul class="doors">
+<ul class="ways">
 ${linksOf(site)
-  .map(({ url, name, text }) => `<li><a href="${url}">${name}</a><p>${text}</p></li>`)
+  .map(({ url, name, text }) => `<li><a href="${url}">${name}</a> <span>${text}</span></li>`)
   .join('\n')}
 </ul>
 </section>`,

@@ -213,13 +213,13 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
   const types: Repository[] = [];
   return {
     /** Defines the type of the changes of a type, and the subscription to them. */
-    follow: (object: OutputRef<object>, rows: Repository, subscription: string): void => {
+    addChanges: (object: OutputRef<object>, rows: Repository): void => {
       types.push(rows);
       const { type, words } = rows;
       const about = `Conditions that ${words.one} meets before or after the change.`;
       const RowFilter = filterOf(`${type}ChangeFilter`, about, 'changes', rows);
       const RowChange = defineRowChange(builder, Change, object, rows);
-      builder.subscriptionField(subscription, (t) =>
+      builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
         t.field({
           type: RowChange,
           description: `The changes of ${words.changes}.`,

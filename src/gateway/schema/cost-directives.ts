@@ -83,3 +83,11 @@ declare module 'graphql' {
 
 /** The cost of an input field that may search many rows to find a few. */
 export const SEARCH_COST = { directives: { cost: { weight: '300' } } };
+
+// Its row, its change and, for a key, its result are written.
+const LINE_COST = 30;
+
+/** The cost of each line of a mutation; `textCost` is that of the texts that it writes. */
+export const lineCost = (textCost = 0): { directives: { cost: Cost } } => ({
+  directives: { cost: { weight: String(LINE_COST + textCost) } },
+});

@@ -156,27 +156,29 @@ export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: B
   const inputs = defineInputTypes(plain);
   const listsOf = defineLists(builder, inputs);
   const rowFieldsOf = defineRowFields(plain, inputs);
-  const { follow, defineChangesQuery } = defineChanges(plain, inputs);
+  const { addChanges, defineChangesQuery } = defineChanges(plain, inputs);
   return {
     builder,
     Node,
     newInputOf: inputs.newInputOf,
     deletedOf: defineDeleted(builder),
     linesField: defineLinesField(builder),
-    /** Defines the lists and the errors of a type, and returns the options of the fields that read, write and follow its rows. */
+    /**
+     * Defines the lists, the errors, the changes and the subscription of a type, and returns the options of the
+     * fields that read and write its rows.
+     */
     fieldsOf: <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
       addErrors(rows.errors);
       addNode(rows);
-      return {
-        ...rowFieldsOf(type, rows),
-        ...listsOf(type, rows),
-        /** Defines the subscription to the changes of its rows. */
-        follow: (subscription: string) => follow(type, rows, subscription),
-      };
+      addChanges(type, rows);
+      return { ...rowFieldsOf(type, rows), ...listsOf(type, rows) };
     },
     /** Returns the schema, and what else the gateway takes from the types. */
     createSchema: (): Pick<Store, 'schema' | 'changedTypes' | 'errorCodes'> => {
       const changedTypes = defineChangesQuery();
+      const missing = Object.keys(tables).find((type) => !changedTypes.includes(type));
+      if (missing)
+        throw new Error(`${missing} has no fields: the store must import its schema.ts.`);
       const errorCodes = defineErrorCodes();
       // In the order of definition, so that a type begins with its id.
       const schema = builder.toSchema({

@@ -81,7 +81,7 @@ export function requireInputs<Row extends object>({
     }
   }
   for (const { name, field, missing } of inputs) {
-    if (field?.foreignKey != null && !missing) {
+    if (field?.isReference && !missing) {
       throw new Error(`${type}.${name} needs the error for an id that does not exist: missing.`);
     }
   }

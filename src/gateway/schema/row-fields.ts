@@ -7,6 +7,7 @@ import type { KnownInput } from '../tables/inputs.ts';
 import type { Deleted, Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
+import { lineCost } from './cost-directives.ts';
 import { type defineInputTypes, named, requireInputs } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
@@ -134,9 +135,6 @@ interface Written<Row> {
   readonly rows: readonly Row[];
 }
 
-// What a line costs that writes no text: its row, its change and, for a key, its result are written.
-const LINE_COST = 30;
-
 /** What the rows of a mutation with lines are called. */
 interface LineNames {
   /** The type of its result, and the field with the rows. */
@@ -154,7 +152,7 @@ export const defineLinesField =
     input: InputRef,
     { result, field, description }: LineNames,
   ) => {
-    const weight = String(LINE_COST + TEXT_COST * Math.ceil(rows.textLength / TEXT_LENGTH));
+    const cost = lineCost(TEXT_COST * Math.ceil(rows.textLength / TEXT_LENGTH));
     const listSize = {
       assumedSize: MAX_LIST_SIZE,
       slicingArguments: ['input'],
@@ -179,7 +177,7 @@ export const defineLinesField =
           type: [input],
           required: true,
           description: `The lines, at least one. A variable can have ${MAX_LINES}, a list in the document ${MAX_LIST_SIZE}.`,
-          extensions: { directives: { cost: { weight } } },
+          extensions: cost,
         }),
         idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
       })),

@@ -15,11 +15,11 @@ import { GRAPHQL_PATH } from './dispatch.ts';
 const VERSION = '13';
 
 /**
- * Whether a request asks for a WebSocket. A server may ignore any other Upgrade (RFC 9110 §7.8), and some
- * clients ask for HTTP/2 this way with every first request, such as the one of Java.
+ * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore one of HTTP/1.0
+ * (RFC 9110 §7.8). Some clients ask for HTTP/2 this way with every first request, such as the one of Java.
  */
-export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
-  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
+  method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket';
 
 /** Requires that a WebSocket may be opened. @throws GatewayError */
 function requireAllowed(request: IncomingMessage, config: Config): void {

@@ -1,8 +1,14 @@
 import { z } from 'zod';
 
-import { errorOf, type ErrorType, type GatewayError } from '../contract/gateway-error.ts';
-import { violatedConstraint } from '../database/database-errors.ts';
+import {
+  errorOf,
+  type ErrorType,
+  type GatewayError,
+  InvalidInput,
+} from '../contract/gateway-error.ts';
+import { violatedCheck, violationOf } from '../database/database-errors.ts';
 import type { Field, StoredTable } from './stored-table.ts';
+import { valueIn } from './table.ts';
 import { toEnumName, toWord, type Words } from './words.ts';
 
 /** An error about one row, or one value. */
@@ -86,7 +92,7 @@ export function toKnown<Row>(
   const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
   const { rule = field?.rule, type = field?.kind.graphql } = input;
   if (!rule || !type) throw new Error(`${place} is not a column: it needs a rule and a type.`);
-  const taken = field?.uniqueKey == null ? undefined : takenError(table.type, words, name);
+  const taken = field?.isUnique ? takenError(table.type, words, name) : undefined;
   return { ...input, ...describeInput(place, input, field), name, field, rule, type, taken };
 }
 
@@ -114,22 +120,23 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
   /* oxlint-enable typescript/no-unsafe-type-assertion */
 }
 
-/** Returns the error that belongs to a violated constraint. */
+/** Returns the error of the caller that belongs to a violated constraint, or else the error as it is. */
 export function toConstraintError(
   error: unknown,
   inputs: readonly KnownInput[],
   data: object,
   line: number | null = null,
 ): unknown {
-  const violated = violatedConstraint(error);
-  if (violated === undefined) return error;
-  const values = new Map<string, unknown>(Object.entries(data));
-  for (const { name, field, missing: Missing, taken: Taken } of inputs) {
-    const value = values.get(name);
-    // The class is about values of this field.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    if (Missing && field?.foreignKey === violated) return new Missing(value as never, line);
-    if (Taken && field?.uniqueKey === violated) return new Taken(String(value), line);
+  const check = violatedCheck(error);
+  if (check !== undefined) {
+    const message = `must satisfy ${check}.`;
+    return new InvalidInput([{ path: ['input'], message, code: 'INVALID_VALUE' }]);
   }
-  return error;
+  const violation = violationOf(error);
+  const input = violation && inputs.find(({ field }) => field?.column === violation.column);
+  const Violated = violation?.isDuplicate ? input?.taken : input?.missing;
+  if (!input || !Violated) return error;
+  // The class is about values of this field.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return new Violated(valueIn(data, input.name) as never, line);
 }

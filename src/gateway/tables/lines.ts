@@ -2,7 +2,7 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
 import { argumentsOf, Id, MAX_LINES, parseArguments } from '../contract/parse.ts';
-import { violatedConstraint, violatedValue } from '../database/database-errors.ts';
+import { violationOf } from '../database/database-errors.ts';
 import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 import { writeOnce } from './idempotency.ts';
@@ -139,11 +139,10 @@ function toLineError(
   inputs: readonly KnownInput[],
   lines: readonly object[],
 ): unknown {
-  const violated = violatedConstraint(error);
-  const value = violatedValue(error);
-  const input = inputs.find(
-    ({ field }) => violated && [field?.foreignKey, field?.uniqueKey].includes(violated),
-  );
+  const violation = violationOf(error);
+  if (!violation) return toConstraintError(error, inputs, {});
+  const { column, value } = violation;
+  const input = inputs.find(({ field }) => field?.column === column);
   const index = lines.findIndex((line) => String(valueIn(line, input?.name ?? '')) === value);
   const line = lines[index];
   return line ? toConstraintError(error, inputs, line, index) : error;

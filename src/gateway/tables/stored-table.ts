@@ -20,13 +20,11 @@ interface Column {
   readonly isIndexed: boolean;
   /** Whether at most one row has a value. */
   readonly isUnique: boolean;
+  /** Whether it is a foreign key. */
+  readonly isReference: boolean;
   readonly hasDefault: boolean;
   /** Null if it has none, or one that PostgreSQL computes. */
   readonly default: string | number | boolean | null;
-  /** The constraint that another row with the same value violates. */
-  readonly uniqueKey: string | null;
-  /** The constraint that a value violates to which no row belongs. */
-  readonly foreignKey: string | null;
 }
 
 /** What prisma/tables.js writes of a model. */

@@ -12,7 +12,7 @@ export interface Words {
   readonly changes: string;
   /** Whose id is the primary key. */
   readonly idOf: string;
-  /** How the names of the types of its lists begin: `Book`. */
+  /** How the names of its lists and of its subscription begin: `Book`. */
   readonly prefix: string;
 }
 

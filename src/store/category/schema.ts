@@ -27,5 +27,3 @@ builder.mutationFields((t) => ({
   updateCategory: t.field({ ...fields.update(), scope }),
   deleteCategory: t.field({ ...fields.delete(), scope }),
 }));
-
-fields.follow('categoryChanged');

@@ -186,5 +186,3 @@ builder.mutationFields((t) => ({
     }),
   }),
 }));
-
-fields.follow('inventoryChanged');

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
-import { z } from 'zod';
+import type { z } from 'zod';
 
 import {
   argumentsOf,
-  MAX_LIST_SIZE,
   type Database,
+  linesOf,
   parseArguments,
   rowsOfLines,
   type Session,
@@ -15,24 +15,16 @@ import { pets } from '../pet/pets.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
 
-const Lines = z
-  .array(NewOrder)
-  .min(1, 'must have at least one line.')
-  .max(MAX_LIST_SIZE, `must have at most ${MAX_LIST_SIZE} lines.`);
+const Lines = linesOf(NewOrder);
 const Arguments = argumentsOf({ input: Lines });
 
 const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 
-/** The orders of several lines that were placed together, in the order of the lines. */
-export interface PlacedOrders {
-  readonly orders: readonly OrderAndPet[];
-}
-
 /** A line in the result of the statement in takeLines, with its pet and its new order. */
 interface Line {
   readonly petId: bigint;
-  /** Null if there is no inventory entry. */
+  /** Null if the stock was never set. */
   readonly stock: number | null;
   readonly isServed: boolean;
 }
@@ -46,14 +38,14 @@ interface Placed {
 const upgrade = (stored: readonly Order[]): readonly Order[] => stored.map(orders.upgrade);
 
 /**
- * Places an order for each line, all or none, once for each idempotency key.
+ * Places an order for each line, all or none, once for each idempotency key, and returns them in the order of the lines.
  * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
 export async function placeOrders(
   db: Database,
   args: object,
   caller: string | undefined,
-): Promise<PlacedOrders> {
+): Promise<OrderAndPet[]> {
   const { input: lines, idempotencyKey: key } = parseArguments(Arguments, args);
   const request = { key, caller, operation: 'placeOrders', input: lines, upgrade };
   let placed: Placed | undefined;
@@ -63,9 +55,7 @@ export async function placeOrders(
   });
   // Stored orders are other objects, without their pets.
   const petOf = placed?.orders === results ? placed.pets : [];
-  return {
-    orders: results.map((order, line) => ({ ...order, ...(petOf[line] && { pet: petOf[line] }) })),
-  };
+  return results.map((order, line) => ({ ...order, ...(petOf[line] && { pet: petOf[line] }) }));
 }
 
 /**

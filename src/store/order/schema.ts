@@ -1,5 +1,5 @@
-import { IDEMPOTENCY_KEY, isInfinite, type ListSize, relatedRow } from '../../gateway/index.ts';
-import { builder, deletedOf, fieldsOf, newInputOf, Node } from '../builder.ts';
+import { IDEMPOTENCY_KEY, isInfinite, relatedRow } from '../../gateway/index.ts';
+import { builder, deletedOf, fieldsOf, linesField, newInputOf, Node } from '../builder.ts';
 import { categories } from '../category/categories.ts';
 import { InsufficientStock, StaleInventory, StockLimitExceeded } from '../inventory/inventory.ts';
 import { InventoryItem } from '../inventory/schema.ts';
@@ -15,7 +15,7 @@ import {
   rescheduleOrder,
 } from './orders.ts';
 import { placeOrder } from './place-order.ts';
-import { placeOrders, type PlacedOrders } from './place-orders.ts';
+import { placeOrders } from './place-orders.ts';
 
 const Order = builder.prismaObject('Order', {
   interfaces: [Node],
@@ -40,26 +40,6 @@ const Order = builder.prismaObject('Order', {
 });
 
 const NewOrder = newInputOf(orders);
-
-/** One order for each line. */
-const LINES: ListSize = {
-  assumedSize: 100,
-  slicingArguments: ['input'],
-  sizedFields: ['orders'],
-  requireOneSlicingArgument: false,
-};
-
-const PlacedOrdersType = builder.objectRef<PlacedOrders>('PlacedOrders').implement({
-  description: 'The orders of several lines that were placed together.',
-  fields: (t) => ({
-    orders: t.field({
-      type: [Order],
-      description: 'The orders, in the order of the lines.',
-      extensions: { ofOtherRow: false },
-      resolve: (placed) => [...placed.orders],
-    }),
-  }),
-});
 
 const CancelledOrderType = deletedOf<CancelledOrder>(
   orders,
@@ -121,23 +101,20 @@ builder.mutationFields((t) => ({
     resolve: (_root, args, { loaders, caller }) => placeOrder(loaders, args, caller.subject),
   }),
   placeOrders: t.field({
-    type: PlacedOrdersType,
+    ...linesField(Order, orders, NewOrder, {
+      result: 'PlacedOrders',
+      field: 'orders',
+      description: 'The orders of several lines that were placed together.',
+    }),
     description:
       'Creates an order for each line and takes all units from the stock, in one transaction: all ' +
       'lines or none. Lines for the same pet add up. An error about a pet names the first line ' +
       'that cannot be served.',
     scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
-    extensions: { directives: { listSize: LINES, cost: { weight: '100' } } },
-    args: {
-      input: t.arg({
-        type: [NewOrder],
-        required: true,
-        description: 'The lines, 1 to 100.',
-      }),
-      idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
-    },
-    resolve: (_root, args, { loaders, caller }) => placeOrders(loaders.db, args, caller.subject),
+    resolve: async (_root, args, { loaders, caller }) => ({
+      rows: await placeOrders(loaders.db, args, caller.subject),
+    }),
   }),
   rescheduleOrder: t.field({
     type: Order,
@@ -179,5 +156,3 @@ builder.mutationFields((t) => ({
     resolve: (_root, args, { loaders, caller }) => cancelOrder(loaders.db, args, caller.subject),
   }),
 }));
-
-fields.follow('orderChanged');

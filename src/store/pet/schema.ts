@@ -55,5 +55,3 @@ builder.mutationFields((t) => ({
     scope,
   }),
 }));
-
-fields.follow('petChanged');

@@ -24,5 +24,3 @@ builder.mutationFields((t) => ({
   updateAuthor: t.field({ ...fields.update(), scope }),
   deleteAuthor: t.field({ ...fields.delete(), scope }),
 }));
-
-fields.follow('authorChanged');

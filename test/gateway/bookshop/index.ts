@@ -34,6 +34,10 @@ export const bookshop: Store = {
       query: '{ book(id: "1") { title } }',
       result: '{ "data": { "book": { "title": "The Dispossessed" } } }',
     },
+    mutation: {
+      query: 'mutation { deleteAuthor(id: "9") { ... on Error { code } } }',
+      result: '{ "data": { "deleteAuthor": { "code": "AUTHOR_NOT_FOUND" } } }',
+    },
     subscription: 'subscription { bookChanged { kind book { title copies } } }',
     examples: new URL('examples/', import.meta.url),
   },

@@ -39,8 +39,13 @@ const documents = [
   return { file, markdown, blocks: blocksOf(markdown) };
 });
 
+// A test of its own, test/long/first-change.test.ts, applies its blocks to a copy of the source.
+const TUTORIAL = 'docs/first-change.md';
+
 const blocksIn = (language: string): Block[] =>
-  documents.flatMap(({ blocks }) => blocks.filter((block) => block.language === language));
+  documents
+    .filter(({ file }) => file !== TUTORIAL)
+    .flatMap(({ blocks }) => blocks.filter((block) => block.language === language));
 
 const isRequest = ({ language, text }: Block): boolean =>
   language === 'graphql' || (language === 'sh' && text.startsWith('curl'));
@@ -74,7 +79,10 @@ async function send({ language, text }: Block): Promise<unknown> {
 }
 
 const sampled = documents.filter(
-  ({ blocks }) => samplesOf(blocks).length > 0 && !blocks.some(({ text }) => /TOKEN=/.test(text)),
+  ({ file, blocks }) =>
+    file !== TUTORIAL &&
+    samplesOf(blocks).length > 0 &&
+    !blocks.some(({ text }) => /TOKEN=/.test(text)),
 );
 
 describe.each(sampled)('the samples of $file', ({ blocks }) => {
@@ -148,7 +156,7 @@ describe('the samples of the documentation', () => {
       documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
     );
     expect([...languages].toSorted()).toEqual(
-      ['', 'console', 'graphql', 'json', 'mermaid', 'promql', 'sh', 'ts'].toSorted(),
+      ['', 'console', 'diff', 'graphql', 'json', 'mermaid', 'promql', 'sh', 'sql', 'ts'].toSorted(),
     );
   });
 
@@ -216,7 +224,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  it('names paths that exist', () => {
+  it.runIf(file !== TUTORIAL)('names paths that exist', () => {
     const paths = markdown.matchAll(
       /(?<![\w/.@])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g,
     );
@@ -265,4 +273,44 @@ describe('the documentation', () => {
       names.filter((name) => !isHook(name)).toSorted(),
     );
   });
+});
+
+const testSources = filesIn('test')
+  .filter((file) => file.endsWith('.test.ts'))
+  .map(read);
+
+/** Whether a file of tests has an `it` or a `describe` for each part of a name, as in `a cart › is ordered once`. */
+function hasTest(name: string): boolean {
+  const patterns = name
+    .split(' › ')
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .map((part) => new RegExp(`\\(\\s*(['"\`])${part}\\1,`));
+  return testSources.some((text) => patterns.every((pattern) => pattern.test(text)));
+}
+
+describe.each(['SECURITY.md', 'docs/operations.md', 'docs/growing.md'])(
+  'the promises of %s',
+  (file) => {
+    // A promise ends with a footnote, which names its tests.
+    const [body = '', notes = ''] = read(file).split('## Tests of the promises\n');
+    const references = Array.from(body.matchAll(/\[\^(\w+)\]/g), ([, id = '']) => id);
+
+    it('each have a footnote that names tests', () => {
+      const defined = Array.from(notes.matchAll(/^\[\^(\w+)\]: `/gm), ([, id = '']) => id);
+      expect(references.length).toBeGreaterThan(0);
+      expect(references.toSorted()).toEqual(defined.toSorted());
+    });
+
+    it('name tests that exist', () => {
+      const names = Array.from(notes.matchAll(/`([^`]+)`/g), ([, name = '']) => name);
+      expect(names.filter((name) => !hasTest(name))).toEqual([]);
+    });
+  },
+);
+
+it('each promise of SECURITY.md has a footnote', () => {
+  const [, promised = ''] = /^## What is promised\n([^]*?)^## /m.exec(read('SECURITY.md')) ?? [];
+  const promises = promised.split(/^(?:- |### )/m).filter((text) => text.includes('.'));
+  expect(promises.length).toBeGreaterThan(20);
+  expect(promises.slice(1).filter((text) => !/\[\^\w+\]\s*$/.test(text))).toEqual([]);
 });

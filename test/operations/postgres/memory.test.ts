@@ -31,7 +31,40 @@ describe('a gateway with little memory', () => {
     expect(await usedMb(program)).toBeLessThan(before + 6);
     expect(await program.stop()).toBe(0);
   });
+
+  it('keeps little of what operations were called with', async () => {
+    const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
+    await postValues(program, 'a');
+    const before = await usedMb(program);
+    await postValues(program, 'b');
+    // All would take 3 MB.
+    expect(await usedMb(program)).toBeLessThan(before + 1.5);
+    expect(await program.stop()).toBe(0);
+  });
 });
+
+const OPERATIONS = 16;
+// Many operations in a short document.
+const MANY = repeat(
+  OPERATIONS,
+  (index) => `query A${index}($v:PetFilter){pets(first:0,filter:$v){nodes{id}}}`,
+);
+const VALUES = 90;
+
+/** Posts a new document, and each of its operations with wrong values, each of them new. */
+async function postValues(program: Program, name: string): Promise<void> {
+  const query = `${MANY}#${name}`;
+  const { status } = await post(program, { query, operationName: 'A0' });
+  expect(status).toBe(200);
+  for (let index = 0; index < VALUES; index += 1) {
+    const variables = { v: { [`${name}${index}${'x'.repeat(960)}`]: 1 } };
+    const all = Array.from({ length: OPERATIONS }, async (_, operation) => {
+      const response = await post(program, { query, operationName: `A${operation}`, variables });
+      await response.arrayBuffer();
+    });
+    await Promise.all(all);
+  }
+}
 
 const CONNECTIONS = 20;
 const REQUESTS_EACH = 15;

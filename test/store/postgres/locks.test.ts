@@ -1,3 +1,5 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+
 import { Client } from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -234,4 +236,23 @@ describe('a database whose transactions are serializable', () => {
     expect(new Set(answers)).toEqual(new Set(['placed', 'INSUFFICIENT_STOCK']));
     expect(placed).toBe(20);
   });
+});
+
+it.each<[string, () => Promise<unknown>]>([
+  ['GET /store/orders', async () => (await gateway.rest('/store/orders')).json()],
+  ['counts', () => gateway.data('{ orders { totalCount } }')],
+  ['searches', () => gateway.data('{ orders(filter: { petStatus: [SOLD] }) { nodes { id } } }')],
+])('many reads of a whole list leave connections to others: %s', async (_name, read) => {
+  const petId = await makePet(gateway);
+  const other = await begin('lock table orders in access exclusive mode');
+  // More than there are connections. Those of one tick would share a statement.
+  const reads: Promise<unknown>[] = [];
+  for (let count = 0; count < 15; count += 1) {
+    reads.push(read());
+    await nextTick();
+  }
+  await expect.poll(() => countBlockedBy(other), { interval: 2 }).toBeGreaterThan(0);
+  expect(await gateway.data(`{ pet(id: ${petId}) { id } }`)).toEqual({ pet: { id: petId } });
+  await other.end();
+  await Promise.all(reads);
 });

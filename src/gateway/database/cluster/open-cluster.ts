@@ -82,9 +82,8 @@ class Cluster {
 
   /** Returns what is known of all servers together. */
   async readiness(): Promise<Readiness> {
-    const [state] = this.servers.flatMap((server) => server.state ?? []);
-    if (!state) throw new Unavailable('No server responds.');
-    return { writes: this.primary.current !== undefined, version: state.version };
+    if (!this.servers.some(({ state }) => state)) throw new Unavailable('No server responds.');
+    return { writes: this.primary.current !== undefined };
   }
 
   async close(): Promise<void> {

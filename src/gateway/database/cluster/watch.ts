@@ -18,7 +18,6 @@ export interface StateRow {
    */
   readonly timeline: number | null;
   readonly position: string;
-  readonly version: string;
   readonly identity: string;
 }
 
@@ -40,7 +39,6 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "w
   pg_wal_lsn_diff(
     CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END,
     '0/0')::bigint::text AS "position",
-  current_setting('server_version') AS "version",
   ${IDENTITY_SQL} AS "identity"`;
 
 /** Learns what a server reports. */

@@ -44,9 +44,9 @@ const INTROSPECTION_COSTS = new Map<unknown, number>([
   [SchemaMetaFieldDef, 40_000],
   [TypeMetaFieldDef, 5000],
 ]);
-// How many estimates are cached for an operation, and the length of their keys.
-const MAX_ESTIMATES = 100;
-const MAX_KEY_LENGTH = 1000;
+// The cache of all operations: a caller can send any number of values, and of operations in a document.
+const MAX_ESTIMATES = 5000;
+const MAX_KEYS_LENGTH = 1_000_000;
 
 /** The page around a selection. */
 interface Page {
@@ -176,12 +176,26 @@ class Estimator {
   }
 }
 
-/** The cached estimates of an operation, by the variables on which they depend. */
+/** What is known of the estimates of an operation. */
 export interface Estimates {
+  /** Identifies the operation in the cache. */
+  readonly id: number;
+  /** The variables on which they depend. */
   readonly names: readonly string[];
-  readonly estimateOf: LRUCache<string, Estimate>;
   /** The estimate, if it depends on no variable. */
   readonly constant?: Estimate;
+}
+
+const cached = new LRUCache<string, Estimate>({
+  max: MAX_ESTIMATES,
+  maxSize: MAX_KEYS_LENGTH,
+  sizeCalculation: (_estimate, key) => key.length,
+});
+let operations = 0;
+
+function toEstimates(constant: Estimate, used: ReadonlySet<string>): Estimates {
+  operations += 1;
+  return { id: operations, names: [...used], ...(used.size === 0 && { constant }) };
 }
 
 /** Returns the variables of a request, with the defaults of those that it leaves out. */
@@ -200,18 +214,25 @@ function withDefaults(
   return all;
 }
 
-/** Returns the cache key of an estimate, in which all texts, and all lists, are alike that cost the same. */
-const cacheKeyOf = (
-  schema: GraphQLSchema,
-  names: readonly string[],
-  variables: Variables,
-): string =>
+/** Returns a value for a cache key, in which all texts, and all lists of a length, are alike that cost the same. */
+function toKey(name: string, value: unknown): unknown {
+  // The list of the values themselves.
+  if (name === '') return value;
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  if (typeof value === 'string') return isIndexed(value) ? 'text' : 'short text';
+  // As JSON, 1e400 would be null.
+  return typeof value === 'number' ? String(value) : value;
+}
+
+/**
+ * Returns the cache key of an estimate. Values of different kinds have different keys, also those that do not fit
+ * the variable: an operation is estimated before it is rejected for them.
+ */
+const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
+  id +
   JSON.stringify(
     names.map((name) => variables[name]),
-    (key, value: unknown) => {
-      if (key !== '' && Array.isArray(value)) return value.length;
-      return typeof value === 'string' && !schema.getType(value) ? isIndexed(value) : value;
-    },
+    toKey,
   );
 
 /**
@@ -227,18 +248,12 @@ export function estimate(
   const before = operation.estimates;
   if (before?.constant) return before.constant;
   const variables = withDefaults(operation.node, requestVariables);
-  const known = before?.estimateOf.get(cacheKeyOf(schema, before.names, variables));
+  const known = before && cached.get(cacheKeyOf(before, variables));
   if (known) return known;
   const estimator = new Estimator(schema, operation, variables);
   const result = estimator.ofOperation(operation.node);
-  const { used } = estimator;
-  const estimates: Estimates = {
-    ...(used.size === 0 && { constant: result }),
-    names: [...used],
-    estimateOf: before?.estimateOf ?? new LRUCache<string, Estimate>({ max: MAX_ESTIMATES }),
-  };
-  const key = cacheKeyOf(schema, estimates.names, variables);
-  if (key.length <= MAX_KEY_LENGTH) estimates.estimateOf.set(key, result);
+  const estimates = before ?? toEstimates(result, estimator.used);
   operation.estimates = estimates;
+  if (!estimates.constant) cached.set(cacheKeyOf(estimates, variables), result);
   return result;
 }

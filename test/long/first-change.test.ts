@@ -1,0 +1,105 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import { post } from '../support/post.ts';
+import { V8_FLAGS } from '../support/program.ts';
+
+// Each block of code, and the last file that the text before it names.
+const BLOCK = /`([\w./-]+\.(?:ts|prisma|sql))`[^`]*```(?:diff|sql|ts)\n([^]*?)^```$/gm;
+const tutorial = readFileSync('docs/first-change.md', 'utf8');
+const folder = mkdtempSync(join(tmpdir(), 'first-change-'));
+
+const linesOf = (diff: string, dropped: '+' | '-'): string =>
+  diff
+    .split('\n')
+    .filter((line) => !line.startsWith(dropped))
+    .map((line) => line.slice(1))
+    .join('\n');
+
+/** Changes a file as a block of the tutorial says, or creates it. */
+function apply(path: string, block: string): void {
+  const file = join(folder, path);
+  const isDiff = /^\+/m.test(block);
+  if (!isDiff) {
+    mkdirSync(dirname(file), { recursive: true });
+    return writeFileSync(file, block);
+  }
+  const text = readFileSync(file, 'utf8');
+  const before = linesOf(block, '+');
+  expect(text.split(before)).toHaveLength(2);
+  writeFileSync(
+    file,
+    text.replace(before, () => linesOf(block, '-')),
+  );
+}
+
+/** Runs a command in the copy. Returns what it wrote if it failed, otherwise nothing. */
+function failureOf(command: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
+  return status === 0 ? '' : stdout + stderr;
+}
+
+beforeAll(() => {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    encoding: 'utf8',
+  });
+  for (const file of listed.trim().split('\n')) cpSync(file, join(folder, file));
+  symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'), 'junction');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the change of docs/first-change.md', () => {
+  it('fits the source, and compiles', () => {
+    for (const [, path = '', block = ''] of tutorial.matchAll(BLOCK)) apply(path, block);
+    expect(failureOf('npm', 'run', 'prepare')).toBe('');
+    expect(failureOf('npx', 'tsc')).toBe('');
+  });
+
+  it('is printed to schema.graphql, and needs no other format', () => {
+    expect(failureOf('npm', 'run', 'fix')).toBe('');
+    const schema = readFileSync(join(folder, 'schema.graphql'), 'utf8');
+    expect(schema).toContain('  birthDate: Date\n');
+    expect(schema).toContain('\ntype Supplier implements Node {');
+    for (const [, path = '', block = ''] of tutorial.matchAll(BLOCK)) {
+      const text = readFileSync(join(folder, path), 'utf8');
+      expect(text).toContain(/^\+/m.test(block) ? linesOf(block, '-') : block);
+    }
+  });
+
+  it('is served as the tutorial shows', async () => {
+    const program = spawn(process.execPath, [...V8_FLAGS, join(folder, 'dist/main.js')], {
+      env: {
+        PORT: '0',
+        STOP_DELAY_MS: '0',
+        NODE_ENV: 'production',
+        DATA_DIR: join(folder, '.data'),
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void program.kill('SIGKILL'));
+    let url = '';
+    for await (const line of createInterface(program.stdout)) {
+      [, url = ''] = /"Listening on (http:\S+)"/.exec(line) ?? [];
+      if (url !== '') break;
+    }
+    const samples = [...tutorial.matchAll(/^```graphql\n([^]*?)^```\n\n```json\n([^]*?)^```$/gm)];
+    expect(samples).toHaveLength(2);
+    for (const [, query = '', shown = ''] of samples) {
+      const response = await post({ url }, { query });
+      expect(await response.json()).toEqual(JSON.parse(shown));
+    }
+  });
+});
