@@ -101,18 +101,18 @@ async function admit(context: Context, { request, socket }: Connection): Promise
 /** Runs the operation of a message; its results are what the caller may see. */
 async function run(
   options: EndpointOptions,
-  { extra, subscriptions }: ProtocolContext<InitParams, Connection>,
+  context: ProtocolContext<InitParams, Connection>,
   id: string,
   payload: object,
 ): Promise<Results> {
   const { executor, config, log } = options;
   const { limits } = config;
-  const { request, socket, operations } = extra;
+  const { request, socket, operations } = context.extra;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const recipient: Recipient = {
-    // Also after `complete` from the client, and when the connection is closed.
+    // Also after `complete` from the client, and when the connection is closed: graphql-ws then replaces the object.
     get destroyed() {
-      return !(id in subscriptions);
+      return !(id in context.subscriptions);
     },
   };
   const exchange = { req: request, res: new ServerResponse(request), requestLog, recipient };
