@@ -1,4 +1,4 @@
-// Writes what Apollo and urql must know of the schema, in the files that their guides describe.
+// Writes the parts of the schema that Apollo and urql need, in the formats that their guides describe.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 import { buildSchema, introspectionFromSchema, isAbstractType } from 'graphql';

@@ -1,14 +1,14 @@
-/** A field that is a list of rows, of a type or of Query. */
+/** A field of a type or of Query that returns a list of objects. */
 type List = `${string}.${string}`;
 
 const CATEGORIES: readonly List[] = ['Query.categories'];
-// Pets can be listed by their stock, and the stock by its pets.
+// Lists of pets can depend on their stock, and lists of the stock on its pets.
 const STOCK: readonly List[] = ['Query.pets', 'Category.pets', 'Query.inventory'];
 const ORDERS: readonly List[] = ['Query.orders', 'Pet.orders'];
-// Orders can be listed by their pets, and change the stock.
+// Lists of orders can depend on their pets, and orders change the stock.
 const STOCK_AND_ORDERS: readonly List[] = [...STOCK, ...ORDERS];
 
-/** The lists that a write can add rows to, remove rows from or reorder, by the type of its result. */
+/** The lists that a write can add to, remove from or reorder, by the type of its result. */
 export const LISTS: Readonly<Record<string, readonly List[]>> = {
   Category: CATEGORIES,
   DeletedCategory: CATEGORIES,
@@ -28,7 +28,7 @@ export const LISTS: Readonly<Record<string, readonly List[]>> = {
   OrderChange: ORDERS,
 };
 
-/** The types of the rows that are gone, by what says so. The inventory entry of a pet has its id. */
+/** The types of the deleted objects, by the type of the result. An inventory item has the id of its pet. */
 export const GONE: Readonly<Record<string, readonly string[]>> = {
   DeletedCategory: ['Category'],
   CategoryChange: ['Category'],
@@ -50,13 +50,13 @@ export interface Result {
 }
 
 /**
- * Returns the lists to read again after a write: none after an error. The rows that others change
- * stay where they are, or each sale would take the reader of a list back to its first page.
+ * Returns the lists to reload after a write: none after an error. Objects that others update stay in
+ * place, or each sale would send the reader of a list back to its first page.
  */
 export const listsToForget = ({ __typename, kind }: Result): readonly List[] =>
   kind === 'UPDATED' ? [] : (LISTS[__typename] ?? []);
 
-/** Returns the rows that a write has deleted. */
+/** Returns the objects that a write has deleted. */
 export function rowsToForget(result: Result): { __typename: string; id: string }[] {
   const { __typename, kind, categoryId, petId, orderId } = result;
   const id = kind === 'DELETED' ? (categoryId ?? petId ?? orderId) : result.id;

@@ -16,13 +16,13 @@ export interface LiveRequest {
   readonly variables?: Record<string, unknown> | undefined;
 }
 
-/** Begins a subscription; returns a function that ends it. */
+/** Starts a subscription; returns a function that ends it. */
 export type Subscribe = (request: LiveRequest, sink: Sink<FormattedExecutionResult>) => () => void;
 
-/** Returns the headers of a request, with a token that is still valid. */
+/** Returns the headers of a request, including a valid token. */
 type ReadHeaders = () => Promise<Record<string, string>>;
 
-/** Creates subscriptions by WebSocket: one connection for all of them. */
+/** Subscribes over a WebSocket: one connection for all subscriptions. */
 export function openWebSockets(
   url: string,
   readHeaders: ReadHeaders,
@@ -33,23 +33,23 @@ export function openWebSockets(
   return (request, sink) => client.subscribe(request, sink);
 }
 
-/** Creates subscriptions by Server-Sent Events: a request for each of them. */
+/** Subscribes by Server-Sent Events: one request for each subscription. */
 export function openEventStreams(url: string, headers: ReadHeaders): Subscribe {
   const client = createSseClient({ url, headers, retryAttempts: 0 });
-  // Its types have other errors than those that it receives.
+  // Its types declare other errors than it receives.
   return (request, sink) => client.subscribe(request as RequestParams, sink as Sink);
 }
 
 /**
- * Sends the id of each document beside its text, for gateways with DOCUMENTS=trusted; `toId` is that of
- * the manifest.
+ * Sends the id of each document beside its text, for gateways with DOCUMENTS=trusted; `toId` returns the
+ * id that a text has in the manifest.
  */
 export const withIds =
   (subscribe: Subscribe, toId: (query: string) => string): Subscribe =>
   (request, sink) =>
     subscribe({ documentId: toId(request.query), ...request }, sink);
 
-// A subscription can go on after these errors.
+// A subscription can be resumed after these errors.
 const PASSING: readonly unknown[] = ['SERVICE_UNAVAILABLE', 'SLOW_SUBSCRIBER', 'UNAUTHENTICATED'];
 const STABLE_MS = 10_000;
 const MAX_PAUSE_MS = 30_000;
@@ -77,16 +77,16 @@ export const LAST_CURSOR = `query LastCursor {
   changes(last: 1) { pageInfo { endCursor } }
 }`;
 
-/** What it returns. */
+/** The data of `LAST_CURSOR`. */
 export type LastCursor = {
   readonly changes: { readonly pageInfo: { readonly endCursor: string | null } };
 };
 
 /**
- * Returns a subscribe that goes on when a connection is cut, the gateway stops or the token expires: it
- * subscribes again after the last cursor. Without one, it first reads the end of the log, so that a connection
- * that is cut before its first change loses nothing either. Errors that need the app, such as
- * CURSOR_EXPIRED, are the last result.
+ * Returns a `Subscribe` that resumes when the connection is lost, the gateway shuts down or the token expires:
+ * it subscribes again after the last cursor. Without a cursor, it first reads the end of the log, so that a
+ * connection that is lost before its first change misses nothing either. Errors that the app must handle, such
+ * as CURSOR_EXPIRED, are the last result.
  */
 export const resume =
   (subscribe: Subscribe, pauseMs = 1000): Subscribe =>
@@ -96,8 +96,8 @@ export const resume =
     let isStopped = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let close: (() => void) | undefined;
-    // graphql-ws 6.4.2 counts a subscription twice, and keeps its connection, if it is ended by a function
-    // that was called with its last result.
+    // graphql-ws 6.4.2 counts a subscription twice, and keeps its connection, if it is ended while its last
+    // result is delivered.
     const closeSoon = (): void => queueMicrotask(() => close?.());
 
     const begin = (): void => {
@@ -109,7 +109,7 @@ export const resume =
         closeSoon();
         if (Date.now() - start > STABLE_MS) failures = 0;
         const codes = result ? codesOf(result) : [];
-        // New tokens are rejected as well.
+        // New tokens are rejected too.
         const isRejected = codes.includes('UNAUTHENTICATED') && failures > 2;
         if (result && (isRejected || !codes.some((code) => PASSING.includes(code)))) {
           sink.next(result);
@@ -118,7 +118,7 @@ export const resume =
         }
         const pause = Math.min(pauseMs * 2 ** failures, MAX_PAUSE_MS);
         failures += 1;
-        // Many clients lose their connections at the same time: they should not all come back at once.
+        // Many clients lose their connections at the same time; they should not all reconnect at the same time.
         timer = setTimeout(begin, pause * (0.5 + Math.random()));
       };
       const open = (
@@ -166,17 +166,17 @@ export const resume =
     };
   };
 
-/** What an app does with rows and their changes. */
+/** An app's callbacks for data and its changes. */
 export interface Follower<Change> {
-  /** Reads all rows: at the beginning, and after changes were missed. */
+  /** Loads all data: at the start, and after changes were missed. */
   readonly readRows: () => Promise<unknown>;
   readonly onChange: (change: Change) => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Follows rows until the returned function is called. `begin` reads and subscribes; it gets a function that
- * does both again, for a cursor that has expired.
+ * Follows data until the returned function is called. `begin` loads the data and subscribes; it receives a
+ * function that does both again when the cursor has expired.
  */
 export async function follow(
   begin: (again: () => void) => Promise<() => void>,

@@ -2,13 +2,13 @@ import { initGraphQLTada, type ResultOf } from 'gql.tada';
 
 import type { introspection } from './graphql-env.d.ts';
 
-// The compiler takes the types of an operation from the schema.
+// The compiler infers the types of an operation from the schema.
 const graphql = initGraphQLTada<{
   introspection: introspection;
   scalars: { DateTime: string; ID: string };
 }>();
 
-/** A page of the pets that can be bought. */
+/** A page of the pets that are for sale. */
 export const PETS = graphql(`
   query Pets($after: String) {
     pets(
@@ -35,7 +35,7 @@ export const PETS = graphql(`
 
 export type Pet = ResultOf<typeof PETS>['pets']['edges'][number]['node'];
 
-/** Orders one unit. The pet is selected as its stock changes. */
+/** Orders one unit. Selects the pet, because its stock changes. */
 export const PLACE_ORDER = graphql(`
   mutation PlaceOrder($petId: ID!, $idempotencyKey: String!) {
     placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $idempotencyKey) {
@@ -58,13 +58,13 @@ export const PLACE_ORDER = graphql(`
 
 type Ordered = ResultOf<typeof PLACE_ORDER>['placeOrder'];
 
-/** What a person reads about an order. A result without data has an error that is not the person's. */
+/** The message to the user about an order. A result without data has an error that the user can't fix. */
 export function describeOrder(result: Ordered | undefined): string {
   if (!result) return 'The order failed. Please try again.';
   return result.__typename === 'Order' ? `You ordered ${result.pet.name}.` : result.message;
 }
 
-/** Each change of the stock, with what the page shows of it. */
+/** Each change of the stock, with the fields that the page shows. */
 export const STOCK_CHANGED = graphql(`
   subscription StockChanged($after: String) {
     inventoryChanged(after: $after) {

@@ -1,6 +1,6 @@
 /**
- * Creates a fetch for a client whose reads see its own writes: it remembers the position of the store's log
- * after each write, and sends it with every later request.
+ * Creates a fetch for a client that reads its own writes: it keeps the `Store-Position` of the last write,
+ * and sends it with every later request.
  */
 export function createOwnWritesFetch(send: typeof fetch = fetch): typeof fetch {
   let position = '';
@@ -9,7 +9,7 @@ export function createOwnWritesFetch(send: typeof fetch = fetch): typeof fetch {
     if (position) headers.set('Store-Position', position);
     const response = await send(input, { ...init, headers });
     const written = response.headers.get('Store-Position') ?? '';
-    // Positions have the same number of digits.
+    // All positions have the same number of digits, so strings compare like numbers.
     if (written > position) position = written;
     return response;
   };

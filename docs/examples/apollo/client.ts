@@ -8,7 +8,7 @@ import { listsToForget, type Result, rowsToForget } from '../lists.ts';
 
 const list = relayStylePagination(['filter', 'orderBy']);
 
-// With `keyFields`, a query that forgets an id fails, instead of caching a copy that nothing updates.
+// With `keyFields`, a query without an id fails, instead of caching a copy that is never updated.
 const typePolicies = {
   Query: { fields: { categories: list, pets: list, inventory: list, orders: list } },
   Category: { keyFields: ['id'], fields: { pets: list } },
@@ -17,7 +17,7 @@ const typePolicies = {
   InventoryItem: { keyFields: ['id'] },
 };
 
-// A write without a key could be done twice.
+// A retried write without a key could be made twice.
 const retry = new RetryLink({
   attempts: {
     max: 3,
@@ -26,7 +26,7 @@ const retry = new RetryLink({
   },
 });
 
-/** Removes the lists and rows that a write has made wrong. What is on the screen is read again. */
+/** Evicts the lists and objects that a write has made stale. Those on screen are reloaded. */
 function forget({ cache }: ApolloClient, result: Result): void {
   const keys = Object.keys(cache.extract() as object);
   for (const name of listsToForget(result)) {
@@ -38,7 +38,7 @@ function forget({ cache }: ApolloClient, result: Result): void {
   for (const row of rowsToForget(result)) cache.evict({ id: cache.identify(row) ?? '' });
 }
 
-/** Forgets what is wrong after each mutation, and after each change of a subscription. */
+/** Evicts stale lists and objects after each mutation and each change of a subscription. */
 const forgetAfterWrites = new ApolloLink((operation, forward) => {
   const results = forward(operation);
   if (operation.operationType === OperationTypeNode.QUERY) return results;
@@ -57,7 +57,7 @@ const forgetAfterWrites = new ApolloLink((operation, forward) => {
 const isLive = ({ operationType }: ApolloLink.Operation): boolean =>
   operationType === OperationTypeNode.SUBSCRIPTION;
 
-// The types of Apollo require this for an error policy of all mutations.
+// Apollo's types require this for a default error policy of mutations.
 declare module '@apollo/client' {
   namespace ApolloClient {
     namespace DeclareDefaultOptions {
@@ -80,12 +80,12 @@ export const createApolloClient = (
   const http = ApolloLink.from([retry, new HttpLink({ uri, fetch })]);
   return new ApolloClient({
     cache: new InMemoryCache({
-      // The pattern is for errors of later releases: what has the fields of an error is one.
+      // The pattern is for errors of later releases: a result with the fields of an error is one.
       possibleTypes: { ...possibleTypes, Error: [...(possibleTypes['Error'] ?? []), '.+'] },
       typePolicies,
     }),
     link: forgetAfterWrites.concat(live ? ApolloLink.split(isLive, live, http) : http),
-    // With 'all', an order is returned even if other rows cannot be read after it.
+    // With 'all', an order is returned even if related objects cannot be read.
     defaultOptions: { mutate: { errorPolicy: 'all' } },
   });
 };

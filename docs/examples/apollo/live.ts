@@ -24,8 +24,8 @@ const isExpired = (error: unknown): boolean =>
   error.errors.some(({ extensions }) => extensions?.['code'] === 'CURSOR_EXPIRED');
 
 /**
- * Reads rows and follows their changes by a subscription with the variable `$after`; returns a function
- * that ends that.
+ * Loads data and follows its changes by a subscription with the variable `$after`; returns a function that
+ * stops following.
  */
 export const followChanges = <Data>(
   client: ApolloClient,
@@ -34,7 +34,7 @@ export const followChanges = <Data>(
   { readRows, onChange, onError }: Follower<Data>,
 ): Promise<() => void> =>
   follow(async (again) => {
-    // The cursor first: rows may be newer than it, not older.
+    // Reads the cursor first: the data may be newer than the cursor, but not older.
     const last = await client.query({ query: READ_CURSOR, fetchPolicy: 'network-only' });
     const after = last.data?.changes.pageInfo.endCursor ?? null;
     await readRows();

@@ -11,7 +11,7 @@ import { createLiveLink, followChanges } from './live.ts';
 function Shop() {
   const [message, setMessage] = useState('');
   const { data: current, previousData, fetchMore } = useQuery(PETS);
-  // While the list is read again after a write, the page shows what it has.
+  // While the list is reloaded after a write, the page keeps showing the old one.
   const data = current ?? previousData;
   if (!data) return <p>Loading…</p>;
   const { totalCount, edges, pageInfo } = data.pets;
@@ -33,7 +33,7 @@ function Shop() {
 function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }) {
   const [placeOrder, { loading }] = useMutation(PLACE_ORDER);
   const order = async () => {
-    // The key is sent with each retry, so that nobody buys twice.
+    // Each retry sends the same key, so that the order is placed once.
     const variables = { petId: pet.id, idempotencyKey: crypto.randomUUID() };
     const { data } = await placeOrder({ variables });
     onOrder(describeOrder(data?.placeOrder));
@@ -48,7 +48,7 @@ function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }
   );
 }
 
-/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+/** Renders the shop in an element. It follows the stock first, so that no change is missed. */
 export async function startShop(element: Element, gateway: string): Promise<void> {
   const url = `${gateway}/graphql`;
   const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));

@@ -10,14 +10,14 @@ import {
 
 import { GONE, listsToForget, type Result } from '../lists.ts';
 
-/** Creates an environment whose store knows rows by their `nodeId`. */
+/** Creates an environment whose store identifies objects by `nodeId`. */
 export function createEnvironment(
   url: string,
   fetch = globalThis.fetch,
   subscribe?: SubscribeFunction,
 ): Environment {
   const send: FetchFunction = async ({ text, operationKind }, variables) => {
-    // A write without a key could be done twice.
+    // A retried write without a key could be made twice.
     const isRepeatable = operationKind === 'query' || variables['idempotencyKey'] != null;
     for (let left = isRepeatable ? 2 : 0; ; left -= 1) {
       try {
@@ -36,14 +36,14 @@ export function createEnvironment(
   return new Environment({
     network: Network.create(send, subscribe),
     store: new Store(new RecordSource()),
-    // What is left of a deleted row has the `nodeId` of the row, but is not the row.
+    // The result of a deletion has the deleted object's `nodeId`, but is not that object.
     getDataID: (fields, type) => (type in GONE ? undefined : fields['nodeId']),
   });
 }
 
 /**
- * The updater of each mutation and subscription: after a write that lists may not show, all that the store has is
- * stale. It is read again when it is shown next; what is on the screen by `useSubscribeToInvalidationState`.
+ * The updater of each mutation and subscription: after a write that may change lists, the whole store is stale.
+ * Data is reloaded when it is next shown; data on screen, by `useSubscribeToInvalidationState`.
  */
 export function forgetAfterWrites(store: RecordSourceSelectorProxy, data: unknown): void {
   const results: (Result | null)[] = Object.values(data ?? {});

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 const TAG = /graphql`\s*(?:query|mutation|subscription|fragment) (\w+)[^`]*`/g;
 
-/** Replaces each document by what the compiler generated for it, as `babel-plugin-relay` does. */
+/** Replaces each document with the artifact that the compiler generated, as `babel-plugin-relay` does. */
 export const relay = {
   name: 'relay',
   setup: (compilation) => {

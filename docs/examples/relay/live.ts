@@ -45,8 +45,8 @@ const isExpired = ({ source }: GraphqlError): boolean =>
   source?.errors.some(({ extensions }) => extensions?.code === 'CURSOR_EXPIRED') ?? false;
 
 /**
- * Reads rows and follows their changes by a subscription with the variable `$after`; returns a function
- * that ends that.
+ * Loads data and follows its changes by a subscription with the variable `$after`; returns a function that
+ * stops following.
  */
 export const followChanges = <Changed extends OperationType>(
   environment: Environment,
@@ -55,7 +55,7 @@ export const followChanges = <Changed extends OperationType>(
   { readRows, onChange, onError }: Follower<Changed['response']>,
 ): Promise<() => void> =>
   follow(async (again) => {
-    // The cursor first: rows may be newer than it, not older.
+    // Reads the cursor first: the data may be newer than the cursor, but not older.
     const last = await fetchQuery<liveCursorQuery>(environment, CURSOR, {}).toPromise();
     const after = last?.changes.pageInfo.endCursor ?? null;
     await readRows();

@@ -27,7 +27,7 @@ const QUERY = graphql`
   }
 `;
 
-/** A page of the pets that can be bought. */
+/** A page of the pets that are for sale. */
 const PETS = graphql`
   fragment shopPets on Query
   @argumentDefinitions(count: { type: "Int", defaultValue: 5 }, cursor: { type: "String" })
@@ -57,7 +57,7 @@ const ITEM = graphql`
   }
 `;
 
-/** Orders one unit. The pet is selected as its stock changes. */
+/** Orders one unit. Selects the pet, because its stock changes. */
 const PLACE_ORDER = graphql`
   mutation shopOrderMutation($petId: ID!, $idempotencyKey: String!) {
     placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: $idempotencyKey) {
@@ -76,7 +76,7 @@ const PLACE_ORDER = graphql`
   }
 `;
 
-/** Each change of the stock, with what the page shows of it. */
+/** Each change of the stock, with the fields that the page shows. */
 const STOCK_CHANGED = graphql`
   subscription shopStockSubscription($after: String) {
     inventoryChanged(after: $after) {
@@ -100,7 +100,7 @@ function Shop() {
     shopPetsPageQuery,
     shopPets$key
   >(PETS, query);
-  // In a transition, the page shows what it has while the list is read again after a write.
+  // In a transition, the page keeps showing the old list while it is reloaded after a write.
   useSubscribeToInvalidationState([], () =>
     startTransition(() => void refetch({}, { fetchPolicy: 'network-only' })),
   );
@@ -124,7 +124,7 @@ function Item({ pet, onOrder }: { pet: shopItem$key; onOrder: (message: string) 
   const [placeOrder, isOrdering] = useMutation<shopOrderMutation>(PLACE_ORDER);
   const order = () =>
     placeOrder({
-      // The key is sent with each retry, so that nobody buys twice.
+      // Each retry sends the same key, so that the order is placed once.
       variables: { petId: id, idempotencyKey: crypto.randomUUID() },
       updater: forgetAfterWrites,
       onCompleted: ({ placeOrder: result }) =>
@@ -145,7 +145,7 @@ function Item({ pet, onOrder }: { pet: shopItem$key; onOrder: (message: string) 
   );
 }
 
-/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+/** Renders the shop in an element. It follows the stock first, so that no change is missed. */
 export async function startShop(element: Element, gateway: string): Promise<void> {
   const url = `${gateway}/graphql`;
   const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));

@@ -15,7 +15,7 @@ type Page = ResultOf<typeof PETS>['pets'];
 const codesOf = ({ errors = [] }: FormattedExecutionResult): unknown[] =>
   errors.map(({ extensions }) => extensions?.['code']);
 
-/** Sends an operation; repeats it if the response is lost and nothing can be done twice. */
+/** Sends an operation; retries it after a lost response, unless that could repeat a write. */
 async function send<Data>(url: string, query: string, variables: object): Promise<Data> {
   const isRepeatable = query.startsWith('query') || 'idempotencyKey' in variables;
   for (let left = isRepeatable ? 2 : 0; ; left -= 1) {
@@ -35,14 +35,14 @@ async function send<Data>(url: string, query: string, variables: object): Promis
   }
 }
 
-/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+/** Renders the shop in an element. It follows the stock first, so that no change is missed. */
 export async function startShop(element: Element, gateway: string): Promise<void> {
   const url = `${gateway}/graphql`;
   const read = <Data, Variables extends object>(
     document: TadaDocumentNode<Data, Variables>,
     variables: Variables,
   ): Promise<Data> => send(url, print(document), variables);
-  // `send` repeats what can be repeated.
+  // `send` already retries.
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   const queryKey = ['pets'];
   const list = new InfiniteQueryObserver(queries, {
@@ -56,7 +56,7 @@ export async function startShop(element: Element, gateway: string): Promise<void
   const order = async (variables: VariablesOf<typeof PLACE_ORDER>): Promise<void> => {
     const data = await read(PLACE_ORDER, variables).catch(() => undefined);
     message = describeOrder(data?.placeOrder);
-    // All pages are read again, with the new stock.
+    // All pages are reloaded, with the new stock.
     await queries.invalidateQueries({ queryKey });
     show(list.getCurrentResult());
   };
@@ -95,7 +95,7 @@ export async function startShop(element: Element, gateway: string): Promise<void
 
   const subscribe = resume(openEventStreams(url, async () => ({})));
   await follow(async (again) => {
-    // The cursor first: rows may be newer than it, not older.
+    // Reads the cursor first: the data may be newer than the cursor, but not older.
     const { changes } = await send<LastCursor>(url, LAST_CURSOR, {});
     await queries.invalidateQueries({ queryKey });
     const variables = { after: changes.pageInfo.endCursor };
@@ -120,7 +120,7 @@ function showItem(
   { id, name, availableQuantity }: Pet,
   order: (variables: VariablesOf<typeof PLACE_ORDER>) => Promise<void>,
 ): HTMLElement {
-  // The key is sent with each retry, so that nobody buys twice.
+  // Each retry sends the same key, so that the order is placed once.
   const orderOne = () => order({ petId: id, idempotencyKey: crypto.randomUUID() });
   return tag('li', `${name}: ${availableQuantity} `, button('Order', orderOne));
 }

@@ -6,13 +6,13 @@ import { Client, CombinedError, type Exchange, fetchExchange, mapExchange } from
 
 import { listsToForget, type Result, rowsToForget } from '../lists.ts';
 
-/** Returns the names of the fields of a type. */
+/** Returns the names of a type's fields. */
 const fieldsOf = ({ __schema }: IntrospectionQuery, type: string): string[] =>
   __schema.types.flatMap((each) =>
     each.kind === 'OBJECT' && each.name === type ? each.fields.map(({ name }) => name) : [],
   );
 
-/** Only rows have ids. Graphcache stores an error or a list inside the object that has it. */
+/** Only objects of the store have ids. Graphcache stores an error or a list inside its parent. */
 const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
   Object.fromEntries(
     __schema.types
@@ -20,9 +20,9 @@ const keysOf = ({ __schema }: IntrospectionQuery): Record<string, () => null> =>
       .map(({ name }) => [name, () => null]),
   );
 
-/** Creates a cache that appends the pages of a list, and forgets what a write has made wrong. */
+/** Creates a cache that appends the pages of a list, and evicts what a write has made stale. */
 function createCache(schema: IntrospectionQuery): Exchange {
-  // The rows whose lists were read, and Query: Graphcache cannot list them.
+  // The objects whose lists were read, and Query: Graphcache cannot list them.
   const parents = new Map<string, string>();
   const readPages = relayPagination();
   const list: Resolver = (parent, args, cache, info) => {
@@ -65,8 +65,8 @@ function createCache(schema: IntrospectionQuery): Exchange {
 type Fields = Readonly<Record<string, { __typename?: string; message?: string } | null>>;
 
 /**
- * Moves errors of later releases from the data to `error`: Graphcache never answers if there is a
- * type that its schema does not have.
+ * Moves errors of later releases from the data to `error`: Graphcache never delivers a result with a
+ * type that its schema lacks.
  */
 function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
   const known = new Set(['Mutation', ...__schema.types.map(({ name }) => name)]);
@@ -88,7 +88,7 @@ function moveLaterErrors({ __schema }: IntrospectionQuery): Exchange {
 }
 
 /**
- * Creates a client of a gateway. `schema` is the result of an introspection query; `live` sends
+ * Creates a client for a gateway. `schema` is the result of an introspection query; `live` sends
  * subscriptions, as `createLiveExchange` does.
  */
 export const createUrqlClient = (
@@ -103,7 +103,7 @@ export const createUrqlClient = (
       retryExchange({
         initialDelayMs: 300,
         maxNumberAttempts: 3,
-        // A write without a key could be done twice.
+        // A retried write without a key could be made twice.
         retryIf: ({ networkError }, { kind, variables }) =>
           networkError !== undefined && (kind === 'query' || variables?.['idempotencyKey'] != null),
       }),

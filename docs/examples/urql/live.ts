@@ -20,8 +20,8 @@ const isExpired = (error: CombinedError | undefined): boolean =>
   error?.graphQLErrors.some(({ extensions }) => extensions['code'] === 'CURSOR_EXPIRED') ?? false;
 
 /**
- * Reads rows and follows their changes by a subscription with the variable `$after`; returns a function
- * that ends that.
+ * Loads data and follows its changes by a subscription with the variable `$after`; returns a function that
+ * stops following.
  */
 export const followChanges = <Data>(
   client: Client,
@@ -30,7 +30,7 @@ export const followChanges = <Data>(
   { readRows, onChange, onError }: Follower<Data>,
 ): Promise<() => void> =>
   follow(async (again) => {
-    // The cursor first: rows may be newer than it, not older.
+    // Reads the cursor first: the data may be newer than the cursor, but not older.
     const last = await client
       .query<LastCursor>(LAST_CURSOR, {}, { requestPolicy: 'network-only' })
       .toPromise();
@@ -40,7 +40,7 @@ export const followChanges = <Data>(
     const subscription = client
       .subscription<Data>(query, { ...variables, after })
       .subscribe(({ data, error, hasNext }) => {
-        // At the end, urql repeats the last result. With an error, the data is that of the change before it.
+        // At the end, urql repeats the last result. With an error, it has the data of the previous change.
         if (hasNext && !error && data) onChange(data);
         else if (!hasNext && isExpired(error)) again();
         else if (!hasNext) onError(error);

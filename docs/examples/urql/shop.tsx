@@ -12,7 +12,7 @@ import { createLiveExchange, followChanges } from './live.ts';
 function Shop() {
   const [message, setMessage] = useState('');
   const client = useClient();
-  // Without `after`, it returns all pages that were read.
+  // Without `after`, it returns all pages loaded so far.
   const [{ data }] = useQuery({ query: PETS });
   if (!data) return <p>Loading…</p>;
   const { totalCount, edges, pageInfo } = data.pets;
@@ -34,7 +34,7 @@ function Shop() {
 function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }) {
   const [{ fetching }, placeOrder] = useMutation(PLACE_ORDER);
   const order = async () => {
-    // The key is sent with each retry, so that nobody buys twice.
+    // Each retry sends the same key, so that the order is placed once.
     const { data } = await placeOrder({ petId: pet.id, idempotencyKey: crypto.randomUUID() });
     onOrder(describeOrder(data?.placeOrder));
   };
@@ -48,7 +48,7 @@ function Item({ pet, onOrder }: { pet: Pet; onOrder: (message: string) => void }
   );
 }
 
-/** Shows the shop in an element. It follows the stock first, so that no change is missed. */
+/** Renders the shop in an element. It follows the stock first, so that no change is missed. */
 export async function startShop(element: Element, gateway: string): Promise<void> {
   const url = `${gateway}/graphql`;
   const subscribe = resume(openWebSockets(url.replace('http', 'ws'), async () => ({})));
@@ -60,7 +60,7 @@ export async function startShop(element: Element, gateway: string): Promise<void
     STOCK_CHANGED,
     {},
     {
-      // Graphcache cannot forget everything.
+      // Graphcache cannot clear its whole cache.
       readRows: async () => isShown && location.reload(),
       onChange: () => {},
       onError: (error) => reportError(error),
