@@ -101,9 +101,7 @@ describe('a subscription', () => {
   it('without a token is rejected if its address has half of the budget of the process', async () => {
     await open(byProcess, costly('a'));
     const second = await open(byProcess, costly('b'));
-    expect(await second.rest()).toMatchObject([
-      withCode('TOO_MANY_STREAMS', /the limit is 5000/),
-    ]);
+    expect(await second.rest()).toMatchObject([withCode('TOO_MANY_STREAMS', /the limit is 5000/)]);
     const search = new URLSearchParams({ query: costly('c') });
     const other = request(`${byProcess.url}/graphql?${search}`, {
       localAddress: '127.0.0.2',

@@ -16,7 +16,7 @@ export const cost = new GraphQLDirective({
   description: [
     'The cost of a field, an argument or an input field. The cost of an operation is the sum of:',
     '',
-    '- a field: its weight, or 1 without this directive; once for each item that a list around it may have',
+    '- a field: its weight, or 1 without this directive; inside a list, multiplied by the maximum number of items',
     '- an item of a list: 1',
     '- a field that reads from the database: 100 more, but only once for all items of a list',
     '- an argument: its weight, for a list once per value',
@@ -29,7 +29,9 @@ export const cost = new GraphQLDirective({
     DirectiveLocation.ARGUMENT_DEFINITION,
     DirectiveLocation.INPUT_FIELD_DEFINITION,
   ],
-  args: { weight: { type: new GraphQLNonNull(GraphQLString), description: 'The cost, a number.' } },
+  args: {
+    weight: { type: new GraphQLNonNull(GraphQLString), description: 'The cost, as a number.' },
+  },
 });
 
 /** @listSize of the same specification. */

@@ -126,7 +126,7 @@ export function defineErrors(builder: Builder) {
         Array.from(types, ({ kind: { code, ...kind } }) => [code, kind]),
       );
       builder.enumType('ErrorCode', {
-        description: 'All error codes of `extensions.code`, REST and `Error.code`.',
+        description: 'All error codes, whether in `extensions.code`, REST or `Error.code`.',
         values: withGatewayErrors(codes),
       });
       const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));

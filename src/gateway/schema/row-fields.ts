@@ -165,7 +165,7 @@ export const defineLinesField =
         fields: (t) => ({
           [field]: t.field({
             type: [type],
-            description: 'In the order of the lines.',
+            description: 'The results, in the order of the lines.',
             extensions: { ofOtherRow: false },
             resolve: ({ rows: written }) => [...written],
           }),
@@ -198,7 +198,7 @@ function toLineFields<Row extends object>(
       field: words.all,
       description: `The ${done.toLowerCase()} ${words.all}.`,
     });
-  const rule = 'all or none. An error in a line contains its index.';
+  const rule = 'all or none. An error contains the index of the line that caused it.';
   return {
     createMany: () => ({
       ...toField('Created', named(`New${rows.type}`)),

@@ -163,7 +163,8 @@ builder.mutationFields((t) => ({
       description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Sets the stock of several pets, all or none. An error in a line contains its index.',
+      'Sets the stock of several pets, all or none. An error contains the index of the line that ' +
+      'caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, StaleInventory] },
     resolve: async (_root, args, { loaders, caller }) => ({
@@ -177,8 +178,8 @@ builder.mutationFields((t) => ({
       description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Adds units to the stock of several pets, or removes units, all or none. An error in a ' +
-      'line contains its index.',
+      'Adds units to the stock of several pets, or removes units, all or none. An error contains the ' +
+      'index of the line that caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     resolve: async (_root, args, { loaders, caller }) => ({

@@ -1,6 +1,6 @@
 const fullDate = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
-/** The fields that the sentences about changes are made from. */
+/** What the sentences say about a change. */
 export const FIELDS = `fragment Words on Change {
   ... on CategoryChange {
     categoryBefore: before { name }
@@ -25,15 +25,13 @@ export const FIELDS = `fragment Words on Change {
 
 const STATUSES = { AVAILABLE: 'available', PENDING: 'pending', SOLD: 'sold' };
 
-/** Returns the id of the pet that a change affects. */
+/** The id of the pet that a change is about. */
 const petIdOf = ({ petId, orderBefore, orderAfter }) => petId ?? (orderAfter ?? orderBefore)?.petId;
 
 const namesIn = ({ petBefore, petAfter, inventoryItem, order }) =>
   petAfter?.name ?? petBefore?.name ?? inventoryItem?.pet.name ?? order?.pet.name;
 
-/**
- * Returns the name of a change's pet. If its row was deleted, another change may contain the name.
- */
+/** The name of the pet of a change. Of a row that is gone, another change may have it. */
 function nameOf(change, others) {
   const id = petIdOf(change);
   const named = [change, ...others].find((other) => petIdOf(other) === id && namesIn(other));
@@ -57,14 +55,14 @@ const toPetWords = ({ kind, petBefore: before, petAfter: after }) => {
 };
 
 const toStockWords = ({ stockAfter }, name) =>
-  stockAfter ? `Stock of ${name}: ${stockAfter.quantity}` : `Stock of ${name} removed`;
+  stockAfter ? `Stock of ${name}: ${stockAfter.quantity}` : `No stock of ${name} any more`;
 
 function toOrderState({ kind, orderBefore: before, orderAfter: after }) {
   if (kind === 'CREATED') return 'New order';
   if (kind === 'DELETED') return 'Order cancelled';
   if (before.complete !== after.complete) return after.complete ? 'Order complete' : 'Order open';
   if (before.shipDate === after.shipDate) return 'Order changed';
-  if (after.shipDate === null) return 'Order date removed';
+  if (after.shipDate === null) return 'Order without a date';
   return `Order ships ${fullDate.format(new Date(after.shipDate))}`;
 }
 
@@ -78,5 +76,5 @@ const WORDS = {
   OrderChange: toOrderWords,
 };
 
-/** Describes a change in a sentence. `others` are changes that may contain the name of its pet. */
+/** Says what a change was; `others` are changes that may know the name of its pet. */
 export const toWords = (change, others) => WORDS[change.type]?.(change, nameOf(change, others));
