@@ -7,7 +7,7 @@ interface Types {
   PrismaTypes: PrismaTypes;
 }
 
-/** Pothos for the types of the pet store, and what they are defined with besides it. */
+/** The pet store's Pothos builder, and the gateway's helpers that define types with it. */
 export const { builder, Node, fieldsOf, newInputOf, deletedOf, linesField, createSchema } =
   createBuilder<Types>({
     datamodel: getDatamodel(),

@@ -12,7 +12,7 @@ import { RESOURCES } from './resources.ts';
 import { fillSampleStore } from './sample.ts';
 import { pages } from './start-page.ts';
 
-/** The pet store: all that the gateway knows of it. */
+/** The pet store, in the form that the gateway serves. */
 export const petStore: Store = {
   title: 'Pet store',
   migrations: MIGRATIONS,

@@ -1,4 +1,4 @@
 import { ROOT } from '../gateway/index.ts';
 
-/** The folder of the migrations of the pet store, in the layout of Prisma Migrate. */
+/** The folder with the pet store's migrations, in Prisma Migrate's layout. */
 export const MIGRATIONS = new URL('prisma/migrations/', ROOT);

@@ -24,11 +24,13 @@ const Order = z.strictObject({
   quantity: OrderQuantity,
   shipDate: orders.fields.shipDate.rule
     .optional()
-    .describe('In UTC with milliseconds. Omitted if it is not set.'),
+    .describe('In UTC with milliseconds. Omitted if not set.'),
   complete: z.boolean(),
 });
 
-/** What the REST routes return, and the resources of the specification that only GraphQL has. */
+/**
+ * The resources that the REST routes return, and those of the specification that only GraphQL serves.
+ */
 export const RESOURCES: Readonly<Record<string, Resource>> = {
   PetStatus: {
     rule: status.rule,
@@ -43,7 +45,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   },
   NewPet: {
     rule: pets.newRule,
-    description: 'Input for a new pet. It is available if no status is set.',
+    description: 'Input for a new pet, which is available by default.',
     example: { name: 'Biscuit', categoryId: 1 },
   },
   PetUpdate: {
@@ -72,10 +74,14 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   },
   Order: {
     rule: Order,
-    description: 'An order for units of a pet. It is open until it is complete.',
+    description: 'An order for units of a pet. It is open until it is completed.',
     example: ORDER,
   },
-  Orders: { rule: z.array(Order), description: 'A list of orders, by id.', example: [ORDER] },
+  Orders: {
+    rule: z.array(Order),
+    description: 'A list of orders, sorted by id.',
+    example: [ORDER],
+  },
   NewOrder: {
     rule: orders.newRule,
     description: 'Input for a new order.',

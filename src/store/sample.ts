@@ -3,11 +3,11 @@ import sql, { type Sql } from 'sql-template-tag';
 import type { Database, Session } from '../gateway/index.ts';
 import type { PetStatus } from './generated/prisma/client.ts';
 
-/** Ten categories: the name of each, its description, and the names of its ten pets. */
+/** Ten categories, each with a name, a description, and the names of ten pets. */
 const CATEGORIES = `
   Dogs | Loyal, loud and always ready for a walk. | Biscuit Luna Max Bella Charlie Daisy Rocky Molly Bruno Hazel
   Cats | They choose you, not the other way round. | Whiskers Cleo Simba Nala Felix Misty Oscar Pumpkin Salem Mango
-  Rabbits | Quiet company with a great need of hay. | Clover Thumper Hazelnut Snowball Juniper Oreo Willow Marshmallow Basil Poppy
+  Rabbits | Quiet company with a great need for hay. | Clover Thumper Hazelnut Snowball Juniper Oreo Willow Marshmallow Basil Poppy
   Guinea pigs | They whistle when the fridge opens. | Peanut Ginger Patches Truffle Nibbles Mocha Waffles Cookie Acorn Butterscotch
   Hamsters | Small, busy, and awake at night. | Pip Squeak Nugget Dumpling Button Sesame Chestnut Fidget Tofu Twix
   Parrots | They live long and repeat everything. | Kiwi Rio Captain Paco Skittles Azul Zazu Pepper Sunny Coco
@@ -23,11 +23,11 @@ const CATEGORIES = `
 const DAY_MS = 86_400_000;
 const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 
-// The remainders only vary the values: every sample store is the same.
+// The remainders only vary the values. Every sample store is identical.
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 
-/** Pet 1 is the first of the first category, pet 2 the first of the second, and so on. */
+/** Pet 1 is the first pet of the first category, pet 2 the first pet of the second, and so on. */
 function insertPets(categoryIds: readonly bigint[]): Sql {
   const names = CATEGORIES.map(([, , pets]) => pets?.split(' '));
   const indexes = Array.from({ length: 100 }, (_, index) => index);
@@ -52,7 +52,7 @@ function insertOrders(petIds: readonly bigint[]): Sql {
       ${indexes.map((index) => index % 3 === 0)}::boolean[])`;
 }
 
-/** Whether the database ever had a category. */
+/** Returns whether the database ever contained a category. */
 async function isUsed({ query }: Session): Promise<boolean> {
   const [used] = await query<{ ever: boolean }>(
     sql`select is_called as ever from categories_id_seq`,
@@ -60,9 +60,11 @@ async function isUsed({ query }: Session): Promise<boolean> {
   return used?.ever === true;
 }
 
-/** Fills the database with the sample store; returns false if it ever had a category. */
+/**
+ * Fills the database with the sample store. If it ever contained a category, changes nothing and returns false.
+ */
 export async function fillSampleStore(db: Database): Promise<boolean> {
-  // Without a lock, so that a start never waits for a store in use.
+  // No lock yet: a gateway that starts must not wait for a store that is in use.
   if (await isUsed(db)) return false;
   return db.transaction(async (session) => {
     const { write } = session;

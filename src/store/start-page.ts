@@ -72,7 +72,7 @@ const subscription = `subscription FollowOrders {
   }
 }`;
 
-/** What the pages show of the pet store. */
+/** The pet store's texts and examples on the pages. */
 export const pages: Store['pages'] = {
   icon,
   heading: 'One endpoint for the whole pet store',

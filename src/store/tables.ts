@@ -2,5 +2,5 @@ import { createTables } from '../gateway/index.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { ENUMS, TABLES } from './generated/tables.ts';
 
-/** Makes the table of a model of schema.prisma. */
+/** Creates the table of a model in schema.prisma. */
 export const table = createTables<PrismaTypes>(TABLES, ENUMS);

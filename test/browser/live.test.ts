@@ -128,7 +128,7 @@ describeInChromium((chromium) => {
     it('lists the events of a subscription, the newest first, until it is stopped', async () => {
       await page.goto(`${chromium.gateway.url}/graphql`);
       await page.getByText('OnePet').first().waitFor();
-      await openExample(page, 'Orders as they come');
+      await openExample(page, 'Orders as they arrive');
       await executeButton(page).click();
       const events = page.getByRole('log', { name: 'Events' });
       await page.getByText('Waiting for events').waitFor();

@@ -144,7 +144,7 @@ describeInChromium((chromium) => {
     });
 
     it('says that the gateway does not respond, until it does', async () => {
-      const alert = page.getByText('The gateway does not respond.');
+      const alert = page.getByText('The gateway is not responding.');
       await page.route('**/metrics', (route) => route.abort());
       await page.clock.runFor(UPDATE_MS);
       await alert.waitFor();
@@ -164,9 +164,9 @@ describeInChromium((chromium) => {
       });
 
       it('asks for a token, and says why it does not accept one', async () => {
-        await page.getByText('The status needs a token with the scope metrics').waitFor();
+        await page.getByText('Enter a token with the scope metrics').waitFor();
         await sendToken('not a token');
-        await page.getByPlaceholder('This is not a token').waitFor();
+        await page.getByPlaceholder('Not a valid token').waitFor();
         await sendToken('eyJhbGciOiJIUzI1NiJ9.e30.x');
         await page.getByText('401: The token is not valid.').waitFor();
         await sendToken(await mint({ scope: 'read' }));
@@ -189,7 +189,7 @@ describeInChromium((chromium) => {
         expect(await page.evaluate(KEPT)).toBe('');
         expect(page.url()).toBe(`${closed.url}/status`);
         await page.reload();
-        await page.getByText('The status needs a token with the scope metrics').waitFor();
+        await page.getByText('Enter a token with the scope metrics').waitFor();
       });
     });
   });

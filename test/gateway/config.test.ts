@@ -85,7 +85,7 @@ describe('the configuration', () => {
   });
 
   it('rejects several workers on the embedded database, which is for one process', () => {
-    expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS needs DATABASE_URL/);
+    expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS requires DATABASE_URL/);
     const environment = { WORKERS: '2', DATABASE_URL: 'postgresql://localhost/store' };
     expect(readConfig(environment)).toMatchObject({ workers: 2 });
   });
@@ -135,11 +135,14 @@ describe('the configuration', () => {
   );
 
   it.each([
-    [{ AUTH: 'none' }, /^AUTH_SECRET needs AUTH=jwt\. AUTH_ISSUER needs AUTH=jwt\. AUTH_AUDIENCE /],
-    [{ AUTH_SECRET: '' }, 'AUTH=jwt needs either'],
-    [{ AUTH_JWKS_URL: 'https://login.example/keys' }, 'AUTH=jwt needs either'],
-    [{ AUTH_ISSUER: '' }, 'AUTH=jwt needs AUTH_ISSUER'],
-    [{ AUTH_AUDIENCE: '' }, 'AUTH=jwt needs AUTH_ISSUER and AUTH_AUDIENCE'],
+    [
+      { AUTH: 'none' },
+      /^AUTH_SECRET requires AUTH=jwt\. AUTH_ISSUER requires AUTH=jwt\. AUTH_AUDIENCE /,
+    ],
+    [{ AUTH_SECRET: '' }, 'AUTH=jwt requires either'],
+    [{ AUTH_JWKS_URL: 'https://login.example/keys' }, 'AUTH=jwt requires either'],
+    [{ AUTH_ISSUER: '' }, 'AUTH=jwt requires AUTH_ISSUER'],
+    [{ AUTH_AUDIENCE: '' }, 'AUTH=jwt requires AUTH_ISSUER and AUTH_AUDIENCE'],
   ])('rejects an incomplete configuration of tokens: %j', (environment, sentence) => {
     expect(() => readConfig({ ...JWT, ...environment })).toThrow(sentence);
   });
@@ -169,7 +172,7 @@ describe('the configuration', () => {
       'PORT must be a whole number, 0 to 65535. LOG_LEVEL must be debug, info, warn, error or silent.',
     );
     expect(() => readConfig({ WORKERS: '2', AUTH: 'jwt' })).toThrow(
-      /^WORKERS needs .*\. AUTH=jwt needs either .*\. AUTH=jwt needs AUTH_ISSUER .*\.$/,
+      /^WORKERS requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER .*\.$/,
     );
   });
 

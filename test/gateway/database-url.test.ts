@@ -105,7 +105,7 @@ describe('DATABASE_REPLICA_URLS', () => {
 
   it('needs DATABASE_URL', () => {
     expect(() => readConfig({ DATABASE_REPLICA_URLS: DATABASE_URL })).toThrow(
-      'DATABASE_REPLICA_URLS needs DATABASE_URL.',
+      'DATABASE_REPLICA_URLS requires DATABASE_URL.',
     );
   });
 });

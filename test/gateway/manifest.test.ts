@@ -112,9 +112,17 @@ describe('DOCUMENTS_MANIFEST', () => {
   it.each([
     ['no JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
     ['another object', { ...APOLLO, version: 2, operations: [] }, /must be a JSON object /],
-    ['one with a document that does not parse', { a: COUNT, b: '{' }, /here, b: Syntax Error/],
-    ['one with a long document', { b: `${COUNT}#${'x'.repeat(50_000)}` }, /can't run here, b: /],
-    ['one with an id twice', { a: COUNT, 'sha256:a': COUNT }, /has two documents with the id a\.$/],
+    ['one with a document that does not parse', { a: COUNT, b: '{' }, /executed, b: Syntax Error/],
+    [
+      'one with a long document',
+      { b: `${COUNT}#${'x'.repeat(50_000)}` },
+      /cannot be executed, b: /,
+    ],
+    [
+      'one with an id twice',
+      { a: COUNT, 'sha256:a': COUNT },
+      /contains two documents with the id a\.$/,
+    ],
   ])('is rejected if it is %s', async (_what, content, sentence) => {
     const refused = read(content);
     await expect(refused).rejects.toThrow(ConfigError);

@@ -147,7 +147,7 @@ describe('the home page', () => {
     const html = await readText('/');
     const [query = ''] = codeOf(html, 'Query');
     const [command = ''] = codeOf(html, 'The same with curl');
-    const [response = ''] = codeOf(html, 'Response of the sample store');
+    const [response = ''] = codeOf(html, 'Response from the sample store');
     expect(command).toMatch(/^curl http:\/\/localhost:\d+\/graphql /);
     const sent = JSON.parse(/-d '(.+)'$/.exec(command)?.[1] ?? '') as { query: string };
     for (const each of [query, sent.query]) {
@@ -158,7 +158,7 @@ describe('the home page', () => {
   it('has a mutation that is rejected, and its response', async () => {
     const html = await readText('/');
     const [mutation = ''] = codeOf(html, 'Mutation');
-    const [, response = ''] = codeOf(html, 'Response of the sample store');
+    const [, response = ''] = codeOf(html, 'Response from the sample store');
     expect({ data: await gateway.data(mutation) }).toEqual(JSON.parse(response));
     expect(response).toContain('"code"');
   });

@@ -118,7 +118,7 @@ describe('a mutation', () => {
     const query = `mutation { ${name}(${args}) {
       __typename ... on Error { code httpStatus message } ... on Forbidden { scope } } }`;
     const { description } = schema.getMutationType()?.getFields()[name] ?? {};
-    expect(description).toContain(`Needs the scope \`${scope}\``);
+    expect(description).toContain(`Requires the scope \`${scope}\``);
     const ask = async (headers: Headers) => post(gateway, query, headers);
     const unauthenticated = { __typename: 'Unauthenticated', ...toData(TOKEN) };
     const { message } = TOKEN.errors[0] ?? {};

@@ -38,6 +38,6 @@ describe('two stores in one process', () => {
       source: '{ node(nodeId: "Pet_1") { nodeId } }',
       contextValue: { caller: { scopes: 'all' } },
     });
-    expect(error?.message).toBe('nodeId: is not a nodeId of this store.');
+    expect(error?.message).toBe('nodeId: is not a valid nodeId.');
   });
 });

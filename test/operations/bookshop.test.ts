@@ -135,7 +135,10 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       createBook: { code: 'INVALID_INPUT', message: 'Isbn must have 13 digits.' },
     });
     expect(await createBook('isbn: "9780000000003", copies: -1')).toMatchObject({
-      createBook: { code: 'INVALID_INPUT', message: 'Input must satisfy copies_are_not_negative.' },
+      createBook: {
+        code: 'INVALID_INPUT',
+        message: 'Input must satisfy the constraint copies_are_not_negative.',
+      },
     });
   });
 

@@ -4,7 +4,8 @@ import { useProgramStore } from '../support/databases.ts';
 import { isReady, type Program, spawnProgram, startProgram } from '../support/program.ts';
 
 const STARTS = 5;
-const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
+const IN_USE =
+  'DATA_DIR is in use by another gateway. Stop that gateway, or choose another folder.';
 
 const store = useProgramStore('PGlite');
 

@@ -43,7 +43,7 @@ describe('DOCUMENTS_MANIFEST', () => {
       expect(await program.end).toBe(1);
       expect(program.messages).toEqual([
         expect.stringMatching(
-          /^DOCUMENTS_MANIFEST has a document that can't run here, a: Cannot query field /,
+          /^DOCUMENTS_MANIFEST contains a document that cannot be executed, a: Cannot query field /,
         ),
       ]);
       expect(existsSync(DATA_DIR)).toBe(false);

@@ -78,7 +78,7 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
     const third = spawnProgram('main', { DATA_DIR: folder });
     expect(await third.end).toBe(1);
     expect(third.messages).toEqual([
-      'DATA_DIR is in use by another gateway: stop that one, or choose another folder.',
+      'DATA_DIR is in use by another gateway. Stop that gateway, or choose another folder.',
     ]);
     expect((await fetch(`${second.url}/ready`)).status).toBe(200);
     expect(await second.stop('SIGINT')).toBe(0);

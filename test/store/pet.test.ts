@@ -127,7 +127,7 @@ describeOnGateways(() => {
         {
           path: ['input', 'name'],
           code: 'REQUIRED',
-          message: 'Name must contain more than white space.',
+          message: 'Name must not be blank.',
           line: null,
         },
         {

@@ -234,7 +234,7 @@ describeOnGateways(() => {
         const answer = await requestRaw(gateway, 'GET', path);
         expectError(answer, 400, 'INVALID_INPUT');
         expect(JSON.parse(answer.body)).toMatchObject({
-          message: `${name}: is not a parameter of this operation.`,
+          message: `${name}: is not a known parameter.`,
         });
         expect((await requestRaw(gateway, 'HEAD', path)).status).toBe(400);
       },

@@ -165,7 +165,7 @@ export async function requireKept(
 ): Promise<Position> {
   const position = decodeCursor(listing, ORDER, cursor);
   if (!position) {
-    const message = 'is not a cursor of a change.';
+    const message = 'is not the cursor of a change.';
     throw new InputError('INVALID_CURSOR', [{ path: [argument], message }]);
   }
   return readPosition(db, sql`(transaction, id) = ${position}`);

@@ -8,8 +8,8 @@ const DATABASE_URL_RULE =
   'must be like postgresql://user@host:5432/name, with each @ / ? and # of a password percent-encoded (@ as %40)';
 
 /**
- * Every environment variable with its rule, its default, its description and the reason to set it.
- * `npm run fix` prints them to docs/configuration.md.
+ * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
+ * prints them to docs/configuration.md.
  */
 export const Variables = z.object({
   HOST: z
@@ -22,131 +22,139 @@ export const Variables = z.object({
     .meta({ reason: 'other machines call the gateway' }),
   PORT: whole(0, 65_535)
     .default(4000)
-    .describe('The port to listen on; `0` takes a free one.')
-    .meta({ reason: 'the port is taken, or the platform names another' }),
+    .describe('The port to listen on; `0` picks a free one.')
+    .meta({ reason: 'the port is in use, or the platform assigns another' }),
   DATA_DIR: z
     .string()
     .default('.data')
-    .describe('The folder of the embedded database. One gateway at a time can use it.')
-    .meta({ reason: 'the data belongs on another disk' }),
+    .describe('The folder of the embedded database. Only one gateway at a time can use it.')
+    .meta({ reason: 'the data should be on another disk' }),
   DATABASE_URL: z
     .string()
     .refine(isDatabaseUrl, DATABASE_URL_RULE)
     .optional()
     .describe(
-      '`postgresql://…`: use this PostgreSQL instead of the embedded database. With several hosts (`postgresql://a,b,c/store`), the one that accepts writes.',
+      '`postgresql://…`: use this PostgreSQL instead of the embedded database. Of several hosts ' +
+        '(`postgresql://a,b,c/store`), the gateway uses the primary.',
     )
-    .meta({ reason: 'the data should be on a server, shared by several gateways' }),
+    .meta({ reason: 'several gateways share the data, or it should be on a server' }),
   DATABASE_REPLICA_URLS: z
     .string()
     .transform((urls) => urls.split(/\s+/).filter(Boolean))
     .refine((urls) => urls.every(isDatabaseUrl), DATABASE_URL_RULE)
     .default([])
     .describe(
-      'URLs of streaming replicas that queries may read, separated by spaces, each with one host or several, or the URL of a balancer.',
+      'The URLs of streaming replicas that serve queries, separated by spaces. Each URL names ' +
+        'one or more hosts, or a load balancer.',
     )
-    .meta({ reason: 'queries are more than one server can answer' }),
+    .meta({ reason: 'one server cannot handle the load of queries' }),
   REPLICA_MAX_LAG_MS: whole(1000, 3_600_000)
     .default(5000)
-    .describe('How far behind the primary a replica may be to be asked.')
-    .meta({ reason: 'callers accept older data, or need newer' }),
+    .describe('The maximum lag of a replica that serves queries.')
+    .meta({ reason: 'callers accept older data, or need newer data' }),
   PGBOUNCER: flag
     .default(false)
     .describe(
-      '`true` if `DATABASE_URL` is a pooler in transaction mode: no prepared statements and no session state.',
+      '`true` if `DATABASE_URL` points to a pooler in transaction mode: use no prepared ' +
+        'statements and no session state.',
     )
     .meta({ reason: 'the connections go through PgBouncer' }),
   POOL_SIZE: whole(1, 1000)
     .default(10)
-    .describe('The maximum number of connections to PostgreSQL of each process.')
-    .meta({ reason: 'PostgreSQL allows fewer connections, or has cores to spare' }),
+    .describe('The maximum number of PostgreSQL connections per process.')
+    .meta({ reason: 'PostgreSQL allows fewer connections, or has idle cores' }),
   CONNECT_TIMEOUT_MS: whole(100, 600_000)
     .default(5000)
     .describe('How long a statement may wait for a connection to PostgreSQL.')
     .meta({
-      reason: 'callers should sooner get `SERVICE_UNAVAILABLE`, or peaks should be waited out',
+      reason: 'callers should fail faster, or wait longer at peaks',
     }),
   STATEMENT_TIMEOUT_MS: whole(100, 600_000)
     .default(10_000)
     .describe('How long a statement may take on PostgreSQL.')
-    .meta({ reason: 'a large store needs longer, or a busy server should be spared' }),
+    .meta({ reason: 'a large store needs longer, or a busy server needs protection' }),
   MIGRATE: flag
     .default(true)
     .describe(
-      '`false`: only check at startup that all migrations are applied; `npm run migrate` applies them.',
+      '`false`: at startup, only check that all migrations have been applied; `npm run migrate` ' +
+        'applies them.',
     )
-    .meta({ reason: 'the gateway has no right to change tables' }),
+    .meta({ reason: 'the gateway is not allowed to change tables' }),
   SAMPLE_STORE: flag
     .optional()
     .describe(
-      'Fill a new database with the sample store; by default only if it is the embedded one.',
+      'Whether to fill a new database with the sample store; by default, only the embedded one.',
     )
-    .meta({ reason: 'an embedded store should begin empty, or a test server filled' }),
+    .meta({ reason: 'the embedded database should start empty, or a test server with data' }),
   IDEMPOTENCY_HOURS: whole(1, 8760)
     .default(24)
     .describe('How long idempotency keys are kept.')
-    .meta({ reason: 'callers repeat requests later than that' }),
+    .meta({ reason: 'callers retry later than that' }),
   CHANGES_HOURS: whole(1, 8760)
     .default(24)
     .describe('How long changes are kept.')
-    .meta({ reason: 'subscribers are away longer, or the disk is small' }),
+    .meta({ reason: 'subscribers stay disconnected for longer, or the disk is small' }),
   MAX_STREAMS: whole(0, 1_000_000)
     .default(5000)
-    .describe('The maximum number of subscriptions of a process, and of WebSockets.')
-    .meta({ reason: 'the machine has room for more subscribers, or for fewer' }),
+    .describe('The maximum number of subscriptions, and of WebSockets, per process.')
+    .meta({ reason: 'the machine can handle more subscribers, or only fewer' }),
   MAX_STREAMS_PER_CALLER: whole(0, 1_000_000)
     .default(100)
-    .describe('The same for each caller with a token, and for each WebSocket.')
+    .describe('The maximum number of subscriptions per caller with a token, and per WebSocket.')
     .meta({ reason: 'a server subscribes for many users with one token' }),
   REQUEST_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
     .describe(
-      'How long a request may take to arrive: its headers (at most one minute) and its body.',
+      'How long a request may take to arrive, headers (at most one minute) and body together.',
     )
     .meta({ reason: 'callers have slow connections' }),
   RESPONSE_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
     .describe(
-      'How long a GraphQL operation may take after its request has arrived; then it returns `SERVICE_UNAVAILABLE`, or `OUTCOME_UNKNOWN` for a mutation, which may still be done.',
+      'How long a GraphQL operation may take once its request has arrived. After that, a query ' +
+        'returns `SERVICE_UNAVAILABLE`, and a mutation, which may still complete, ' +
+        '`OUTCOME_UNKNOWN`.',
     )
-    .meta({ reason: 'a proxy in front gives up earlier' }),
+    .meta({ reason: 'a proxy in front of the gateway times out earlier' }),
   MAX_COST: whole(1, 100_000_000)
     .default(100_000)
     .describe('The maximum cost of an operation.')
     .meta({
-      reason: 'an honest operation is too costly, or the database too small for the default',
+      reason: 'a legitimate operation is too costly, or the database is too small for the default',
     }),
   MAX_RESPONSE_BYTES: whole(10_000, 500_000_000)
     .default(10_000_000)
-    .describe('The maximum size of the data of a GraphQL response.')
+    .describe('The maximum size of the data in a GraphQL response.')
     .meta({ reason: 'the process has little memory' }),
   MAX_UNSENT_BYTES: whole(10_000, 900_000_000)
     .default(200_000_000)
     .describe(
-      'How much response data may wait for slow readers, in each process; beyond it the connections with the most unsent data are closed.',
+      'How much unsent response data each process may hold for slow clients; above that, it ' +
+        'closes the connections with the most unsent data.',
     )
-    .meta({ reason: 'the process has little memory, or many slow readers' }),
+    .meta({ reason: 'the process has little memory, or many slow clients' }),
   DOCUMENTS: choice('any', 'automatic', 'trusted')
     .default('any')
     .describe(
-      '`automatic`: a document that was sent once with its hash can be requested by the hash; `trusted`: only documents of the manifest run.',
+      '`automatic`: once a document has been sent with its hash, the hash is enough; `trusted`: ' +
+        'only documents of the manifest are executed.',
     )
-    .meta({ reason: 'the clients are your own, or send long documents' }),
+    .meta({ reason: 'all clients are your own, or they send long documents' }),
   DOCUMENTS_MANIFEST: z
     .string()
     .optional()
     .describe('The file of the trusted documents, for example from `npm run manifest`.')
-    .meta({ reason: '`DOCUMENTS=trusted` needs it' }),
+    .meta({ reason: '`DOCUMENTS=trusted` requires it' }),
   AUTH: choice('none', 'jwt')
     .default('none')
     .describe(
-      "`none`: everybody may do everything, allowed only for a `HOST` that other machines can't reach; `jwt`: callers need a token.",
+      '`none`: no authentication, allowed only on a loopback `HOST`; `jwt`: callers need a token.',
     )
-    .meta({ reason: 'other machines reach the gateway' }),
+    .meta({ reason: 'other machines can reach the gateway' }),
   AUTH_NONE_ANYWHERE: flag
     .default(false)
-    .describe('`true`: allow `AUTH=none` for any `HOST`.')
-    .meta({ reason: 'a proxy or a closed network decides who may call' }),
+    .describe('`true`: allow `AUTH=none` on any `HOST`.')
+    .meta({ reason: 'a proxy or a private network controls access' }),
   AUTH_JWKS_URL: z
     .string()
     .refine(isSafeUrl, {
@@ -156,7 +164,7 @@ export const Variables = z.object({
     .transform((text) => new URL(text))
     .optional()
     .describe(
-      'The URL of the public keys of the tokens (JWKS). They are fetched again when they change.',
+      'The URL of the public keys for tokens (JWKS). They are fetched again after a key rotation.',
     )
     .meta({ reason: 'an identity provider issues the tokens' }),
   AUTH_SECRET: z
@@ -165,56 +173,64 @@ export const Variables = z.object({
     .refine((secret) => secret.length >= 32, 'must have at least 32 bytes (RFC 7518 §3.2)')
     .optional()
     .describe(
-      'The secret that tokens are signed with (HS256), at least 32 bytes; instead of `AUTH_JWKS_URL`.',
+      'The secret that signs the tokens (HS256), at least 32 bytes; an alternative to ' +
+        '`AUTH_JWKS_URL`.',
     )
     .meta({ reason: 'your own program issues the tokens' }),
   AUTH_ISSUER: z
     .string()
     .optional()
     .describe('The `iss` that a token must have.')
-    .meta({ reason: '`AUTH=jwt` needs it' }),
+    .meta({ reason: '`AUTH=jwt` requires it' }),
   AUTH_AUDIENCE: z
     .string()
     .optional()
     .describe('The `aud` that a token must have.')
-    .meta({ reason: '`AUTH=jwt` needs it' }),
+    .meta({ reason: '`AUTH=jwt` requires it' }),
   AUTH_READ: choice('open', 'scope')
     .default('scope')
-    .describe('`open`: reading needs no token; `scope`: reading needs the scope `read`.')
+    .describe('`open`: reading requires no token; `scope`: reading requires the scope `read`.')
     .meta({ reason: 'the catalogue is public' }),
   NODE_ENV: z
     .string()
     .default('development')
     .describe(
-      '`production`: the log is always JSON; together with `AUTH=jwt`, GraphiQL, introspection and suggestions in errors are off by default.',
+      '`production`: always log JSON; with `AUTH=jwt`, also turn off GraphiQL, introspection ' +
+        'and suggestions in errors by default.',
     )
     .meta({ reason: 'the gateway runs in production' }),
   GRAPHIQL: flag
     .optional()
     .describe(
-      'Serve GraphiQL to browsers; the default depends on `NODE_ENV`, and is `false` with `DOCUMENTS=trusted`.',
+      'Whether to serve GraphiQL to browsers. The default depends on `NODE_ENV`, and is `false` ' +
+        'with `DOCUMENTS=trusted`.',
     )
-    .meta({ reason: 'colleagues use GraphiQL in production, or nobody should anywhere' }),
+    .meta({ reason: 'GraphiQL should be on in production, or off everywhere' }),
   INTROSPECTION: flag
     .optional()
     .describe(
-      'Allow introspection, `/schema.graphql` and suggestions in errors; the default depends on `NODE_ENV`.',
+      'Whether to allow introspection, `/schema.graphql` and suggestions in errors. The default ' +
+        'depends on `NODE_ENV`.',
     )
-    .meta({ reason: 'tools need the schema in production, or nobody should see it anywhere' }),
+    .meta({ reason: 'tools need the schema in production, or it should be hidden everywhere' }),
   WORKERS: whole(1, 256)
     .default(1)
     .describe(
-      'The number of processes that share the port. A process that dies is replaced. More than one needs `DATABASE_URL`.',
+      'The number of processes that share the port. Crashed processes are replaced. More than ' +
+        'one requires `DATABASE_URL`.',
     )
     .meta({ reason: 'one core is not enough' }),
   STOP_DELAY_MS: whole(0, 600_000)
     .default(1000)
-    .describe('How long a gateway that is stopping still accepts requests, with `/ready` at 503.')
-    .meta({ reason: 'the load balancer notices later that a gateway is not ready' }),
+    .describe(
+      'How long a gateway that is shutting down still accepts requests, while `/ready` returns ' +
+        '503.',
+    )
+    .meta({ reason: 'the load balancer takes longer to notice that a gateway is not ready' }),
   STOP_TIMEOUT_MS: whole(0, 600_000)
     .default(30_000)
-    .describe('How long open requests may then take before their connections are closed.')
-    .meta({ reason: 'the platform kills a stopping process earlier' }),
+    .describe('How long requests in flight may then take before their connections are closed.')
+    .meta({ reason: 'the platform kills the process earlier' }),
   CORS_ORIGINS: z
     .string()
     .transform((text) => text.split(',').map((origin) => origin.trim()))
@@ -225,23 +241,23 @@ export const Variables = z.object({
     .readonly()
     .default([])
     .describe(
-      'The origins whose pages may call the gateway, separated by commas, or `*`; none by default.',
+      'The origins whose pages may call the gateway, separated by commas, or `*`. None by default.',
     )
-    .meta({ reason: 'pages of other sites call the gateway' }),
+    .meta({ reason: 'pages on other sites call the gateway' }),
   SUNSET: choice('announce', 'enforce')
     .default('announce')
-    .describe('`enforce`: a deprecated REST route returns 410 from its sunset on.')
-    .meta({ reason: 'its last callers have to move' }),
+    .describe('`enforce`: deprecated REST routes return 410 from their sunset on.')
+    .meta({ reason: 'the last callers have to migrate' }),
   SUNSET_DATE: z.iso
     .date('must be a date like 2027-12-31')
     .transform((date) => new Date(date))
     .default(new Date('2027-12-31'))
-    .describe('The sunset of deprecated REST routes.')
-    .meta({ reason: 'you agreed on another date with its callers' }),
+    .describe('The sunset date of deprecated REST routes.')
+    .meta({ reason: 'you have agreed on another date with the callers' }),
   LOG_LEVEL: choice('debug', 'info', 'warn', 'error', 'silent')
     .default('info')
-    .describe('How much is logged; `debug` logs every SQL statement.')
-    .meta({ reason: 'you look for a fault, or the log is too long' }),
+    .describe('How much to log; `debug` includes every SQL statement.')
+    .meta({ reason: 'you are investigating a problem, or the log is too long' }),
 });
 
 export type Variables = z.output<typeof Variables>;

@@ -1,9 +1,9 @@
-/** The HTTP status of each error code, and when it is returned. */
+/** The HTTP status of each error code, and a description of when it is returned. */
 export type ErrorCodes = Readonly<
   Record<string, { readonly status: number; readonly description: string }>
 >;
 
-/** The error codes of the gateway, of GraphQL and REST. A store has others. */
+/** The gateway's own error codes, in GraphQL and REST. A store adds others. */
 export const ERRORS = {
   INVALID_ID: {
     status: 400,
@@ -12,7 +12,7 @@ export const ERRORS = {
   INVALID_INPUT: { status: 400, description: 'A value is invalid. The message says why.' },
   INVALID_CURSOR: {
     status: 400,
-    description: 'The cursor does not belong to a list in this order.',
+    description: 'The cursor is invalid, or belongs to another sort order.',
   },
   BAD_REQUEST: { status: 400, description: 'The request is malformed.' },
   GRAPHQL_PARSE_FAILED: { status: 400, description: 'The document has a syntax error.' },
@@ -26,15 +26,21 @@ export const ERRORS = {
   RESPONSE_TOO_LARGE: { status: 400, description: 'The response would be larger than the limit.' },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,
-    description: 'This gateway executes trusted documents only. Send the id of one.',
+    description: 'This gateway only executes trusted documents. Send the id of one.',
   },
-  PERSISTED_QUERY_NOT_SUPPORTED: { status: 400, description: 'This gateway stores no documents.' },
+  PERSISTED_QUERY_NOT_SUPPORTED: {
+    status: 400,
+    description: 'This gateway does not store documents.',
+  },
   UNAUTHENTICATED: { status: 401, description: 'The token is missing or invalid.' },
   FORBIDDEN: { status: 403, description: 'The caller is not allowed to do this.' },
   PERSISTED_QUERY_NOT_FOUND: { status: 404, description: 'No persisted document has this id.' },
   NOT_FOUND: { status: 404, description: 'No resource exists at this path.' },
   METHOD_NOT_ALLOWED: { status: 405, description: 'The path does not support this method.' },
-  NOT_ACCEPTABLE: { status: 406, description: 'No accepted media type is available.' },
+  NOT_ACCEPTABLE: {
+    status: 406,
+    description: 'The response is not available in an accepted media type.',
+  },
   REQUEST_TIMEOUT: { status: 408, description: 'The request took too long to arrive.' },
   IDEMPOTENCY_CONFLICT: {
     status: 409,
@@ -42,12 +48,14 @@ export const ERRORS = {
   },
   GONE: {
     status: 410,
-    description: 'The operation ended on its sunset date. See its Link header.',
+    description:
+      'The operation was removed on its sunset date. The Link header names its successor.',
   },
   CURSOR_EXPIRED: {
     status: 410,
     description:
-      'The changes after this cursor are no longer kept. Read the store again, and follow its changes from then on.',
+      'Changes after this cursor have been deleted. Reload the data, then follow the changes ' +
+      'without this cursor.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
@@ -58,18 +66,21 @@ export const ERRORS = {
   MISDIRECTED_REQUEST: { status: 421, description: 'The Host must be localhost or an IP address.' },
   SLOW_SUBSCRIBER: {
     status: 429,
-    description:
-      'The changes come faster than the subscriber reads them. Subscribe again after the last cursor.',
+    description: 'The subscriber is too slow. Resubscribe with the last cursor.',
   },
   TOO_MANY_STREAMS: { status: 429, description: 'The caller has too many subscriptions.' },
   HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are larger than the limit.' },
-  INTERNAL_SERVER_ERROR: { status: 500, description: 'Unexpected error. The log has the cause.' },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    description: 'An unexpected error occurred. Its cause is in the log.',
+  },
   SERVICE_UNAVAILABLE: { status: 503, description: 'The service is unavailable. Try again later.' },
   OUTCOME_UNKNOWN: {
     status: 503,
     description:
-      'The connection to the database was lost before it confirmed the write, which may have been made. ' +
-      'Repeat the request with the same idempotency key; without one, read later what is stored.',
+      'The database connection was lost before the write was confirmed. It may have been ' +
+      'applied. Repeat the request with the same idempotency key; without a key, check the ' +
+      'stored data later.',
   },
 } as const satisfies ErrorCodes;
 

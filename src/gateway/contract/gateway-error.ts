@@ -8,7 +8,7 @@ export const ISSUE_CODES = {
   TOO_LONG: 'The text or the list is too long.',
   TOO_SMALL: 'The value is too small, or too early.',
   TOO_LARGE: 'The value is too large, or too late.',
-  INVALID_VALUE: 'The value is invalid for another reason. The message says why.',
+  INVALID_VALUE: 'The value is invalid for another reason, which the message explains.',
 } as const;
 
 export type IssueCode = keyof typeof ISSUE_CODES;

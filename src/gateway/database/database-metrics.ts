@@ -47,7 +47,9 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
   const registers = [registry];
   const durations = new Histogram({
     name: 'database_statement_duration_seconds',
-    help: 'Duration of each SQL statement with its wait for a connection, by how much it reads.',
+    help:
+      'Duration of each SQL statement, including the wait for a connection, by how much it ' +
+      'reads.',
     labelNames: ['load', 'result'],
     buckets: BUCKETS,
     registers,

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
 
-const IN_USE = 'DATA_DIR is in use by another gateway: stop that one, or choose another folder.';
+const IN_USE =
+  'DATA_DIR is in use by another gateway. Stop that gateway, or choose another folder.';
 
 /**
  * Locks a folder for this process, until it ends or calls the returned function.

@@ -53,7 +53,7 @@ export function createNotifications(
         if (signal.aborted) await client.end();
         else await listenOn(client, (sender) => void (sender !== own && onNotification()));
       } catch (error) {
-        log.debug({ err: error }, 'Notifications of changes cannot be received at the moment.');
+        log.debug({ err: error }, 'Change notifications cannot be received at the moment.');
       }
       // Rejects only if it is closed.
       await sleep(RECONNECT_MS, undefined, { ref: false, signal }).catch(() => {});

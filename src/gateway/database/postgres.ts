@@ -95,13 +95,14 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
   if (cluster.isWorker) return;
   if (settings?.['commit'] === 'off') {
     log.warn(
-      'synchronous_commit is off: acknowledged writes are lost if the database server crashes.',
+      'synchronous_commit is off: acknowledged writes can be lost if the database server crashes.',
     );
   }
   // A direct session sets its own.
   if (settings?.['timeout'] === '0') {
     log.warn(
-      'Through a pooler, PostgreSQL continues statements that timed out in the gateway, and they may write: set a statement_timeout for its role.',
+      'Behind a pooler, PostgreSQL continues statements that timed out in the gateway, and they ' +
+        'may still write. Set a statement_timeout for the role.',
     );
   }
 }

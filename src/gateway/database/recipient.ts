@@ -23,7 +23,7 @@ export class Recipients implements Recipient {
 /** The error of a statement that was not run, or ended, because nobody needs its result any more. */
 export class RecipientGone extends Unavailable {
   constructor() {
-    super('The caller has gone.');
+    super('The client disconnected.');
   }
 }
 

@@ -23,7 +23,7 @@ export const GRAPHQL_TYPES = [
 
 type GraphqlType = (typeof GRAPHQL_TYPES)[number];
 
-const NO_STREAM = `A subscription needs POST or GET with Accept: ${EVENT_STREAM}, or a WebSocket.`;
+const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
 /** Whether a caller names the media type: one that accepts anything may wait for the end of the response. */
 const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>

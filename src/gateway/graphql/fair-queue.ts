@@ -28,7 +28,7 @@ export type Enqueue = <Result>(
 ) => Promise<Result>;
 
 const tooMuchIsWaiting = (): Unavailable =>
-  new Unavailable('Too much is waiting. Try again later.');
+  new Unavailable('The gateway is overloaded. Try again later.');
 
 // After work that took longer, the queue rests, by default four times as long: then other requests have most
 // of the thread, however much work is waiting. A gateway that has just started is slower, so the rest has a

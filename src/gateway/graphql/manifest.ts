@@ -80,13 +80,13 @@ function toManifest(
   for (const [id, text] of texts) {
     const key = withoutPrefix(id);
     if (manifest.has(key)) {
-      throw new ConfigError(`DOCUMENTS_MANIFEST has two documents with the id ${key}.`);
+      throw new ConfigError(`DOCUMENTS_MANIFEST contains two documents with the id ${key}.`);
     }
     try {
       manifest.set(key, { text, parsed: parseTrusted(text, schema, bounds) });
     } catch (error) {
       throw new ConfigError(
-        `DOCUMENTS_MANIFEST has a document that can't run here, ${id}: ${toError(error).message}`,
+        `DOCUMENTS_MANIFEST contains a document that cannot be executed, ${id}: ${toError(error).message}`,
       );
     }
   }
@@ -106,7 +106,7 @@ export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds
   const { data: texts } = Texts.safeParse(readJson(file));
   if (!texts) {
     throw new ConfigError(
-      `DOCUMENTS_MANIFEST must be a JSON object of documents by their ids, or Apollo's manifest: ${file} is neither.`,
+      `DOCUMENTS_MANIFEST must be a JSON object that maps ids to documents, or an Apollo manifest: ${file} is neither.`,
     );
   }
   const manifest = toManifest(texts, schema, bounds);

@@ -140,7 +140,8 @@ function rejectOtherSites(request: IncomingMessage, config: ParamsConfig): void 
   if (isFromAllowedOrigin(request, config)) return;
   throw new GatewayError(
     'FORBIDDEN',
-    'A GET from a page of another site needs an Origin of CORS_ORIGINS or the header Apollo-Require-Preflight, with any value.',
+    'A cross-site GET requires an Origin from CORS_ORIGINS, or the header ' +
+      'Apollo-Require-Preflight with any value.',
   );
 }
 

@@ -16,8 +16,8 @@ const budgetFor = (streams: number): number => Math.max(MAX_RESULT_COST, streams
 const tooCostly = (cost: number, budget: number): GatewayError =>
   new GatewayError(
     'TOO_MANY_STREAMS',
-    `With this subscription, one result of each of the caller's would cost ${cost} in all; at most ${budget} ` +
-      'is allowed. End others first, or select less.',
+    `Your subscriptions would cost ${cost} per change in total; the limit is ${budget}. ` +
+      'Close some, or select fewer fields.',
   );
 
 /**

@@ -195,7 +195,7 @@ export function createWebSockets(options: EndpointOptions) {
     try {
       await handle(text);
     } catch (error) {
-      log.error({ err: error }, 'A message of a WebSocket could not be handled.');
+      log.error({ err: error }, 'A WebSocket message could not be handled.');
       connection.socket.close(CloseCode.InternalServerError, 'Internal server error');
     }
     connection.pending -= 1;

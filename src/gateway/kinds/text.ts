@@ -19,7 +19,7 @@ const toPart = ({ maxLength }: Limits): z.ZodType<string> =>
 const toRequired = (limits: Limits): z.ZodType<string> =>
   toPart(limits)
     .refine((text) => text.trim() !== '', {
-      error: 'must contain more than white space.',
+      error: 'must not be blank.',
       params: { code: 'REQUIRED' },
     })
     .meta({ minLength: 1, ...(limits.maxLength !== null && { maxLength: limits.maxLength }) });
@@ -31,7 +31,7 @@ export const BY_CODE_POINT: Sort<string> = {
   textOf: String,
   asText: (column) => column,
   text: Text,
-  note: ', by code point: capital letters come before small letters',
+  note: ', by code point: upper case before lower case',
 };
 
 /** Text. If its column is not null, it must not be empty. */
@@ -51,7 +51,7 @@ export const TEXT: Kind<string> & {
     // For people, as it is in the indexes: independent of the collation of the database, too.
     sql: (column) => `folded(${column}) collate "C"`,
     toKey: 'folded',
-    note: ', without regard to case and accents',
+    note: ', ignoring case and accents',
   },
   codePointSort: BY_CODE_POINT,
   samples: ['a', 'Cleo', 'Rex', 'some'],

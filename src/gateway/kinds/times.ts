@@ -113,7 +113,8 @@ export const DATE_TIME: Kind<Date> = {
       'a date and time with an offset from UTC, such as 2026-12-03T09:00:00Z',
     ),
     description:
-      'A point in time (RFC 3339). Input needs an offset from UTC. Output is in UTC with milliseconds.',
+      'A point in time (RFC 3339). Input must contain an offset from UTC. Output is in UTC, ' +
+      'with milliseconds.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
     // The same text as JSON.stringify returns for a Date, in half the time.
     serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
@@ -133,7 +134,7 @@ export const DATE_TIME: Kind<Date> = {
   ),
   range: {
     name: 'TimeRange',
-    description: 'A range of points in time. Without either bound, it is unlimited at that end.',
+    description: 'A time range. A missing bound leaves that end open.',
   },
   samples: [
     '2027-01-02T03:04:05+02:00',
@@ -167,7 +168,7 @@ export const DATE: Kind<Date> = {
   ),
   range: {
     name: 'DateRange',
-    description: 'A range of days. Without either bound, it is unlimited at that end.',
+    description: 'A range of days. A missing bound leaves that end open.',
   },
   samples: ['2027-01-02', '2024-02-29', '0001-01-01', '9999-12-31'],
 };

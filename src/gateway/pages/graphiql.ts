@@ -55,7 +55,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
     scripts: ['/assets/graphiql-page.js'],
     body: `${renderHeader(site, '/graphql', renderTokenField(site) + renderMenu(examples))}
 <main><h1 class="hidden">GraphiQL</h1>
-<noscript>GraphiQL needs JavaScript.</noscript>
+<noscript>GraphiQL requires JavaScript.</noscript>
 <div id="root"></div>
 <section id="events" aria-label="Subscription" hidden></section></main>
 <template id="subscription"><p><strong></strong> <span role="status">Waiting for events</span>

@@ -39,7 +39,7 @@ function renderStart(site: Site, pages: Guide): Asset {
     path: '/guide',
     title: 'Guide',
     main: `<h1>Guide</h1>
-<p class="lead">How programs use this gateway.</p>
+<p class="lead">How to use this gateway from your programs.</p>
 <div class="sides">${parts.join('\n')}</div>`,
   });
 }

@@ -23,14 +23,14 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
 /** The query as a command. With trusted documents it would be rejected, so how to send one of those. */
 const renderCommand = (site: Site): string =>
   site.config.documents === 'trusted'
-    ? `<p>Only ${linkToGuide(site, 'trusted-documents', 'trusted documents')} run on this gateway: send the <code>documentId</code> of one instead of a query.</p>`
+    ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send the <code>documentId</code> of one instead of a query.</p>`
     : `<div class="curl">${renderCurl(site)}</div>`;
 
 /** An operation beside its response, with a link that opens it in GraphiQL. */
 const renderExample = (title: string, { query, result }: Example, { config }: Site): string =>
   `<div class="sides">
 ${renderCode(title, query)}
-${renderCode('Response of the sample store', result)}
+${renderCode('Response from the sample store', result)}
 </div>
 <p class="actions">${linkToGraphiql(query, config)}</p>`;
 
@@ -49,7 +49,7 @@ ${renderBlock('Endpoint', `${origin(config)}/graphql`)}
 <h2 id="example">A query and its response</h2>
 ${renderExample('Query', example, site)}
 ${renderCommand(site)}
-${config.auth && !config.auth.readIsOpen ? `<p>Requests need ${linkToGuide(site, 'access', 'a token')}.</p>` : ''}
+${config.auth && !config.auth.readIsOpen ? `<p>Requests require ${linkToGuide(site, 'access', 'a token')}.</p>` : ''}
 </section>
 <section aria-labelledby="mutation">
 <h2 id="mutation">A mutation and its error</h2>

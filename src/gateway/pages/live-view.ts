@@ -15,15 +15,15 @@ export const liveScripts = (config: Config): string[] =>
 export const renderLiveView = ({ store, config }: Site): string =>
   canRead(config)
     ? `<section aria-labelledby="live">
-<h2 id="live">What happens in the store</h2>
-<p>Apps follow the changes by a subscription, and miss none, whoever makes them.</p>
+<h2 id="live">What is happening in the store</h2>
+<p>Apps can subscribe to all changes, including those made with SQL, without missing any.</p>
 <div class="sides">
 <figure class="code live">
-<figcaption>The last changes <span class="live-side"><span id="live-state" role="status"></span>
+<figcaption>Latest changes <span class="live-side"><span id="live-state" role="status"></span>
 <button class="copy" id="live-pause" type="button" hidden>Pause</button></span></figcaption>
 <ol id="changes"></ol>
 <p id="live-note"></p>
-<noscript><p>The list needs JavaScript.</p></noscript>
+<noscript><p>This list requires JavaScript.</p></noscript>
 </figure>
 ${renderCode('Subscription', store.pages.subscription)}
 </div>

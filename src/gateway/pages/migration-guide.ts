@@ -47,7 +47,7 @@ export const renderMigrationGuide = (site: Site): Asset =>
     path: '/docs/moving',
     title: 'Moving to GraphQL',
     main: `<h1>Moving to GraphQL</h1>
-<p class="lead">GraphQL returns the same data as the REST routes, with the same ids and the same error codes.
-Queries are sent by <code>POST /graphql</code>.</p>
+<p class="lead">GraphQL returns the same data as the REST routes, with the same ids and error codes.
+Send queries to <code>POST /graphql</code>.</p>
 ${site.store.rest.operations.map((operation) => guide(operation, site.config)).join('\n')}`,
   });

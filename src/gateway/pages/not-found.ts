@@ -2,7 +2,7 @@ import { serveAsset } from '../http/static-asset.ts';
 import { renderPage, type Site } from './page.ts';
 
 const MAIN = `<h1>Not found</h1>
-<p class="lead">No page exists at this path.</p>`;
+<p class="lead">There is no page at this path.</p>`;
 
 /** Creates the page for a path that has none. */
 export function createNotFound(site: Site): ReturnType<typeof serveAsset> {

@@ -30,7 +30,7 @@ const LINKS: readonly PageLink[] = [
   {
     url: '/graphql',
     name: 'GraphiQL',
-    text: 'Try queries in the browser, with examples to begin with.',
+    text: 'Try queries in the browser, starting from examples.',
     isServed: ({ config }) => config.graphiql,
   },
   {
@@ -42,7 +42,7 @@ const LINKS: readonly PageLink[] = [
   {
     url: '/docs',
     name: 'REST reference',
-    text: 'The routes of the old API. As <a href="/openapi.json">OpenAPI</a> too.',
+    text: 'The routes of the old API. Also as <a href="/openapi.json">OpenAPI</a>.',
   },
   {
     url: '/docs/moving',
@@ -52,7 +52,7 @@ const LINKS: readonly PageLink[] = [
   {
     url: '/status',
     name: 'Status',
-    text: 'For operators: what runs, how fast, and who calls what is deprecated.',
+    text: 'For operators: what is running, how fast, and who still calls deprecated operations.',
   },
 ];
 

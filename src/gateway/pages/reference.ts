@@ -72,7 +72,7 @@ function renderOperation(operation: RestOperation, { store, config }: Site): str
 ${renderFields('Parameters', z.object({ ...parameters.path.shape, ...parameters.query.shape }))}
 ${renderForm(operation)}
 <h3>Response</h3>
-<p>${escapeHtml(result.description)} Its headers: ${names.map((header) => `<code>${header}</code>`).join(', ')}.</p>
+<p>${escapeHtml(result.description)} Headers: ${names.map((header) => `<code>${header}</code>`).join(', ')}.</p>
 ${resource ? renderCode('Response', JSON.stringify(resource.example, null, 2)) + renderFields('Fields', resource.rule) : ''}
 </section>`;
 }
@@ -94,8 +94,8 @@ function renderErrors({ store, config }: Site): string {
   const rows = Object.entries(withGatewayErrors(store.errorCodes)).flatMap(renderError);
   return `<section id="errors" aria-labelledby="errors-title">
 <h2 id="errors-title">Errors</h2>
-<p>Every error has this body. Programs should look at <code>code</code>. The log has its cause under the id
-in the header <code>X-Request-Id</code>.</p>
+<p>Every error has a body like this. Programs should check <code>code</code>. To find the cause in the
+log, search for the id in the header <code>X-Request-Id</code>.</p>
 ${renderCode('An error', JSON.stringify(exampleError, null, 2))}
 ${renderTable('All errors', ['Status', 'Code', 'Meaning'], rows)}
 </section>`;
@@ -110,8 +110,8 @@ export const renderReference = (site: Site): Asset =>
     scripts: ['/assets/reference.js'],
     menu: renderTokenField(site),
     main: `<h1>REST reference</h1>
-<p class="lead">The routes of the old API. GraphQL has the same data and all other operations.
-As a document: <a href="/openapi.json">OpenAPI</a>.</p>
+<p class="lead">The routes of the old API. GraphQL returns the same data and has all other operations.
+Also available as <a href="/openapi.json">OpenAPI</a>.</p>
 ${site.store.rest.operations.map((operation) => renderOperation(operation, site)).join('\n')}
 ${renderErrors(site)}`,
   });

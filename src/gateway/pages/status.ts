@@ -71,8 +71,8 @@ export function renderStatus(site: Site): Asset {
     styles: ['/assets/status.css'],
     scripts: ['/assets/status.js'],
     main: `<h1>Status</h1>
-<p class="lead">What runs here, and what it has done since you opened this page.</p>
-<noscript><p>The status needs JavaScript. <code>/metrics</code> does not.</p></noscript>
+<p class="lead">What is running here, and what it has done since you opened this page.</p>
+<noscript><p>This page requires JavaScript; <code>/metrics</code> does not.</p></noscript>
 <p id="state" role="status"></p>
 <div id="status" data-facts="${toFacts(site, deprecated)}" hidden>
 <dl id="facts">
@@ -90,8 +90,9 @@ ${site.config.databaseUrl ? renderFigure('pool', 'Connections to PostgreSQL') : 
 ${renderFigure('event-loop', 'Event loop')}
 ${renderFigure('memory', 'Memory')}
 </div>
-<p class="note">The lines show the last 15 minutes at most, while this page is open. Requests are those to /graphql, to
-the REST routes and to unknown paths; not those to the pages, <code>/health</code>, <code>/ready</code> and <code>/metrics</code>.</p>
+<p class="note">The lines show up to 15 minutes, while this page is open. Requests to /graphql,
+the REST routes and unknown paths are counted; requests to the pages, <code>/health</code>, <code>/ready</code> and
+<code>/metrics</code> are not.</p>
 <div class="sides">
 <section id="errors"><h2>Errors</h2>
 ${renderCounts('Code', 'None since the start.')}</section>

@@ -36,7 +36,7 @@ const describe = (operation: RestOperation, sunset: Config): string =>
   [
     operation.description,
     describeLifecycle(operation, sunset),
-    `\`${operation.lifecycle.successor}\` of GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
+    `\`${operation.lifecycle.successor}\` in GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
     `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
   ].join('\n\n');
 
@@ -55,7 +55,8 @@ const POSITION = {
   in: 'header',
   required: false,
   description:
-    'The `Store-Position` of a response to a mutation: the response then contains what the mutation wrote.',
+    'The `Store-Position` of the response to a mutation. The data is then at least as recent ' +
+    'as the mutation.',
   example: '0000000005475de0',
   schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
@@ -64,7 +65,8 @@ const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of an earlier response: the response is 304 if it is still the same.',
+  description:
+    'The `ETag` of an earlier response. If the resource is unchanged, the response is 304.',
   schema: { type: 'string' },
 };
 
@@ -93,7 +95,7 @@ export const createOpenApi = (store: Store, config: Config): object => ({
   info: {
     title: store.title,
     version: API_VERSION,
-    description: `The REST routes of the ${store.title.toLowerCase()} gateway. GraphQL at /graphql has all other operations.`,
+    description: `The REST routes of the ${store.title.toLowerCase()} gateway. All other operations are in GraphQL, at /graphql.`,
     contact: { name: 'The operator of this gateway', url: '/' },
     license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
   },

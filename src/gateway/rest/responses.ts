@@ -28,8 +28,8 @@ const DESCRIPTIONS: Headers = {
   Link: 'Links to the documentation, to the successor and to the next page, if any (RFC 8288).',
   Deprecation: 'The date of the deprecation, in seconds since 1970 (RFC 9745).',
   Sunset: 'The date on which the operation may stop working (RFC 8594).',
-  ETag: 'Identifies this state of the resource. Send it as `If-None-Match` in the next request.',
-  'Cache-Control': 'The response may be stored, but must be validated before each use.',
+  ETag: 'The version of the resource. Send it as `If-None-Match` in the next request.',
+  'Cache-Control': 'The response may be stored, but must be revalidated before each use.',
   'Retry-After': 'When to try again, in seconds (RFC 9110 §10.2.3).',
   'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
 };
@@ -101,7 +101,7 @@ export function toResponses(operation: RestOperation, store: Store, config: Conf
       },
     },
     ...('ETag' in result.headers && {
-      304: { description: 'The caller already has this state.', headers },
+      304: { description: 'The resource is unchanged.', headers },
     }),
     ...Object.fromEntries(
       [...statuses].map((status) => {

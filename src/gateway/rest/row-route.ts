@@ -79,7 +79,7 @@ export function rowRoute<Row extends object>(
       query: `query Get${type} {\n  ${one}(id: "1") {\n${selection}\n  }\n}`,
       differences: [
         'Ids are strings: "1".',
-        `If the ${words.short} does not exist, the result is null, not a 404.`,
+        `If the ${words.short} does not exist, the result is null instead of a 404.`,
         ...differences,
       ],
     },

@@ -9,10 +9,10 @@ const errorResource = ({ errorCodes, rest }: Store): Resource => ({
     code: z
       .enum(Object.keys(withGatewayErrors(errorCodes)))
       .describe('The error code, for programs.'),
-    message: z.string().describe('A description of the error, for people.'),
+    message: z.string().describe('A human-readable message.'),
     status: z.unknown().meta({ type: 'integer', format: 'int32', description: 'The HTTP status.' }),
   }),
-  description: 'An error. GraphQL has the same codes.',
+  description: 'An error. GraphQL uses the same codes.',
   example: rest.exampleError.toJSON(),
 });
 

@@ -23,28 +23,29 @@ const AFTER_COST = { directives: { cost: { weight: '200' } } };
 /** Defines the interface of the changes of all types. */
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
-    description: 'What can happen.',
+    description: 'The kind of a change.',
     values: {
-      CREATED: { value: 'created', description: 'It was created.' },
-      UPDATED: { value: 'updated', description: 'A value of it was changed.' },
-      DELETED: { value: 'deleted', description: 'It was deleted.' },
+      CREATED: { value: 'created', description: 'The object was created.' },
+      UPDATED: { value: 'updated', description: 'At least one field changed.' },
+      DELETED: { value: 'deleted', description: 'The object was deleted.' },
     } as const,
   });
 
   return builder.interfaceRef<RecordedChange>('Change').implement({
-    description: 'A change: by a mutation, or by SQL of an operator. A mutation may make several.',
+    description:
+      'A change made by a mutation, or by an operator with SQL. One mutation may make several ' +
+      'changes.',
     resolveType: ({ type }) => `${type}Change`,
     fields: (t) => ({
       cursor: t.string({
-        description: 'The position of the change in the record of all changes, for `after`.',
+        description: 'The position of the change in the change log, for `after`.',
         extensions: { directives: { cost: { weight: '0.1' } } },
         resolve: cursorOf,
       }),
-      kind: t.expose('kind', { type: ChangeKind, description: 'What happened.' }),
+      kind: t.expose('kind', { type: ChangeKind, description: 'The kind of the change.' }),
       changedAt: t.expose('changedAt', {
         type: 'DateTime',
-        description:
-          'The time of the change. Changes are in the order of their transactions, not of their times.',
+        description: 'The time of the change. Changes are sorted by transaction, not by time.',
       }),
     }),
   });
@@ -55,11 +56,11 @@ type ChangeRef = ReturnType<typeof defineChange>;
 /** Defines the enum of the types that have changes. */
 const defineTypes = (builder: Builder, types: readonly Repository[]) =>
   builder.enumType('ChangedType', {
-    description: 'A type that has changes.',
+    description: 'A type whose changes are recorded.',
     values: Object.fromEntries(
       types.map(({ type, words }) => [
         toEnumName(type),
-        { value: type, description: `Changes of ${words.changes}.` },
+        { value: type, description: `Changes to ${words.changes}.` },
       ]),
     ),
   });
@@ -73,7 +74,7 @@ const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
     fields: (t) => ({
       types: t.field({
         type: [ChangedType],
-        description: 'Only changes of these types. An empty list matches no change.',
+        description: 'Only changes of these types. An empty list matches none.',
         extensions: SEARCH_COST,
       }),
     }),
@@ -99,14 +100,14 @@ function defineQuery(
       {
         type: Change,
         description:
-          'The record of all changes, in the order in which their transactions began to write. It ' +
-          'begins with the oldest change that is kept: those of a day, unless the operator set another time. ' +
-          'A change appears when no transaction is open that could still make one before it. To follow the ' +
-          'record, repeat the query with `after: endCursor`.',
+          'The change log, in the order in which transactions started to write. Changes are kept ' +
+          'for a day, unless the operator has configured another period. A change becomes visible ' +
+          'once no open transaction can still add an earlier one. To follow the log, repeat the ' +
+          'query with `after: endCursor`.',
         args: {
           filter: t.arg({
             type: ChangeFilter,
-            description: 'Conditions for the changes; all by default.',
+            description: 'Only changes that meet these conditions.',
           }),
         },
         extensions: {
@@ -141,8 +142,7 @@ function followIn(
 const afterArgument = (builder: Builder) =>
   builder.args((t) => ({
     after: t.string({
-      description:
-        'Begins after this cursor, with the changes since then; otherwise with the next change.',
+      description: 'Resumes after this cursor. Without it, starts with the next change.',
       extensions: AFTER_COST,
     }),
   }));
@@ -157,7 +157,7 @@ const defineChanged = (
   builder.subscriptionField('changed', (t) =>
     t.field({
       type: Change,
-      description: 'The changes of several types, in one order.',
+      description: 'Changes of several types, in a single order.',
       args: {
         types: t.arg({
           type: [ChangedType],
@@ -179,7 +179,7 @@ function defineRowChange(
   { type, words, fromRecorded, byId }: Repository,
 ) {
   return builder.objectRef<RecordedChange>(`${type}Change`).implement({
-    description: `A change of ${words.one}.`,
+    description: `A change to ${words.one}.`,
     interfaces: [Change],
     fields: (t) => ({
       [`${lowerFirst(words.idOf)}Id`]: t.exposeID('rowId', {
@@ -188,7 +188,7 @@ function defineRowChange(
       [lowerFirst(type)]: t.field({
         type: object,
         nullable: true,
-        description: `The ${words.short} as it is now, or null if it no longer exists.`,
+        description: `The current state of the ${words.short}, or null if it no longer exists.`,
         ...relatedRow(byId, 'rowId'),
       }),
       before: t.field({
@@ -216,18 +216,18 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
     addChanges: (object: OutputRef<object>, rows: Repository): void => {
       types.push(rows);
       const { type, words } = rows;
-      const about = `Conditions that ${words.one} meets before or after the change.`;
+      const about = `Conditions that ${words.one} must meet before or after the change.`;
       const RowFilter = filterOf(`${type}ChangeFilter`, about, 'changes', rows);
       const RowChange = defineRowChange(builder, Change, object, rows);
       builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
         t.field({
           type: RowChange,
-          description: `The changes of ${words.changes}.`,
+          description: `Changes to ${words.changes}.`,
           args: {
             ...(RowFilter && {
               filter: t.arg({
                 type: RowFilter,
-                description: `Conditions for the ${words.all}; all by default.`,
+                description: `Only changes to ${words.all} that meet these conditions.`,
               }),
             }),
             ...afterArgument(builder),

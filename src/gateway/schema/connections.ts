@@ -58,32 +58,32 @@ const nestedPage = createPage(({ id }: { id: bigint }) => id);
 /** Defines the directions of an order; returns the function that defines the input type of an order. */
 function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
   const SortDirection = builder.enumType('SortDirection', {
-    description: 'The direction of the order.',
+    description: 'The sort direction.',
     values: {
-      ASC: { description: 'The smallest value comes first.' },
-      DESC: { description: 'The largest value comes first.' },
+      ASC: { description: 'Smallest value first.' },
+      DESC: { description: 'Largest value first.' },
     },
   });
 
   return ({ words: { prefix }, sorts }: Repository) =>
     builder.inputType(`${prefix}Sort`, {
-      description: 'The order of the list. Items with equal values are ordered by id.',
+      description: 'The order of the list. Items with equal values are sorted by id.',
       fields: (t) => ({
         field: t.field({
           type: builder.enumType(`${prefix}SortField`, {
-            description: 'A field to order the list by.',
+            description: 'A field to sort the list by.',
             values: Object.fromEntries(
               Object.entries(sorts).map(([name, { description }]) => [name, { description }]),
             ),
           }),
           required: true,
-          description: 'The field to order by.',
+          description: 'The field to sort by.',
         }),
         direction: t.field({
           type: SortDirection,
           required: true,
           defaultValue: 'ASC',
-          description: 'The direction of the order.',
+          description: 'The sort direction.',
         }),
       }),
     });
@@ -96,8 +96,7 @@ export function defineLists<Types extends StoreTypes>(
 ) {
   builder.globalConnectionField('totalCount', (t) =>
     t.int({
-      description:
-        'The number of items in the whole list. They are counted only if this field is selected.',
+      description: 'The number of items in the whole list, counted only if this field is selected.',
       extensions: { directives: { cost: { weight: '200' } }, readsEveryRow: true },
       resolve: ({ totalCount }) => totalCount(),
     }),
@@ -110,7 +109,7 @@ export function defineLists<Types extends StoreTypes>(
     const { words, filters, sorts, pages, pagesBy } = rows;
     const { prefix } = words;
     const isLong = Object.values(filters).filter(({ list }) => list !== undefined).length > 1;
-    const all = isLong ? ` Each ${words.short} in the list meets all of them.` : '';
+    const all = isLong ? ` Each ${words.short} must meet all of them.` : '';
     const conditions = `Conditions for a list of ${words.list}.${all}`;
     const filter = filterOf(`${prefix}Filter`, conditions, 'list', rows);
     const sort = sortOf(rows);
@@ -120,12 +119,12 @@ export function defineLists<Types extends StoreTypes>(
       ...(filter && {
         filter: t.field({
           type: filter,
-          description: `Conditions for the ${words.all}; all by default.`,
+          description: `Only ${words.all} that meet these conditions.`,
         }),
       }),
       orderBy: t.field({
         type: sort,
-        description: `The order of the list; ${defaultOrder} by default.`,
+        description: `The order of the list. Default: ${defaultOrder}.`,
       }),
     }));
     const connection = builder.connectionObject(

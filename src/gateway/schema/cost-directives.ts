@@ -13,20 +13,25 @@ const names = new GraphQLList(new GraphQLNonNull(GraphQLString));
 /** @cost of the GraphQL Cost Directives Specification: https://ibm.github.io/graphql-specs/cost-spec.html */
 export const cost = new GraphQLDirective({
   name: 'cost',
-  description:
-    'The cost of a field; without this directive it is 1, whatever the type of the field. The cost ' +
-    'of an operation is the sum of its fields. A field inside a list counts once for each item that ' +
-    'the list may have, and each item costs 1. A field that reads from the database costs 100 more, but only once ' +
-    'for all items of a list, as one SQL statement reads them. An input field with a cost adds it to ' +
-    'the field that has the argument: 5 times as much for a text without three letters or digits in ' +
-    'a row, which no index can find. An argument with a cost adds it too, a list for each of its values. In a list of Query, input fields and totalCount cost 10 times ' +
-    'as much, because they search the whole store.',
+  description: [
+    'The cost of a field, an argument or an input field. The cost of an operation is the sum of:',
+    '',
+    '- a field: its weight, or 1 without this directive; inside a list, multiplied by the maximum number of items',
+    '- an item of a list: 1',
+    '- a field that reads from the database: 100 more, but only once for all items of a list',
+    '- an argument: its weight, for a list once per value',
+    '- an input field: its weight; 5 times that for a text without three letters or digits in a row',
+    '',
+    'In a list of `Query`, `totalCount`, arguments and input fields cost 10 times as much: they search the whole table.',
+  ].join('\n'),
   locations: [
     DirectiveLocation.FIELD_DEFINITION,
     DirectiveLocation.ARGUMENT_DEFINITION,
     DirectiveLocation.INPUT_FIELD_DEFINITION,
   ],
-  args: { weight: { type: new GraphQLNonNull(GraphQLString), description: 'The cost, a number.' } },
+  args: {
+    weight: { type: new GraphQLNonNull(GraphQLString), description: 'The cost, as a number.' },
+  },
 });
 
 /** @listSize of the same specification. */
@@ -39,7 +44,7 @@ export const listSize = new GraphQLDirective({
     slicingArguments: { type: names, description: 'The arguments that set the number of items.' },
     sizedFields: {
       type: names,
-      description: 'The fields of the connection that have these items.',
+      description: 'The fields of the connection that contain the items.',
     },
     requireOneSlicingArgument: {
       type: GraphQLBoolean,

@@ -51,14 +51,15 @@ const RELAY = {
   nodeFieldOptions: { nullable: false, description: 'The item.' },
   nodesOnConnection: { description: 'The items.' },
   cursorFieldOptions: {
-    description: 'The position of the item in this order, for `after` and `before`.',
+    description: 'The position of the item in this sort order, for `after` and `before`.',
   },
   pageInfoFieldOptions: {
-    description: 'Whether the list has more items, and the cursors to read them.',
+    description: 'Whether the list has more items, and the cursors to fetch them.',
     extensions: { directives: { cost: { weight: '20' } } },
   },
   pageInfoTypeOptions: {
-    description: 'Whether a list has more items than these, and the cursors to read them.',
+    description:
+      'Whether the list has items before and after these, and the cursors to fetch them.',
   },
   hasNextPageFieldOptions: { description: 'Whether the list has items after these.' },
   hasPreviousPageFieldOptions: { description: 'Whether the list has items before these.' },
@@ -69,15 +70,16 @@ const RELAY = {
     description: 'The cursor of the last item, or null if there is none.',
   },
   firstArgOptions: {
-    description:
-      'The number of items from the start, 0 to 100 unless the operator set another limit; 20 by ' +
-      'default.',
+    description: 'How many items to return from the start of the list: 0 to 100, 20 by default.',
   },
   afterArgOptions: { description: 'Only items after this cursor.' },
-  lastArgOptions: { description: 'The number of items from the end, instead of `first`.' },
+  lastArgOptions: {
+    description:
+      'How many items to return from the end of the list. Cannot be combined with `first`.',
+  },
   beforeArgOptions: { description: 'Only items before this cursor.' },
-  defaultConnectionTypeOptions: { description: 'Items of a list, in its order.' },
-  defaultEdgeTypeOptions: { description: 'An item of a list, with its cursor.' },
+  defaultConnectionTypeOptions: { description: 'A page of a list.' },
+  defaultEdgeTypeOptions: { description: 'An item of a list, and its cursor.' },
   nodeQueryOptions: false,
   nodesQueryOptions: false,
 } as const;
@@ -126,18 +128,18 @@ function defineRoots(builder: Builder, tables: Tables): void {
 
   builder.queryType({
     description:
-      'Reads the store. Needs the scope `read` if the gateway requires tokens and reading is not open.',
+      'Reads the store. Requires the scope `read`, unless the gateway allows reading without a token.',
   });
   builder.mutationType({
     description:
-      'Changes the store. Expected errors are members of each result union. Selecting other objects of ' +
-      'the result also needs the scope of Query.',
+      'Changes the store. Each result is a union of the payload and the expected errors. ' +
+      'Selecting related objects in the payload also requires the scope of Query.',
   });
   builder.subscriptionType({
     description:
-      'Changes of the store as they happen, by Server-Sent Events or WebSocket at the same URL. Needs the ' +
-      'scope of Query. Each change comes once, in the order of `Query.changes`; whoever was disconnected ' +
-      'subscribes again with `after`.',
+      'Streams changes to the store as they happen, over Server-Sent Events or WebSocket at the ' +
+      'same URL. Requires the scope of Query. Each change is sent once, in the order of ' +
+      '`Query.changes`. After a disconnect, resubscribe with `after`.',
   });
 }
 

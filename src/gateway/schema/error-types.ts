@@ -35,7 +35,7 @@ function toSentence({ path, message }: Issue): string {
 /** Defines the fields that some errors of the gateway have. */
 function defineFields(builder: Builder): void {
   const IssueCodeEnum = builder.enumType('InputIssueCode', {
-    description: 'What is wrong with a value.',
+    description: 'The reason why a value is invalid.',
     values: Object.fromEntries(
       Object.entries(ISSUE_CODES).map(([code, description]) => [code, { description }]),
     ),
@@ -48,23 +48,24 @@ function defineFields(builder: Builder): void {
       }),
       code: t.field({
         type: IssueCodeEnum,
-        description: 'What is wrong with the value, for programs.',
+        description: 'The reason, as a machine-readable code.',
         resolve: ({ code }) => code ?? 'INVALID_VALUE',
       }),
       message: t.string({
-        description: 'Why the value is invalid, for people: a sentence.',
+        description: 'The reason, as a human-readable sentence.',
         resolve: toSentence,
       }),
       line: t.exposeInt('line', {
         nullable: true,
-        description: 'The index of the line that has the value, from 0; null without lines.',
+        description:
+          'The index of the line that contains the value, from 0; null in mutations without lines.',
       }),
     }),
   });
 
   builder.objectFields(InvalidInput, (t) => ({
     message: t.string({
-      description: 'What is wrong with the first ten invalid values, for people.',
+      description: 'A human-readable message about the first ten invalid values.',
       resolve: ({ issues }: InputError) => issues.slice(0, 10).map(toSentence).join(' '),
     }),
     issues: t.field({
@@ -86,14 +87,14 @@ export function defineErrors(builder: Builder) {
   const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
 
   const ErrorInterface = builder.interfaceRef<GatewayError>('Error').implement({
-    description: 'The fields that all errors have.',
+    description: 'The fields that all errors share.',
     fields: (t) => ({
-      code: t.expose('code', { type: ErrorCodeEnum, description: 'The error code, for programs.' }),
+      code: t.expose('code', { type: ErrorCodeEnum, description: 'A machine-readable code.' }),
       message: t.exposeString('message', {
-        description: 'A description of the error, for people.',
+        description: 'A human-readable message.',
       }),
       httpStatus: t.exposeInt('status', {
-        description: 'The HTTP status of the same error in REST.',
+        description: 'The HTTP status of this error in REST.',
       }),
       status: t.exposeInt('status', {
         description: 'The same as `httpStatus`.',
@@ -125,7 +126,7 @@ export function defineErrors(builder: Builder) {
         Array.from(types, ({ kind: { code, ...kind } }) => [code, kind]),
       );
       builder.enumType('ErrorCode', {
-        description: 'All error codes: of `extensions.code`, of REST and of `Error.code`.',
+        description: 'All error codes, whether in `extensions.code`, REST or `Error.code`.',
         values: withGatewayErrors(codes),
       });
       const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));

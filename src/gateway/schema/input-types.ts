@@ -20,8 +20,8 @@ function defineFilters(builder: Builder) {
     const range: InputRef = builder.inputType(name, {
       description,
       fields: (t) => ({
-        from: t.field({ type: named(of), description: 'The start of the range, part of it.' }),
-        before: t.field({ type: named(of), description: 'The end of the range, not part of it.' }),
+        from: t.field({ type: named(of), description: 'The start of the range, inclusive.' }),
+        before: t.field({ type: named(of), description: 'The end of the range, exclusive.' }),
       }),
     });
     ranges.set(name, range);

@@ -15,9 +15,10 @@ import { addErrorCode, type RequestLog } from '../telemetry/request-log.ts';
 
 /** The description of every argument `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =
-  'A unique name for this write, 1 to 255 characters, such as a UUID. If the key was already used ' +
-  'with the same input, the mutation changes nothing and returns the first result as it was then. ' +
-  'A key is kept for a day unless the operator set another time. Errors are not kept.';
+  'A unique key for this write, 1 to 255 characters, such as a UUID. If the key was already ' +
+  'used with the same input, the mutation changes nothing and returns the original result. ' +
+  'Keys are kept for a day, unless the operator has configured another period. Errors are ' +
+  'not stored.';
 
 // Each mutation has a transaction of its own. One that writes long texts costs more.
 const WRITE_COST = { weight: '100' };
@@ -35,7 +36,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     field: PothosOutputFieldConfig<Types>,
   ): PothosOutputFieldConfig<Types> {
     if (field.kind !== 'Mutation') return field;
-    const need = `Needs the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
+    const need = `Requires the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
     return {
       ...field,
       description: `${field.description} ${need}`,

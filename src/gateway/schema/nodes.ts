@@ -6,7 +6,7 @@ import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 
 export const NODE_ID =
-  'An id that nothing else has, of any type: for caches, and for `node`. It is opaque: its form may change.';
+  'A globally unique id, for caches and for `node`. Opaque: its format may change.';
 
 /** The rows of each type that has global ids. */
 type Nodes = ReadonlyMap<string, Repository>;
@@ -22,10 +22,10 @@ const splitNodeId = (text: string): string[] =>
 /** A type whose rows have global ids: https://relay.dev/graphql/objectidentification.htm */
 const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) =>
   builder.interfaceRef<object>('Node').implement({
-    description: 'What `node` finds.',
+    description: 'An object with a globally unique id.',
     fields: (t) => ({
       id: t.id({
-        description: 'The id, which nothing else of the same type has.',
+        description: 'The id, unique within its type.',
         resolve: (row, _args, _context, { parentType: { name } }) =>
           nodes.get(name)?.id.of(row) ?? '',
       }),
@@ -44,7 +44,7 @@ function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
   const rows = nodes.get(typeName);
   const id = Id.safeParse(digits);
   if (!rows || !id.success || others.length > 0) {
-    throw new InvalidId([{ path, message: 'is not a nodeId of this store.' }]);
+    throw new InvalidId([{ path, message: 'is not a valid nodeId.' }]);
   }
   return async (loaders: LoaderContext): Promise<object | null> => {
     const row = await rows.byId.load(loaders, id.data);
@@ -64,7 +64,7 @@ function defineQueries<Types extends StoreTypes>(
     node: t.field({
       type: Node,
       nullable: true,
-      description: 'What has this global id, or null if it does not exist.',
+      description: 'The object with this global id, or null if there is none.',
       args: { nodeId: t.arg.id({ required: true, description: 'The `nodeId`.' }) },
       extensions: {
         directives: { cost: { weight: '100' } },
@@ -78,7 +78,7 @@ function defineQueries<Types extends StoreTypes>(
       type: [Node],
       nullable: { list: false, items: true },
       description:
-        'What has these global ids, in the same order; null for each that does not exist.',
+        'The objects with these global ids, in the same order; null for each id without an object.',
       args: {
         nodeIds: t.arg.idList({
           required: true,

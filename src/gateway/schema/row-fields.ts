@@ -66,7 +66,7 @@ export const defineDeleted =
 const toDeleteField = (builder: Builder, rows: Repository) => {
   const { words, usedBy, notFound, inUse } = rows;
   const rule = inUse && ` ${upperFirst(words.one)} with ${usedBy.join(' or ')} cannot be deleted.`;
-  const gone = `What is left of ${words.one} that was deleted.`;
+  const gone = `A deleted ${words.short}: only its ids remain.`;
   return {
     type: defineDeleted(builder)(rows, `Deleted${rows.type}`, gone),
     description: `Deletes ${words.one}.${rule ?? ''}`,
@@ -165,7 +165,7 @@ export const defineLinesField =
         fields: (t) => ({
           [field]: t.field({
             type: [type],
-            description: 'In the order of the lines.',
+            description: 'The results, in the order of the lines.',
             extensions: { ofOtherRow: false },
             resolve: ({ rows: written }) => [...written],
           }),
@@ -176,7 +176,7 @@ export const defineLinesField =
         input: t.field({
           type: [input],
           required: true,
-          description: `The lines, at least one. A variable can have ${MAX_LINES}, a list in the document ${MAX_LIST_SIZE}.`,
+          description: `The lines: at least one, at most ${MAX_LINES} in a variable or ${MAX_LIST_SIZE} in the document.`,
           extensions: cost,
         }),
         idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
@@ -196,9 +196,9 @@ function toLineFields<Row extends object>(
     defineLinesField(builder)(type, rows, input, {
       result: `${done}${upperFirst(words.all)}`,
       field: words.all,
-      description: `The ${words.all} that a mutation ${done.toLowerCase()}.`,
+      description: `The ${done.toLowerCase()} ${words.all}.`,
     });
-  const rule = 'all or none. An error about a line has its index.';
+  const rule = 'all or none. An error contains the index of the line that caused it.';
   return {
     createMany: () => ({
       ...toField('Created', named(`New${rows.type}`)),

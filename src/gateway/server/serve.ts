@@ -27,7 +27,7 @@ export function logAddress(
 async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ message }) =>
-      reject(new ConfigError(`HOST or PORT can't be listened on: ${message}.`)),
+      reject(new ConfigError(`Cannot listen on HOST and PORT: ${message}.`)),
     );
     server.listen(port, host, resolve);
   });

@@ -115,7 +115,7 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
   const site = { store, config };
   const sockets = new Set<Socket>();
   const unsent = limitUnsent(sockets, limits.maxUnsentBytes, (socket) => {
-    log.warn('A connection of a slow reader was closed: too much unsent data is held in memory.');
+    log.warn('Closed the connection of a slow client: too much unsent data in memory.');
     socket.destroy();
   });
   const turns = createTurns();

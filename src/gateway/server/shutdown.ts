@@ -82,9 +82,7 @@ export async function shutDown(
     server.closeIdleConnections();
     const ms = performance.now() - start;
     if (ms >= stopTimeoutMs) {
-      log.warn(
-        `Some requests did not end within ${stopTimeoutMs} ms: their connections are closed.`,
-      );
+      log.warn(`Closing connections whose requests did not finish within ${stopTimeoutMs} ms.`);
       closeAll(sockets);
     }
     if (checks >= MAX_UNUSED_CHECKS) {

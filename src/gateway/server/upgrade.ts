@@ -28,7 +28,7 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
   const { headers } = request;
   if (targetOf(request).path !== GRAPHQL_PATH) throw new GatewayError('NOT_FOUND');
   if (headers['sec-websocket-version'] !== VERSION) {
-    throw new GatewayError('BAD_REQUEST', `A WebSocket needs Sec-WebSocket-Version: ${VERSION}.`);
+    throw new GatewayError('BAD_REQUEST', `WebSockets require Sec-WebSocket-Version: ${VERSION}.`);
   }
   // Browsers let pages of any site open a WebSocket, and say which.
   if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
@@ -38,7 +38,7 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
   if (!protocols?.includes(GRAPHQL_TRANSPORT_WS_PROTOCOL)) {
     throw new GatewayError(
       'BAD_REQUEST',
-      `A WebSocket needs the protocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`,
+      `WebSockets require the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`,
     );
   }
 }

@@ -49,7 +49,7 @@ export async function startWorkers(
   const replace = async (worker: Worker): Promise<void> => {
     if (isStopping) return;
     if (!isUp) process.exit(1);
-    log.error(`Worker ${worker.process.pid} died: a replacement will start.`);
+    log.error(`Worker ${worker.process.pid} died and will be replaced.`);
     await sleep(RESTART_MS);
     if (!isStopping) fork();
   };

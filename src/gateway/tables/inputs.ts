@@ -129,7 +129,7 @@ export function toConstraintError(
 ): unknown {
   const check = violatedCheck(error);
   if (check !== undefined) {
-    const message = `must satisfy ${check}.`;
+    const message = `must satisfy the constraint ${check}.`;
     return new InvalidInput([{ path: ['input'], message, code: 'INVALID_VALUE' }]);
   }
   const violation = violationOf(error);

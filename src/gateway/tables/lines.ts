@@ -19,7 +19,7 @@ export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: s
       const values = new Set<unknown>();
       for (const [index, line] of id === undefined ? [] : lines.entries()) {
         const value = new Map<string, unknown>(Object.entries(line)).get(id ?? '');
-        const message = 'must not be that of an earlier line.';
+        const message = 'must not repeat an earlier line.';
         if (values.has(value)) {
           context.addIssue({ code: 'custom', path: [index, id ?? ''], message });
         }

@@ -83,7 +83,7 @@ function boundsOf<Row>(
     if (cursor == null) continue;
     const bound = decodeCursor(listing, field, cursor);
     if (!bound) {
-      const message = 'is not a cursor of a list in this order.';
+      const message = 'is not a cursor for this sort order.';
       throw new InputError('INVALID_CURSOR', [{ path: [end], message }]);
     }
     const isLater = (end === 'after') !== isDescending;
@@ -107,7 +107,7 @@ export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments
     const { filter } = args;
     const field = args.orderBy?.field ?? listing.defaultField;
     const order = orderOf.get(field);
-    if (!order) throw new Error(`No list of ${listing.table.name} is in the order ${field}.`);
+    if (!order) throw new Error(`A list of ${listing.table.name} cannot be sorted by ${field}.`);
     const [forwards, reverse] = directionsOf(order, args);
     const backwards = args.last != null;
     const wanted = filter ? listing.read(filter) : undefined;

@@ -24,12 +24,12 @@ export function reportFacts(registers: Registry[], facts: GatewayFacts): void {
   addFact('graphql_operation_cost_limit', 'Maximum cost of a GraphQL operation.').set(maxCost);
   const since = addFact(
     'operation_deprecated_timestamp_seconds',
-    'Time since which a REST operation is deprecated, in seconds since 1970.',
+    'Time at which a REST operation was deprecated, in seconds since 1970.',
     'operation',
   );
   const until = addFact(
     'operation_sunset_timestamp_seconds',
-    'Time from which a deprecated REST operation may stop working, in seconds since 1970.',
+    'Time after which a deprecated REST operation may stop working, in seconds since 1970.',
     'operation',
   );
   for (const { name: operation, since: deprecatedSince } of deprecated) {

@@ -25,7 +25,7 @@ function countEventLoopTime(registers: Registry[]): void {
 function reportHeapLimit(registers: Registry[]): void {
   void new Gauge({
     name: 'nodejs_heap_size_limit_bytes',
-    help: 'Size to which the heap can grow: a process that needs more ends.',
+    help: 'Maximum size of the heap; a process that exceeds it crashes.',
     registers,
     collect() {
       this.set(getHeapStatistics().heap_size_limit);

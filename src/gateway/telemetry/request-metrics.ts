@@ -101,7 +101,9 @@ const SERVER_ERRORS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
 function countErrors(registers: Registry[]): (route: string, codes?: Iterable<string>) => void {
   const errors = new Counter({
     name: 'request_errors_total',
-    help: 'Number of requests with an error in their response, also in the data of GraphQL, by its code.',
+    help:
+      'Number of requests whose response contains an error, including errors in GraphQL data, ' +
+      'by error code.',
     labelNames: ['route', 'code'],
     registers,
   });
@@ -120,14 +122,16 @@ function countErrors(registers: Registry[]): (route: string, codes?: Iterable<st
 function createOperationMetrics(registers: Registry[]) {
   const durations = new Histogram({
     name: 'graphql_operation_duration_seconds',
-    help: 'Time from the headers of a request to the end of its response, by the GraphQL operation that it executed.',
+    help: 'Time from the headers of a request to the end of its response, by GraphQL operation.',
     labelNames: ['operation_name', 'operation_type'],
     buckets: DURATION_BUCKETS,
     registers,
   });
   const costs = new Histogram({
     name: 'graphql_operation_cost',
-    help: 'Estimated cost of each GraphQL operation that was executed, or rejected because it costs too much.',
+    help:
+      'Estimated cost of each GraphQL operation that was executed, or rejected because of its ' +
+      'cost.',
     labelNames: ['result'],
     buckets: COST_BUCKETS,
     registers,
@@ -164,7 +168,7 @@ function createOperationMetrics(registers: Registry[]) {
 export function createRequestMetrics(registers: Registry[]) {
   const active = new Gauge({
     name: 'http_active_requests',
-    help: 'Number of requests that have begun and not yet ended.',
+    help: 'Number of requests in flight.',
     registers,
   });
   const requests = new Histogram({

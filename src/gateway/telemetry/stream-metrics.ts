@@ -11,24 +11,28 @@ export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 export function createStreamMetrics(registers: Registry[]) {
   const active = new Gauge({
     name: 'streams_active',
-    help: 'Number of subscriptions that are open.',
+    help: 'Number of open subscriptions.',
     registers,
   });
   const streams = new Counter({
     name: 'streams_total',
-    help: 'Number of subscriptions that have ended, by the code of the error that ended them; none if the caller did.',
+    help:
+      'Number of closed subscriptions, by the code of the error that closed them; none if the ' +
+      'client closed them.',
     labelNames: ['code'],
     registers,
   });
   const delays = new Histogram({
     name: 'change_delay_seconds',
-    help: 'Time from a change to its reading for the subscriptions of a process.',
+    help: 'Time until a process reads a change for its subscriptions.',
     buckets: DELAY_BUCKETS,
     registers,
   });
   const unknownChanges = new Counter({
     name: 'unknown_changes_total',
-    help: 'Number of changes that subscriptions left out, as only a later release knows their type or kind.',
+    help:
+      'Number of changes that were not sent to subscriptions, because only a later release ' +
+      'knows their type or kind.',
     registers,
   });
   return {

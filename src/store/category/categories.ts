@@ -1,7 +1,7 @@
 import { createRepository, filterBy } from '../../gateway/index.ts';
 import { table } from '../tables.ts';
 
-/** The categories: how they are read, listed, written and followed. */
+/** Reads, lists, writes and follows categories. */
 export const categories = createRepository(table('Category'), {
   inputs: {
     name: { update: 'The new name, 1 to 255 characters. It must not be null.' },

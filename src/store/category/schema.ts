@@ -8,7 +8,7 @@ export const Category = builder.prismaObject('Category', {
     name: t.exposeString('name'),
     description: t.exposeString('description', {
       nullable: true,
-      // A description can be as long as eight names.
+      // A description can be eight times as long as a name.
       extensions: { directives: { cost: { weight: '8' } } },
     }),
   }),

@@ -43,7 +43,7 @@ const UpdateOneArguments = argumentsOf({
 });
 const AdjustOneArguments = argumentsOf({ petId: Id, by: Adjustment });
 
-/** The new stock of a pet: a number of units, or how many more. */
+/** The new stock of a pet: either the number of units, or the number to add. */
 interface StockLine {
   readonly petId: bigint;
   readonly quantity?: number;
@@ -51,10 +51,10 @@ interface StockLine {
   readonly by?: number;
 }
 
-/** A line in the result of the statement in changeStocks. */
+/** A result row of the statement in changeStocks. */
 interface Claim {
   readonly exists: boolean;
-  /** 0 without an inventory entry. */
+  /** 0 if there is no inventory row. */
   readonly available: number;
   readonly isFresh: boolean;
   /** The new stock, which may be out of range. */
@@ -63,7 +63,7 @@ interface Claim {
 
 const MAX_QUANTITY = 2_147_483_647n;
 
-/** Returns the error of a line that can't be written. */
+/** Returns the error of a line that cannot be written; otherwise null. */
 function errorOf(
   { petId, by = 0 }: StockLine,
   claim: Claim,
@@ -73,14 +73,14 @@ function errorOf(
   if (!claim.isFresh) return new StaleInventory(petId, claim.available, line);
   if (claim.quantity < 0n) return new InsufficientStock(petId, claim.available, line);
   const isTooLarge = claim.quantity > MAX_QUANTITY;
-  return isTooLarge ? new StockLimitExceeded(`${by} more of pet ${petId}`, line) : null;
+  return isTooLarge ? new StockLimitExceeded(`${by} units of pet ${petId}`, line) : null;
 }
 
 /**
- * Sets or changes the stock of several pets, all or none, and creates the entries that do not exist.
+ * Sets or adjusts the stock of several pets, all or none, and creates missing inventory rows.
  *
- * The statement locks all pets, then all their stock, each in the order of the ids, as placeOrders does. An entry that
- * another transaction creates meanwhile makes it fail as a whole, with a duplicate key.
+ * The statement locks all pets, then their stock, both in the order of the pets' ids, as placeOrders does. If
+ * another transaction creates one of the rows in the meantime, the whole statement fails with a duplicate key.
  * @throws PetNotFound, StaleInventory, InsufficientStock, StockLimitExceeded
  */
 async function changeStocks(
@@ -129,10 +129,10 @@ async function changeStocks(
   });
 }
 
-// Another transaction can create an entry only once.
+// The retry finds the row, so the same row does not cause a second failure.
 const MAX_ATTEMPTS = 3;
 
-/** Runs a write again if another transaction has created an entry meanwhile. */
+/** Retries a write if another transaction created one of its inventory rows in the meantime. */
 async function retryDuplicates<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -147,7 +147,7 @@ const upgradeAll = (stored: InventoryItem[]): InventoryItem[] => stored.map(inve
 
 type Key = string | null | undefined;
 
-/** Changes the stock of one pet, once for each idempotency key. */
+/** Changes the stock of one pet, once per idempotency key. */
 const changeStock = (
   db: Database,
   [operation, input]: readonly [operation: string, input: StockLine],
@@ -161,7 +161,7 @@ const changeStock = (
   );
 };
 
-/** Changes the stock of several pets, all or none, once for each idempotency key. */
+/** Changes the stock of several pets, all or none, once per idempotency key. */
 const changeAll = (
   db: Database,
   [operation, input]: readonly [operation: string, input: readonly StockLine[]],
@@ -175,8 +175,8 @@ const changeAll = (
 };
 
 /**
- * Sets the stock of a pet, and creates the entry if it does not exist. If there is an `expectedQuantity`, changes the
- * stock only if it is that; without an entry it is 0.
+ * Sets the stock of a pet, and creates its inventory row if there is none. With an `expectedQuantity`, changes
+ * the stock only if it equals that; the stock is 0 if there is no row.
  * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
  */
 export function updateInventory(
@@ -191,8 +191,8 @@ export function updateInventory(
 }
 
 /**
- * Adds units to the stock of a pet, or removes them if `by` is negative, never below 0. A pet without an entry has a
- * stock of 0.
+ * Adds units to the stock of a pet, or removes them if `by` is negative, but never below 0. The stock is 0 if
+ * there is no inventory row.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export function adjustInventory(
@@ -218,7 +218,7 @@ export function updateInventories(
 }
 
 /**
- * Adds units to the stock of several pets, or removes some, all or none.
+ * Adds units to the stock of several pets, or removes units, all or none.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export function adjustInventories(

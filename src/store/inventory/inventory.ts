@@ -8,7 +8,7 @@ import { StockQuantity } from '../values.ts';
 export const InsufficientStock = errorOf(
   'INSUFFICIENT_STOCK',
   409,
-  'The stock has too few units.',
+  'There are not enough units in stock.',
   (petId: bigint, available: number, line: number | null = null) => ({
     message: `Pet ${petId} has ${available} units in stock.`,
     available,
@@ -21,7 +21,7 @@ export const StockLimitExceeded = errorOf(
   409,
   'The stock would exceed 2147483647 units.',
   (units: string, line: number | null = null) => ({
-    message: `With ${units}, the stock would exceed 2147483647 units.`,
+    message: `Adding ${units} would increase the stock to more than 2147483647.`,
     line,
   }),
 );
@@ -29,7 +29,7 @@ export const StockLimitExceeded = errorOf(
 export const StaleInventory = errorOf(
   'STALE_INVENTORY',
   409,
-  'The stock does not have the expected quantity.',
+  'The stock differs from the expected quantity.',
   (petId: bigint, available: number, line: number | null = null) => ({
     message: `Pet ${petId} now has ${available} units in stock.`,
     available,
@@ -37,7 +37,7 @@ export const StaleInventory = errorOf(
   }),
 );
 
-/** The inventory entries: how they are read, listed and followed. */
+/** Reads, lists and follows inventory items. */
 export const inventoryItems = createRepository(table('InventoryItem'), {
   words: {
     one: 'an inventory item',
@@ -88,12 +88,12 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
     petId: 'Order by the id of the pet.',
     quantity: 'Order by the number of units in stock.',
   },
-  // An entry that does not exist is created.
+  // Mutations create a missing row, so only its pet can be missing.
   notFound: PetNotFound,
   errors: [InsufficientStock, StockLimitExceeded, StaleInventory],
 });
 
-/** The stock of a pet as a caller sets it. */
+/** The new stock of a pet, as callers send it. */
 export const InventoryUpdate = z.object({ quantity: StockQuantity });
 export const Adjustment = z
   .int32('must be a whole number.')

@@ -19,7 +19,7 @@ import {
 export const InventoryItem = builder.prismaObject('InventoryItem', {
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID('petId', { description: 'The id of the pet: an item has no other.' }),
+    id: t.exposeID('petId', { description: 'The id of the pet, which also identifies the item.' }),
     petId: t.exposeID('petId'),
     pet: t.field({
       type: Pet,
@@ -50,7 +50,7 @@ const fields = fieldsOf(InventoryItem, inventoryItems);
 builder.queryFields((t) => ({
   inventoryItem: t.field({
     ...fields.row,
-    description: 'The inventory item of this pet, or null if it does not exist.',
+    description: 'The inventory item of this pet, or null if its stock was never set.',
   }),
   inventory: t.connection(...fields.list),
 }));
@@ -103,8 +103,8 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: InventoryUpdate, required: true, description: 'The new stock.' }),
       expectedQuantity: t.arg.int({
         description:
-          'The expected number of units in stock, 0 if it was never set. If the stock is ' +
-          'different, nothing changes and the result is StaleInventory.',
+          'The expected current stock; 0 if it was never set. If the actual stock differs, nothing ' +
+          'changes and the result is StaleInventory.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
@@ -114,15 +114,15 @@ builder.mutationFields((t) => ({
   adjustInventory: t.field({
     type: InventoryItem,
     description:
-      'Adds units to the stock of a pet, or removes some, never below 0. A pet whose stock was ' +
-      'never set has a stock of 0.',
+      'Adds units to the stock of a pet, or removes units, but never below 0. A stock that was ' +
+      'never set counts as 0.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     args: {
       petId: t.arg.id({ required: true, description: 'The id of the pet.' }),
       by: t.arg.int({
         required: true,
-        description: 'The number of units to add, or to remove if it is negative. Not 0.',
+        description: 'The number of units to add; negative to remove units. Must not be 0.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
@@ -132,25 +132,25 @@ builder.mutationFields((t) => ({
 }));
 
 const InventoryCount = builder.inputType('InventoryCount', {
-  description: 'The new stock of one pet of several.',
+  description: 'A line of `updateInventories`: a pet and its new stock.',
   fields: (t) => ({
     petId: t.id({ required: true, description: 'The id of the pet.' }),
     quantity: t.int({ required: true, description: 'The number of units in stock, 0 or more.' }),
     expectedQuantity: t.int({
       description:
-        'The expected number of units in stock, 0 if it was never set. If the stock of a line is different, ' +
-        'nothing changes and the result is StaleInventory.',
+        'The expected current stock; 0 if it was never set. If the actual stock differs in any ' +
+        'line, nothing changes and the result is StaleInventory.',
     }),
   }),
 });
 
 const InventoryAdjustment = builder.inputType('InventoryAdjustment', {
-  description: 'A change of the stock of one pet of several.',
+  description: 'A line of `adjustInventories`: a pet and the change of its stock.',
   fields: (t) => ({
     petId: t.id({ required: true, description: 'The id of the pet.' }),
     by: t.int({
       required: true,
-      description: 'The number of units to add, or to remove if it is negative. Not 0.',
+      description: 'The number of units to add; negative to remove units. Must not be 0.',
     }),
   }),
 });
@@ -160,10 +160,11 @@ builder.mutationFields((t) => ({
     ...linesField(InventoryItem, inventoryItems, InventoryCount, {
       result: 'UpdatedInventories',
       field: 'inventory',
-      description: 'The stock that a mutation set.',
+      description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Sets the stock of several pets, all or none. An error about a line has its index.',
+      'Sets the stock of several pets, all or none. An error contains the index of the line that ' +
+      'caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, StaleInventory] },
     resolve: async (_root, args, { loaders, caller }) => ({
@@ -174,11 +175,11 @@ builder.mutationFields((t) => ({
     ...linesField(InventoryItem, inventoryItems, InventoryAdjustment, {
       result: 'AdjustedInventories',
       field: 'inventory',
-      description: 'The stock that a mutation changed.',
+      description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Adds units to the stock of several pets, or removes some, all or none. An error about a line has ' +
-      'its index.',
+      'Adds units to the stock of several pets, or removes units, all or none. An error contains the ' +
+      'index of the line that caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     resolve: async (_root, args, { loaders, caller }) => ({

@@ -27,12 +27,12 @@ export const OrderComplete = errorOf(
   (id: bigint) => ({ message: `Order ${id} is complete, so it cannot be changed.` }),
 );
 
-/** The orders: how they are read, listed and followed, and what a new one has. */
+/** Reads, lists and follows orders, and validates new ones. */
 export const orders = createRepository(table('Order'), {
   inputs: {
     petId: {},
     quantity: { rule: OrderQuantity },
-    shipDate: { create: 'The date and time of shipment, if it is known.' },
+    shipDate: { create: 'The date and time of shipment, if known.' },
   },
   filters: ({ id, petId, quantity, complete, shipDate }) => ({
     ids: filterBy.oneOf(id, {
@@ -82,7 +82,7 @@ export const orders = createRepository(table('Order'), {
   }),
   sorts: {
     id: 'Order by id.',
-    shipDate: 'Order by date of shipment. An order without one counts as the latest.',
+    shipDate: 'Order by date of shipment. Orders without a date count as the latest.',
   },
   errors: [OrderComplete],
 });
@@ -90,13 +90,13 @@ export const orders = createRepository(table('Order'), {
 export const { notFound: OrderNotFound, newRule: NewOrder } = orders;
 export type NewOrder = z.output<typeof NewOrder>;
 
-/** An order, with its pet if that was read too. */
+/** An order, and its pet if that was read with it. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
 
-/** What is left of an order that was cancelled. */
+/** A cancelled order: its id, and the stock after its units were returned. */
 export interface CancelledOrder {
   readonly id: bigint;
-  /** The stock that got its units back. */
+  /** The stock after the units were returned. */
   readonly inventory: InventoryItem;
 }
 
@@ -113,7 +113,7 @@ async function notOpenError({ query }: Session, id: bigint): Promise<GatewayErro
 }
 
 /**
- * Sets the date of shipment of an open order, once for each idempotency key; null removes the date.
+ * Sets the date of shipment of an open order, once per idempotency key. Null removes the date.
  * @throws InvalidInput, OrderNotFound, OrderComplete, IdempotencyConflict
  */
 export async function rescheduleOrder(
@@ -134,7 +134,7 @@ export async function rescheduleOrder(
 }
 
 /**
- * Completes an order, once for each idempotency key. If it is already complete, nothing changes.
+ * Completes an order, once per idempotency key. If it is already complete, nothing changes.
  * @throws InvalidInput, OrderNotFound, IdempotencyConflict
  */
 export async function completeOrder(
@@ -155,7 +155,7 @@ export async function completeOrder(
 }
 
 /**
- * Deletes an open order and returns its units to the stock, both or neither, once for each idempotency key.
+ * Deletes an open order and returns its units to the stock, both or neither, once per idempotency key.
  * @throws InvalidInput, OrderNotFound, OrderComplete, StockLimitExceeded, IdempotencyConflict
  */
 export async function cancelOrder(

@@ -28,7 +28,8 @@ const Query = z.object({
     }),
   after: Id.optional().meta({
     description:
-      'Only orders with an id greater than this: the id of the last order of the previous page.',
+      'Only orders with an id greater than this. Pass the id of the last order on the previous ' +
+      'page.',
     example: 3,
   }),
 });
@@ -44,14 +45,14 @@ async function* writeOrders(db: Session, first: OrdersAsJson): AsyncGenerator<st
   yield ']';
 }
 
-/** @throws InvalidInput about the first parameter that is unknown or set twice */
+/** @throws InvalidInput for the first parameter that is unknown or set twice */
 function checkNames(query: URLSearchParams): void {
   for (const name of query.keys()) {
     if (!Object.hasOwn(Query.shape, name)) {
-      throw new InvalidInput([{ path: [name], message: 'is not a parameter of this operation.' }]);
+      throw new InvalidInput([{ path: [name], message: 'is not a known parameter.' }]);
     }
     if (query.getAll(name).length > 1) {
-      throw new InvalidInput([{ path: [name], message: 'must be set only once.' }]);
+      throw new InvalidInput([{ path: [name], message: 'must not be set more than once.' }]);
     }
   }
 }
@@ -79,10 +80,10 @@ export const listOrders: RestOperation = {
   tag: { name: 'Store', description: 'The orders of the store.' },
   summary: 'List orders',
   description:
-    'Returns all orders as a stream or, with `limit` or `after`, one page with a `Link` to the next. ' +
-    'Any other query parameter is `INVALID_INPUT`.',
+    'Streams all orders or, with `limit` or `after`, returns one page with a `Link` to the ' +
+    'next. Rejects any other query parameter with `INVALID_INPUT`.',
   parameters: { path: z.object({}), query: Query },
-  result: { resource: 'Orders', description: 'The orders, by id.', headers: {} },
+  result: { resource: 'Orders', description: 'The orders, sorted by id.', headers: {} },
   errors: ['INVALID_ID', 'INVALID_INPUT'],
   migration: {
     request: '/store/orders?limit=2',
@@ -103,9 +104,9 @@ export const listOrders: RestOperation = {
 }`,
     differences: [
       'Ids are strings: "1".',
-      'A shipDate that is not set is null, not omitted.',
-      'The result is a page of at most 100 orders. For the next page, set after to its endCursor.',
-      'Orders can be filtered by pet and by complete, and ordered by the date of shipment.',
+      'A shipDate that is not set is null instead of omitted.',
+      'A page has at most 100 orders. For the next page, pass its endCursor as after.',
+      'Orders can be filtered, for example by pet or by complete, and sorted by date of shipment.',
     ],
   },
   get: respondWithOrders,

@@ -31,7 +31,7 @@ const Order = builder.prismaObject('Order', {
     shipDate: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'The date and time of shipment, or null if it is not set.',
+      description: 'The date and time of shipment, or null if not set.',
       extensions: { sql: { kind: 'column', field: 'shipDate' } },
       resolve: ({ shipDate }) => (shipDate && isInfinite(shipDate) ? null : shipDate),
     }),
@@ -44,13 +44,13 @@ const NewOrder = newInputOf(orders);
 const CancelledOrderType = deletedOf<CancelledOrder>(
   orders,
   'CancelledOrder',
-  'What is left of an order that was cancelled.',
+  'A cancelled order, and the stock to which its units were returned.',
 );
 
 builder.objectField(CancelledOrderType, 'inventory', (t) =>
   t.field({
     type: InventoryItem,
-    description: 'The stock that got its units back.',
+    description: 'The stock after the units were returned.',
     extensions: { ofOtherRow: false },
     resolve: ({ inventory }) => inventory,
   }),
@@ -64,7 +64,7 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Pet', 'orders', (t) =>
-  t.connection(...fields.listBy('petId', 'The list of orders for this pet.')),
+  t.connection(...fields.listBy('petId', 'The orders for this pet.')),
 );
 
 for (const type of [
@@ -104,12 +104,12 @@ builder.mutationFields((t) => ({
     ...linesField(Order, orders, NewOrder, {
       result: 'PlacedOrders',
       field: 'orders',
-      description: 'The orders of several lines that were placed together.',
+      description: 'The orders that were placed together.',
     }),
     description:
-      'Creates an order for each line and takes all units from the stock, in one transaction: all ' +
-      'lines or none. Lines for the same pet add up. An error about a pet names the first line ' +
-      'that cannot be served.',
+      'Creates an order for each line and takes all units from the stock, in one transaction: ' +
+      'all lines or none. The units of lines for the same pet are added up. An error contains ' +
+      'the index of the first line that cannot be fulfilled.',
     scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
     resolve: async (_root, args, { loaders, caller }) => ({
@@ -126,7 +126,8 @@ builder.mutationFields((t) => ({
       shipDate: t.arg({
         type: 'DateTime',
         description:
-          'The new date and time of shipment, or null to remove it. Omitting it is INVALID_INPUT.',
+          'The new date and time of shipment, or null to remove it. Required: if omitted, the ' +
+          'result is InvalidInput.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },

@@ -14,7 +14,7 @@ import type { Category, Pet } from '../generated/prisma/client.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
-// `line` is the index of the line of a cart that an error is about, from 0; otherwise null.
+// `line` is the index of the cart line that caused the error, from 0, or null without a cart.
 export const PetNotFound = errorOf(
   'PET_NOT_FOUND',
   404,
@@ -34,13 +34,13 @@ const petTable = table('Pet');
 const PET = petTable.as('pets');
 const CATEGORY = categories.as('category');
 
-/** A pet, with its category if that was read too. */
+/** A pet, and its category if that was read with it. */
 type PetAndCategory = Pet & { readonly category?: Category };
 
 /**
- * Reads pets with their categories: most queries for a pet also select its category, and this saves a
- * second statement. With `offset 0` PostgreSQL looks up each category by id; with a plain join, its
- * plan for an unknown number of pets scans all categories.
+ * Reads pets with their categories. Most queries for a pet also select its category, so this saves a second
+ * statement. `offset 0` makes PostgreSQL look up each category by id; for a plain join with an unknown number
+ * of pets, it plans a scan of all categories.
  */
 async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCategory[]> {
   const rows = await db.query<object>(sql`
@@ -56,7 +56,9 @@ async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCat
   });
 }
 
-/** The condition for pets with more units in stock than some. A pet without an entry has none. */
+/**
+ * The condition for pets with more than `units` units in stock. Without an inventory row, a pet has none.
+ */
 function hasMoreUnits(units: number, idBounds: (column: Sql) => Sql[]): Sql {
   const bounds = idBounds(sql`inventory_items.pet_id`);
   const isOfPet = join([sql`pet_id = pets.id`, ...bounds], ' and ');
@@ -72,14 +74,14 @@ const byStock = <Value>(
   list: string,
 ) => filterBy.search({ type, rule, cost: '1000', where }, { list });
 
-/** The pets: how they are read, listed, written and followed. */
+/** Reads, lists, writes and follows pets. */
 export const pets = createRepository(petTable, {
   inputs: {
     name: {},
-    categoryId: { update: 'The id of its new category.', missing: categories.notFound },
+    categoryId: { update: 'The id of the new category.', missing: categories.notFound },
     status: {},
     quantity: {
-      create: 'The number of units in stock, 0 or more. Without it, its stock is not set.',
+      create: 'The initial stock, 0 or more. If omitted, no inventory item is created.',
       type: 'Int',
       rule: StockQuantity.nullable().default(null),
       isLater: true,
@@ -137,7 +139,7 @@ export const pets = createRepository(petTable, {
   notFound: PetNotFound,
   errors: [PetNotAvailable],
   read: petsByIds,
-  // A pet and, if there is a quantity, its inventory entry, by one statement.
+  // Creates the pet and, if a quantity is set, its inventory row, in one statement.
   insert: async ({ write }: Session, { quantity, ...pet }) => {
     const insert = petTable.insert(pet);
     if (quantity === null) return onlyRow(await write<Pet>(insert));
@@ -167,5 +169,5 @@ export const pets = createRepository(petTable, {
   },
 });
 
-/** What a condition for the pet of a row is about. */
+/** The relation from a row to its pet, for filter conditions. */
 export const ofPet = { table: pets, by: 'pet_id' } as const;

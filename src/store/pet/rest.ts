@@ -6,7 +6,7 @@ export const getPet = rowRoute(pets, {
   example: { id: 1, name: 'Biscuit', categoryId: 1, status: 'available' },
   lifecycle: { deprecatedSince: new Date('2026-11-01') },
   differences: [
-    'The status is in capital letters: AVAILABLE.',
-    'The same query can select the category, the stock and the orders of the pet.',
+    'The status is in upper case: AVAILABLE.',
+    "The same query can also select the pet's category, stock and orders.",
   ],
 });

@@ -37,13 +37,13 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Category', 'pets', (t) =>
-  t.connection(...fields.listBy('categoryId', 'The list of pets of this category.')),
+  t.connection(...fields.listBy('categoryId', 'The pets in this category.')),
 );
 
 builder.mutationFields((t) => ({
   createPet: t.field({
     ...fields.create(),
-    description: 'Creates a pet, with its stock if a quantity is given.',
+    description: 'Creates a pet and, if `quantity` is set, its inventory item.',
     scope,
   }),
   createPets: t.field({ ...fields.createMany(), scope }),

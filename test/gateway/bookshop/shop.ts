@@ -13,7 +13,7 @@ export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
   tables: TABLES,
 });
 
-/** Makes the table of a model of schema.prisma. */
+/** Creates the table of a model in schema.prisma. */
 export const table = createTables<PrismaTypes>(TABLES, ENUMS);
 
 /** What every mutation needs. */

@@ -60,9 +60,9 @@ afterEach(async () => {
 
 const nameOf = ({ port }: ReplicatedServer): string => `127.0.0.1:${port}`;
 const lost = (server: ReplicatedServer): string =>
-  `The primary ${nameOf(server)} is lost: mutations are rejected.`;
+  `Lost the primary ${nameOf(server)}. Mutations are rejected until a server accepts writes again.`;
 const found = (server: ReplicatedServer): RegExp =>
-  new RegExp(`^The primary is ${nameOf(server)} now, after \\d+ ms without one\\.$`);
+  new RegExp(`^${nameOf(server)} is now the primary, after \\d+ ms without one\\.$`);
 
 const linesAboutPrimary = (): string[] =>
   gateway.messages.filter((message) => message.startsWith('The primary '));
@@ -73,7 +73,7 @@ async function expectReadsOnStandbys(): Promise<void> {
     standbys().map((standby) =>
       gateway.messages.findLast((line) => line.includes(`the replica ${nameOf(standby)}`)),
     );
-  const used = standbys().map((standby) => `Reads use the replica ${nameOf(standby)}.`);
+  const used = standbys().map((standby) => `Replica ${nameOf(standby)} now serves reads.`);
   await expect.poll(lastLines).toEqual(used);
 }
 
@@ -144,7 +144,7 @@ it('rejects mutations and starts while there is no primary, and answers queries'
   const ready = await gateway.rest('/ready');
   expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', writes: false }]);
   expect((await gateway.rest('/ready?for=writes')).status).toBe(503);
-  const names = standbys().map((standby) => `${nameOf(standby)} accepts no writes`);
+  const names = standbys().map((standby) => `${nameOf(standby)} does not accept writes`);
   await expect(startOn(replication.servers)).rejects.toThrow(
     new RegExp(`^DATABASE_URL: .*ECONNREFUSED ${nameOf(primary)}, ${names.join(', ')}\\.$`),
   );

@@ -59,9 +59,9 @@ afterAll(async () => {
   }
 });
 
-const asked = ({ port }: ReplicatedServer): string => `Reads use the replica 127.0.0.1:${port}.`;
+const asked = ({ port }: ReplicatedServer): string => `Replica 127.0.0.1:${port} now serves reads.`;
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
-  `Reads do not use the replica 127.0.0.1:${port}: ${why}.`;
+  `Replica 127.0.0.1:${port} no longer serves reads: ${why}.`;
 
 /** Returns what the log says about replicas. */
 const linesAbout = (server: ReplicatedServer): string[] =>

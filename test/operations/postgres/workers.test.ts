@@ -86,7 +86,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     await Promise.all(Array.from({ length: 60 }, () => ask(program, '{ pets { totalCount } }')));
 
     process.kill(victim, 'SIGKILL');
-    await program.logged(new RegExp(`^Worker ${victim} died: a replacement will start.$`));
+    await program.logged(new RegExp(`^Worker ${victim} died and will be replaced.$`));
     expect((await fetch(`${program.url}/health`)).status).toBe(200);
     await expect.poll(() => findWorkers(program)).toHaveLength(2);
     expect(findWorkers(program)).toContain(survivor);
@@ -96,7 +96,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     const { port } = new URL(program.url);
     const second = spawnProgram('main', { ...store.environment, PORT: port });
     expect(await second.end).toBe(1);
-    const sentence = /^HOST or PORT can't be listened on: .*EADDRINUSE/;
+    const sentence = /^Cannot listen on HOST and PORT: .*EADDRINUSE/;
     expect(second.messages).toContainEqual(expect.stringMatching(sentence));
     expect(program.messages.filter((line) => line.startsWith('Listening'))).toHaveLength(1);
   });

@@ -75,14 +75,15 @@ class Cluster {
     const obstacles = this.servers
       .filter(({ url }) => this.#primaryUrls.includes(url))
       .map(({ name, state, failure }) =>
-        state ? `${name} accepts no writes` : toObstacle(failure),
+        state ? `${name} does not accept writes` : toObstacle(failure),
       );
     throw new ConfigError(`DATABASE_URL: ${obstacles.join(', ')}.`);
   }
 
   /** Returns what is known of all servers together. */
   async readiness(): Promise<Readiness> {
-    if (!this.servers.some(({ state }) => state)) throw new Unavailable('No server responds.');
+    if (!this.servers.some(({ state }) => state))
+      throw new Unavailable('No database server responds.');
     return { writes: this.primary.current !== undefined };
   }
 

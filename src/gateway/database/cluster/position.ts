@@ -19,7 +19,7 @@ export function parsePosition(header: string | string[] | undefined): bigint | u
   if (typeof header !== 'string' || !FORM.test(header)) {
     throw new GatewayError(
       'BAD_REQUEST',
-      `${POSITION_HEADER} must be the header of a response to a mutation.`,
+      `${POSITION_HEADER} must be the value from a mutation's response.`,
     );
   }
   return BigInt(`0x${header}`);

@@ -59,7 +59,9 @@ export class Primary implements TransactionRunner {
     const identity = found?.state?.identity ?? this.#identity;
     if (!found && former) {
       this.#lostAt = performance.now();
-      this.#log.error(`The primary ${former.name} is lost: mutations are rejected.`);
+      this.#log.error(
+        `Lost the primary ${former.name}. Mutations are rejected until a server accepts writes again.`,
+      );
     }
     if (found && (found !== former || identity !== this.#identity)) this.#replace(found, timeline);
     this.current = found;
@@ -76,7 +78,7 @@ export class Primary implements TransactionRunner {
     // It would get no response before its time limit, and behind one address, connections may lead to it still.
     last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
-    this.#log.warn(`The primary is ${found.name} now, after ${ms} ms without one.`);
+    this.#log.warn(`${found.name} is now the primary, after ${ms} ms without one.`);
   }
 
   /** Returns the server that accepts writes. @throws Unavailable; the log has one line when the primary is lost */

@@ -107,9 +107,9 @@ export class Replicas {
       const obstacle = this.#obstacleTo(replica);
       if (!obstacle && !this.#usable.has(replica)) {
         this.#usable.add(replica);
-        this.#log.info(`Reads use the replica ${name}.`);
+        this.#log.info(`Replica ${name} now serves reads.`);
       } else if (obstacle && this.#usable.delete(replica)) {
-        this.#log.warn(`Reads do not use the replica ${name}: ${obstacle}.`);
+        this.#log.warn(`Replica ${name} no longer serves reads: ${obstacle}.`);
       }
     }
   }

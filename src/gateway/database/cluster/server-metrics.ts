@@ -46,7 +46,7 @@ export function reportServers(
   );
   void new Counter({
     name: 'database_server_statements_total',
-    help: 'Number of statements and transactions that were sent to the server.',
+    help: 'Number of statements and transactions sent to the server.',
     registers,
     labelNames: ['server'],
     collect() {

@@ -13,7 +13,7 @@ export function limitTime(timeoutMs: number): Step {
   const message = `The operation took longer than ${timeoutMs} ms.`;
   const errorOf = ({ operation }: Call): GatewayError =>
     operation.node.operation === OperationTypeNode.MUTATION
-      ? new GatewayError('OUTCOME_UNKNOWN', `${message} Its changes may still be made.`)
+      ? new GatewayError('OUTCOME_UNKNOWN', `${message} It may still complete.`)
       : new GatewayError('SERVICE_UNAVAILABLE', message);
   const withTimeout = (call: Call, execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {

@@ -33,10 +33,7 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
   } catch (error) {
     // The mutation is done: its result must reach the caller.
     if (!toGatewayError(error).isLogged) return;
-    log.warn(
-      { err: error, requestId: context.requestLog.id },
-      'The position of the log is unknown.',
-    );
+    log.warn({ err: error, requestId: context.requestLog.id }, 'The log position is unknown.');
   }
 }
 

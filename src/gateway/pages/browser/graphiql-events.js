@@ -51,9 +51,9 @@ export async function follow(response, name) {
       list.prepend(createEvent(result));
       list.children[MAX_EVENTS]?.remove();
     }
-    state.textContent = 'Ended';
+    state.textContent = 'Completed';
   } catch {
-    state.textContent = 'The connection was lost';
+    state.textContent = 'Connection lost';
   }
   button.textContent = 'Close';
   button.addEventListener('click', () => (select('#events').hidden = true));

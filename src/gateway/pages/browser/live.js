@@ -69,7 +69,8 @@ async function load() {
     if (list.children[index] !== item) list.insertBefore(item, list.children[index] ?? null);
   }
   for (const [cursor, item] of before) if (!items.has(cursor)) item.remove();
-  note.textContent = changes.length === 0 ? 'There are none yet. The next one appears here.' : '';
+  note.textContent =
+    changes.length === 0 ? 'There are no changes yet. The next one will appear here.' : '';
   // What the page begins with is not read.
   list.ariaLive = 'polite';
 }

@@ -38,7 +38,7 @@ async function show(form) {
   const result = document.createElement('pre');
   block.className = 'code';
   block.append(result);
-  result.textContent = await send(form).catch(() => 'The gateway does not respond.');
+  result.textContent = await send(form).catch(() => 'The gateway is not responding.');
   form.nextElementSibling.replaceChildren(block);
 }
 

@@ -4,8 +4,8 @@ import { addStatus, withGrowth } from './status-samples.js';
 
 const DATABASE_STATES = {
   ready: ['good', 'ready'],
-  'read-only': ['bad', 'accepts no writes'],
-  unreachable: ['bad', 'does not respond'],
+  'read-only': ['bad', 'does not accept writes'],
+  unreachable: ['bad', 'not responding'],
 };
 
 const $ = (id) => document.querySelector(`#${id}`);
@@ -24,7 +24,7 @@ function showFact(id, value, ...note) {
 
 function showProcesses({ configured, reporting }) {
   if (configured === 1) return showFact('processes', '1');
-  const state = reporting < configured ? ['bad', 'some do not report'] : ['good', 'all report'];
+  const state = reporting < configured ? ['bad', 'some not reporting'] : ['good', 'all reporting'];
   showFact('processes', `${reporting} of ${configured} workers`, toBadge(...state));
 }
 

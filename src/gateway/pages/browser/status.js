@@ -36,7 +36,7 @@ async function load() {
     return;
   }
   const error = await response.json().catch(() => undefined);
-  report(`${status}: ${error?.message ?? 'The gateway sends no figures.'}`);
+  report(`${status}: ${error?.message ?? 'The gateway did not send its metrics.'}`);
   isRejected = [401, 403].includes(status);
   if (isRejected) $('status').hidden = true;
 }
@@ -49,7 +49,7 @@ async function update() {
   try {
     await load();
   } catch {
-    report('The gateway does not respond. The figures below may be old.');
+    report('The gateway is not responding. The figures below may be outdated.');
   } finally {
     isUpdating = false;
     timer = setTimeout(() => void update(), UPDATE_MS);
@@ -58,5 +58,5 @@ async function update() {
 
 document.addEventListener('visibilitychange', () => void update());
 
-if (isRejected) report('The status needs a token with the scope metrics, in the field above.');
+if (isRejected) report('Enter a token with the scope metrics in the field above.');
 else void update();
