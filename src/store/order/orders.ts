@@ -2,17 +2,14 @@ import sql from 'sql-template-tag';
 import type { z } from 'zod';
 
 import {
-  argumentsOf,
   createRepository,
-  type Database,
+  defineWrite,
   errorOf,
   filterBy,
   type GatewayError,
   Id,
   isOutOfRange,
-  parseArguments,
   type Session,
-  writeOnce,
 } from '../../gateway/index.ts';
 import type { InventoryItem, Order, Pet } from '../generated/prisma/client.ts';
 import { inventoryItems, StockLimitExceeded } from '../inventory/inventory.ts';
@@ -32,7 +29,7 @@ export const orders = createRepository(table('Order'), {
   inputs: {
     petId: {},
     quantity: { rule: OrderQuantity },
-    shipDate: { create: 'The date and time of shipment, if it is known.' },
+    shipDate: { create: 'The date and time of shipment, if it is known.', isLater: true },
   },
   filters: ({ id, petId, quantity, complete, shipDate }) => ({
     ids: filterBy.oneOf(id, {
@@ -100,12 +97,6 @@ export interface CancelledOrder {
   readonly inventory: InventoryItem;
 }
 
-const IdArguments = argumentsOf({ id: Id });
-const RescheduleArguments = argumentsOf({
-  id: Id,
-  shipDate: orders.fields.shipDate.rule.nullable(),
-});
-
 /** Returns the error for an order that is not open. */
 async function notOpenError({ query }: Session, id: bigint): Promise<GatewayError> {
   const [order] = await query(sql`select from orders where id = ${id}`);
@@ -113,74 +104,63 @@ async function notOpenError({ query }: Session, id: bigint): Promise<GatewayErro
 }
 
 /**
- * Sets the date of shipment of an open order, once for each idempotency key; null removes the date.
+ * Sets the date of shipment of an open order; null removes the date.
  * @throws InvalidInput, OrderNotFound, OrderComplete, IdempotencyConflict
  */
-export async function rescheduleOrder(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<Order> {
-  const { id, shipDate, idempotencyKey: key } = parseArguments(RescheduleArguments, args);
-  const input = { id, shipDate };
-  const request = { key, caller, operation: 'rescheduleOrder', input, upgrade: orders.upgrade };
-  return writeOnce(db, request, async (session) => {
+export const rescheduleOrder = defineWrite({
+  operation: 'rescheduleOrder',
+  args: { id: Id, shipDate: orders.fields.shipDate.rule.nullable() },
+  stored: orders.normalize,
+  write: async (session, { id, shipDate }) => {
     const [order] = await session.write<Order>(sql`
       update orders set ship_date = ${shipDate}::timestamptz where id = ${id} and not complete
       returning ${orders.all}`);
     if (!order) throw await notOpenError(session, id);
     return order;
-  });
-}
+  },
+});
 
 /**
- * Completes an order, once for each idempotency key. If it is already complete, nothing changes.
+ * Completes an order. If it is already complete, nothing changes.
  * @throws InvalidInput, OrderNotFound, IdempotencyConflict
  */
-export async function completeOrder(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<Order> {
-  const { id, idempotencyKey: key } = parseArguments(IdArguments, args);
-  const input = { id };
-  const request = { key, caller, operation: 'completeOrder', input, upgrade: orders.upgrade };
-  return writeOnce(db, request, async ({ write }) => {
+export const completeOrder = defineWrite({
+  operation: 'completeOrder',
+  args: { id: Id },
+  stored: orders.normalize,
+  write: async ({ write }, { id }) => {
     const [order] = await write<Order>(
       sql`update orders set complete = true where id = ${id} returning ${orders.all}`,
     );
     if (!order) throw new OrderNotFound(id);
     return order;
-  });
-}
+  },
+});
 
 /**
- * Deletes an open order and returns its units to the stock, both or neither, once for each idempotency key.
+ * Deletes an open order and returns its units to the stock, both or neither.
  * @throws InvalidInput, OrderNotFound, OrderComplete, StockLimitExceeded, IdempotencyConflict
  */
-export async function cancelOrder(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<CancelledOrder> {
-  const { id, idempotencyKey: key } = parseArguments(IdArguments, args);
-  const statement = sql`
-    with cancelled as (
-      delete from orders where id = ${id} and not complete returning pet_id, quantity
-    ), restocked as (
-      insert into inventory_items (pet_id, quantity) select * from cancelled
-      on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity
-      returning ${inventoryItems.all}
-    )
-    select * from restocked`;
-  const request = { key, caller, operation: 'cancelOrder', input: { id } };
-  try {
-    return await writeOnce(db, request, async (session) => {
-      const [inventory] = await session.write<InventoryItem>(statement);
-      if (!inventory) throw await notOpenError(session, id);
-      return { id, inventory };
-    });
-  } catch (error) {
-    throw isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error;
-  }
-}
+export const cancelOrder = defineWrite({
+  operation: 'cancelOrder',
+  args: { id: Id },
+  stored: ({ id, inventory }: CancelledOrder): CancelledOrder => ({
+    id,
+    inventory: inventoryItems.normalize(inventory),
+  }),
+  write: async (session, { id }) => {
+    const [inventory] = await session.write<InventoryItem>(sql`
+      with cancelled as (
+        delete from orders where id = ${id} and not complete returning pet_id, quantity
+      ), restocked as (
+        insert into inventory_items (pet_id, quantity) select * from cancelled
+        on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity
+        returning ${inventoryItems.all}
+      )
+      select * from restocked`);
+    if (!inventory) throw await notOpenError(session, id);
+    return { id, inventory };
+  },
+  toError: (error, { id }) =>
+    isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error,
+});

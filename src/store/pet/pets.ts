@@ -6,7 +6,6 @@ import {
   errorOf,
   filterBy,
   insertLines,
-  onlyRow,
   type Session,
 } from '../../gateway/index.ts';
 import { categories } from '../category/categories.ts';
@@ -137,17 +136,7 @@ export const pets = createRepository(petTable, {
   notFound: PetNotFound,
   errors: [PetNotAvailable],
   read: petsByIds,
-  // A pet and, if there is a quantity, its inventory entry, by one statement.
-  insert: async ({ write }: Session, { quantity, ...pet }) => {
-    const insert = petTable.insert(pet);
-    if (quantity === null) return onlyRow(await write<Pet>(insert));
-    const insertBoth = sql`
-      with pet as (${insert}), item as (
-        insert into inventory_items (pet_id, quantity) select id, ${quantity}::integer from pet
-      )
-      select * from pet`;
-    return onlyRow(await write<Pet>(insertBoth));
-  },
+  // Pets and, if there are quantities, their inventory entries, by one statement.
   insertMany: ({ write }: Session, rows) => {
     const quantities = rows.map(({ quantity }) => quantity);
     const insert = insertLines(
