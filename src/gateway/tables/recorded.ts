@@ -3,6 +3,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 import type { LoaderContext, RowLoader } from './loaders.ts';
 import type { Field } from './stored-table.ts';
 import type { Table } from './table.ts';
+import type { Words } from './words.ts';
 
 /** A condition for a column of a recorded row: in JavaScript for live changes, in SQL for older ones. */
 export interface RecordedCondition {
@@ -15,7 +16,7 @@ export interface RecordedCondition {
 
 /** The row that a condition is about, if it is a related one. */
 export interface Related {
-  readonly table: Table<never> & { readonly byId: RowLoader<object | null> };
+  readonly table: Table<never> & { readonly byId: RowLoader<object | null>; readonly words: Words };
   /** The column that has its id. */
   readonly by: string;
 }

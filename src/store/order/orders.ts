@@ -32,49 +32,26 @@ export const orders = createRepository(table('Order'), {
     shipDate: { create: 'The date and time of shipment, if it is known.', isLater: true },
   },
   filters: ({ id, petId, quantity, complete, shipDate }) => ({
-    ids: filterBy.oneOf(id, {
-      list:
-        'Only orders with one of these ids. Ids of orders that do not exist are ignored. An empty list ' +
-        'matches no order.',
-      changes: 'Only orders with one of these ids. An empty list matches none.',
-    }),
-    petId: filterBy.value(petId, {
-      list: 'Only orders for the pet with this id.',
-      changes: 'Only orders for the pet with this id.',
-    }),
-    petIds: filterBy.oneOf(petId, {
-      list: 'Only orders for the pets with these ids. An empty list matches no order.',
-      changes: 'Only orders for the pets with these ids. An empty list matches none.',
-    }),
+    ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
+    petId: filterBy.value(petId, { only: 'for the pet with this id', changes: true }),
+    petIds: filterBy.oneOf(petId, { only: 'for the pets with these ids', changes: true }),
     petStatus: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.status, {
-        list: 'Only orders for pets with one of these statuses. An empty list matches no order.',
-      }),
+      filterBy.oneOf(pets.fields.status, { only: 'for pets with one of these statuses' }),
     ),
     categoryIds: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.categoryId, {
-        list: 'Only orders for pets of the categories with these ids. An empty list matches no order.',
-      }),
+      filterBy.oneOf(pets.fields.categoryId, { only: 'for pets of the categories with these ids' }),
     ),
-    minQuantity: filterBy.min(quantity, {
-      list: 'Only orders for at least this number of units.',
-    }),
-    maxQuantity: filterBy.max(quantity, {
-      list: 'Only orders for at most this number of units.',
-    }),
+    minQuantity: filterBy.min(quantity, { only: 'for at least this number of units' }),
+    maxQuantity: filterBy.max(quantity, { only: 'for at most this number of units' }),
     complete: filterBy.value(complete, {
-      list: 'Only complete orders if true, only open orders if false.',
-      changes: 'Only complete orders if true, only open ones if false.',
+      only: 'that are complete if true, open if false',
+      changes: true,
     }),
-    shipDate: filterBy.range(shipDate, {
-      list:
-        'Only orders whose date of shipment is in this range. An order without a date is in no ' +
-        'range. A range without bounds matches every order, also those without a date.',
-    }),
+    shipDate: filterBy.range(shipDate, { only: 'whose date of shipment is in this range' }),
     hasShipDate: filterBy.isSet(shipDate, {
-      list: 'Only orders with a date of shipment if true, only orders without one if false.',
+      only: 'with a date of shipment if true, without one if false',
     }),
   }),
   sorts: {

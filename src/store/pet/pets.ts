@@ -68,8 +68,12 @@ const byStock = <Value>(
   type: string,
   rule: z.ZodType<Value>,
   where: Parameters<typeof filterBy.search<Value>>[0]['where'],
-  list: string,
-) => filterBy.search({ type, rule, cost: '1000', where }, { list });
+  only: string,
+) =>
+  filterBy.search(
+    { type, rule, cost: '1000', where },
+    { only, note: 'A pet without an inventory item has no units.' },
+  );
 
 /** The pets: how they are read, listed, written and followed. */
 export const pets = createRepository(petTable, {
@@ -85,49 +89,36 @@ export const pets = createRepository(petTable, {
     },
   },
   filters: ({ id, name, categoryId, status }) => ({
-    status: filterBy.oneOf(status, {
-      list: 'Only pets with one of these statuses. An empty list matches no pet.',
-      changes: 'Only pets with one of these statuses. An empty list matches none.',
-    }),
+    status: filterBy.oneOf(status, { only: 'with one of these statuses', changes: true }),
     categoryId: filterBy.value(categoryId, {
-      list: 'Only pets of the category with this id.',
-      changes: 'Only pets of the category with this id.',
+      only: 'of the category with this id',
+      changes: true,
     }),
     categoryIds: filterBy.oneOf(categoryId, {
-      list: 'Only pets of the categories with these ids. An empty list matches no pet.',
-      changes: 'Only pets of the categories with these ids. An empty list matches none.',
+      only: 'of the categories with these ids',
+      changes: true,
     }),
-    name: filterBy.words(name, {
-      list:
-        'Only pets whose name contains these words, or parts of words, in any order, without regard ' +
-        'to case and accents.',
-    }),
+    name: filterBy.words(name),
     inStock: byStock(
       'Boolean',
       z.boolean(),
       (wanted, idBounds) =>
         wanted ? hasMoreUnits(0, idBounds) : sql`not ${hasMoreUnits(0, idBounds)}`,
-      'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
-        'inventory item, if false.',
+      'with units in stock if true, with none if false',
     ),
     minQuantity: byStock(
       'Int',
       z.int(),
       (min, idBounds) => (min > 0 ? hasMoreUnits(min - 1, idBounds) : sql`true`),
-      'Only pets with at least this number of units in stock; a pet without an inventory item has none.',
+      'with at least this number of units in stock',
     ),
     maxQuantity: byStock(
       'Int',
       z.int(),
       (max, idBounds) => (max >= 0 ? sql`not ${hasMoreUnits(max, idBounds)}` : sql`false`),
-      'Only pets with at most this number of units in stock; a pet without an inventory item has none.',
+      'with at most this number of units in stock',
     ),
-    ids: filterBy.oneOf(id, {
-      list:
-        'Only pets with one of these ids. Ids of pets that do not exist are ignored. An empty list ' +
-        'matches no pet.',
-      changes: 'Only pets with one of these ids. An empty list matches none.',
-    }),
+    ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {
     id: 'Order by id.',

@@ -28,8 +28,8 @@ export const books = createRepository(table('Book'), {
     authorId: { missing: authors.notFound },
   },
   filters: ({ id, releasedOn }) => ({
-    releasedOn: filterBy.range(releasedOn, { list: 'Only books that were released then.' }),
-    ids: filterBy.oneOf(id, { changes: 'Only books with one of these ids.' }),
+    releasedOn: filterBy.range(releasedOn, { only: 'that were released then' }),
+    ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {
     id: 'Order by id.',
