@@ -69,7 +69,8 @@ export const timeAsText = (column: string): string =>
 const dayAsText = (column: string): string =>
   `case when ${column} between '0001-01-01' and '9999-12-31' then to_char(${column}, 'YYYY-MM-DD') end`;
 
-const toDay = (day: Date): string => day.toISOString().slice(0, 10);
+/** Formats a date as YYYY-MM-DD, in UTC. */
+export const toDay = (day: Date): string => day.toISOString().slice(0, 10);
 
 /** What times and days have in common: a missing one counts as the latest, as does `infinity`, which only SQL can write. */
 const sortBy = (

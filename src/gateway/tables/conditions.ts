@@ -8,6 +8,9 @@ import type { RecordedCondition, Related } from './recorded.ts';
 import type { Field } from './stored-table.ts';
 import type { Words } from './words.ts';
 
+/** The cost of a condition that may search many rows to find a few. */
+export const SEARCH_COST = '300';
+
 /** A condition with its value. */
 export interface Given {
   readonly of?: Related;

@@ -3,14 +3,12 @@ import { z } from 'zod';
 
 import { ID } from '../kinds/numbers.ts';
 import { TEXT } from '../kinds/text.ts';
-import { type Condition, missingIndex, type Requirement } from './conditions.ts';
+import { type Condition, missingIndex, type Requirement, SEARCH_COST } from './conditions.ts';
 import type { IdBounds } from './listing.ts';
-import { recordedAmong, recordedOf, type Related, textOf } from './recorded.ts';
+import { recordedAmong, recordedOf, type Related } from './recorded.ts';
 import type { Field } from './stored-table.ts';
 import { toWord } from './words.ts';
 
-// It may search many rows to find a few.
-const SEARCH_COST = '300';
 // One statement reads the related rows of all changes.
 const READ_COST = '100';
 
@@ -22,7 +20,7 @@ const hasFewValues = ({ kind }: Field): boolean =>
 
 /** A single one is compared with `=`: an index then gives the order. */
 function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
-  const literals = [...new Set(values.map(textOf))].toSorted().map((value) => `'${value}'`);
+  const literals = [...new Set(values.map(String))].toSorted().map((value) => `'${value}'`);
   if (literals.length === 0) return sql`false`;
   return raw(
     literals.length === 1
@@ -33,7 +31,7 @@ function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
 
 /** One text, so that requests with different ids can share a statement, in a subquery, so that PostgreSQL does not plan each time for their number. */
 function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql {
-  const list = `{${values.map((value) => textOf(kind.toParameter(value))).join(',')}}`;
+  const list = `{${values.map((value) => String(kind.toParameter(value))).join(',')}}`;
   const type = raw(kind.sqlType);
   return sql`${raw(column)} = any((select ${list}::text::${type}[])::${type}[])`;
 }

@@ -7,6 +7,7 @@ import type { Session } from '../database/session.ts';
 import { defineWrite, type Mutate } from './define-write.ts';
 import { type ErrorAbout, type KnownInput, toConstraintError } from './inputs.ts';
 import type { Field, StoredTable } from './stored-table.ts';
+import { valueIn } from './table.ts';
 
 /** Returns the rule of the lines of a mutation; no two may have the same value in the field `id`. */
 export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: string) =>
@@ -17,7 +18,7 @@ export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: s
     .superRefine((lines, context) => {
       const values = new Set<unknown>();
       for (const [index, line] of id === undefined ? [] : lines.entries()) {
-        const value = new Map<string, unknown>(Object.entries(line)).get(id ?? '');
+        const value = valueIn(line, id ?? '');
         const message = 'must not be that of an earlier line.';
         if (values.has(value)) {
           context.addIssue({ code: 'custom', path: [index, id ?? ''], message });
@@ -41,9 +42,6 @@ export function rowsOfLines(
     select (index - 1)::integer as index, ${join(cells)}
     from json_array_elements(${json}::text::json) with ordinality as line (cells, index)`;
 }
-
-const valueIn = (row: object, name: string): unknown =>
-  new Map<string, unknown>(Object.entries(row)).get(name);
 
 const toCell = ({ kind, name }: Field, row: object): unknown => {
   const value = valueIn(row, name);
