@@ -7,7 +7,6 @@ import { type Condition, missingIndex, type Requirement, SEARCH_COST } from './c
 import type { IdBounds } from './listing.ts';
 import { recordedAmong, recordedOf, type Related } from './recorded.ts';
 import type { Field } from './stored-table.ts';
-import { toWord } from './words.ts';
 
 // One statement reads the related rows of all changes.
 const READ_COST = '100';
@@ -90,10 +89,11 @@ const INDEXED_WORDS = 3;
 
 /**
  * Words, or parts of words, in any order, without regard to case and accents; `%`, `_` and `\` have no special meaning.
- * The index of trigrams finds the rows that contain the longest ones.
+ * The index of trigrams finds the rows that contain the longest ones. `only` names the text: `whose name`.
  */
-export const words = (field: Field): Condition => ({
-  only: `whose ${toWord(field.name)} contains all of these words or fragments, in any order, ignoring case and accents`,
+export const words = (field: Field, { only, ...requirement }: Requirement): Condition => ({
+  ...requirement,
+  only: `${only} contains all of these words or fragments, in any order, ignoring case and accents`,
   type: field.kind.graphql,
   isList: false,
   cost: SEARCH_COST,

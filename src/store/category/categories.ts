@@ -11,7 +11,7 @@ export const categories = createRepository(table('Category'), {
     },
   },
   filters: ({ id, name }) => ({
-    name: filterBy.words(name),
+    name: filterBy.words(name, { only: 'whose name' }),
     ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {

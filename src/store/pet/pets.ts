@@ -98,7 +98,7 @@ export const pets = createRepository(petTable, {
       only: 'of the categories with these ids',
       changes: true,
     }),
-    name: filterBy.words(name),
+    name: filterBy.words(name, { only: 'whose name' }),
     inStock: byStock(
       'Boolean',
       z.boolean(),
