@@ -15,7 +15,7 @@ import {
   isObjectType,
 } from 'graphql';
 
-import { kindOfScalar } from '../src/gateway/kinds/kinds.ts';
+import { SAMPLES } from '../test/support/samples.ts';
 
 /** A field of a query, with its arguments as text. */
 interface Selected {
@@ -71,7 +71,7 @@ function valueOf(name: string, type: GraphQLInputType): string {
   }
   if (nullable instanceof GraphQLEnumType) return pick(nullable.getValues()).name;
   const value = VALUES[name] ?? VALUES[nullable.toString()];
-  return value?.() ?? JSON.stringify(pick(kindOfScalar(nullable.toString())?.samples ?? []));
+  return value?.() ?? JSON.stringify(pick(SAMPLES[nullable.toString()] ?? []));
 }
 
 const argumentsOf = ({ args }: GraphQLField<unknown, unknown>): string => writeValues(args, 0.35);

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
 import { Variables } from '../src/gateway/config/variables.ts';
-import { toDay } from '../src/gateway/contract/day.ts';
+import { toDay } from '../src/gateway/kinds/times.ts';
 import { printSchema } from '../src/gateway/schema/print.ts';
 // Prints schema.graphql, and the table of the environment variables to docs/configuration.md: `npm run fix`.
 import { petStore } from '../src/store/index.ts';

@@ -20,6 +20,7 @@ export { onlyRow, type Session } from './database/session.ts';
 
 // Tables and lists: how the rows of a type are read, filtered, sorted, written and followed.
 export * as filterBy from './tables/filter-by.ts';
+export { defineWrite } from './tables/define-write.ts';
 export { writeOnce } from './tables/idempotency.ts';
 export { type LoaderContext, MAX_SHARED, SHARED } from './tables/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';

@@ -129,7 +129,7 @@ const IDEMPOTENCY: Fault[] = [
   {
     name: 'the stored result of an earlier release lacks the columns that are new',
     file: 'src/gateway/tables/idempotency.ts',
-    text: 'return upgrade(deserialize(entry.result))',
+    text: 'return stored(deserialize(entry.result))',
     replacement: 'return deserialize(entry.result)',
     test: [
       'postgres',

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 
 import { readConfig } from '../../src/gateway/config/config.ts';
-import { toDay } from '../../src/gateway/contract/day.ts';
+import { toDay } from '../../src/gateway/kinds/times.ts';
 import { createOpenApi } from '../../src/gateway/rest/openapi.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
 import type { RestLifecycle } from '../../src/gateway/store.ts';

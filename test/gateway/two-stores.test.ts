@@ -10,7 +10,9 @@ import { bookshop } from './bookshop/index.ts';
 it('a store does not start with a filter or a sort without an index', () => {
   const scanned = createTables<PrismaTypes>(TABLES, ENUMS)('Book');
   const sorts = { id: 'Order by id.' };
-  const byCopies = { copies: filterBy.value(scanned.fields.copies, { list: 'Only so many.' }) };
+  const byCopies = {
+    copies: filterBy.value(scanned.fields.copies, { only: 'with so many copies' }),
+  };
   expect(() => createRepository(scanned, { inputs: {}, filters: () => byCopies, sorts })).toThrow(
     'books.copies',
   );

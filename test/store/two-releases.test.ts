@@ -1,9 +1,10 @@
 import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { cancelOrder } from '../../src/store/order/orders.ts';
 import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
-import { makeCategory, makePet } from '../support/make.ts';
+import { makeCategory, makeOrder, makePet } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
 import { lastCursor, untilSettled } from '../support/settled.ts';
 
@@ -184,5 +185,17 @@ describeOnGateways(() => {
         await run(`delete from idempotency_keys where key = 'K'`);
       },
     );
+
+    it('of cancelOrder has all columns of the stock, also one that another release did not store', async () => {
+      const petId = await makePet(gateway, { stock: 10 });
+      const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
+      await cancelOrder(gateway.db, args, undefined);
+      await run(`update idempotency_keys set result = result #- '{json,inventory,quantity}'`);
+      expect(await cancelOrder(gateway.db, args, undefined)).toEqual({
+        id: BigInt(args.id),
+        inventory: { petId: BigInt(petId), quantity: null },
+      });
+      await run(`delete from idempotency_keys where key = 'K'`);
+    });
   });
 });

@@ -33,7 +33,7 @@ import {
   TypeMetaFieldDef,
 } from 'graphql';
 
-import { KINDS } from '../../src/gateway/kinds/kinds.ts';
+import { SAMPLES } from './samples.ts';
 
 /** What a caller posts. */
 export interface Operation {
@@ -99,7 +99,7 @@ export const TAME: Ingredients = {
     description: ['some', ''],
   },
   scalars: Object.fromEntries(
-    Object.values(KINDS).map(({ graphql, samples }) => [graphql, [...samples]]),
+    Object.entries(SAMPLES).map(([scalar, samples]) => [scalar, [...samples]]),
   ),
   aliases: ['a', 'b', 'id', 'name', 'status', 'toString'],
   isWild: false,

@@ -34,7 +34,7 @@ export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
 /** An error code of a store: its HTTP status, and when it is returned. */
-export interface ErrorKind {
+interface ErrorKind {
   readonly code: string;
   readonly status: number;
   readonly description: string;

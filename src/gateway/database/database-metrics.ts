@@ -1,5 +1,7 @@
 import { Gauge, Histogram, Registry } from 'prom-client';
 
+import type { Readiness } from './database.ts';
+
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -12,11 +14,6 @@ export interface PoolUse {
   readonly idle: number;
   /** Statements and transactions that wait for a connection. */
   readonly waiting: number;
-}
-
-/** What a database responds when it is asked whether it is ready. */
-interface Readiness {
-  readonly writes: boolean;
 }
 
 function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {

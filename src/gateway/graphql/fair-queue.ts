@@ -21,7 +21,7 @@ interface FairQueueOptions {
  * of performance.now(); by default since now.
  * @throws Unavailable if too much work is waiting, or has waited for too long
  */
-export type Enqueue = <Result>(
+type Enqueue = <Result>(
   caller: string,
   work: () => Result | Promise<Result>,
   since?: number,

@@ -11,11 +11,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 const SHUTDOWN = 'The gateway is shutting down. Resubscribe with your last cursor.';
 
 /** The results of one subscription. It is destroyed when it has ended. */
-export interface Stream extends Recipient {
-  /** Whose stream it is. */
-  readonly callerKey: string;
-  /** Ends it, with the error as its reason. */
-  readonly signal: AbortSignal;
+export interface Stream extends Recipient, NonNullable<CallContext['stream']> {
   /** To be called once, when it has ended. */
   readonly close: () => void;
 }

@@ -34,7 +34,7 @@ export const isStream = (results: Results): results is AsyncIterable<ExecutionRe
   isAsyncIterable(results);
 
 /** Executes the operation of a request. */
-export type Executor = (
+type Executor = (
   exchange: Exchange,
   method: 'GET' | 'POST',
   readParams: () => DocumentParams | Promise<DocumentParams>,

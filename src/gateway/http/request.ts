@@ -29,7 +29,7 @@ export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHea
 }
 
 /** The path of a request, and its query with the question mark. */
-export interface RequestTarget {
+interface RequestTarget {
   readonly path: string;
   /** Empty if there is none. */
   readonly search: string;

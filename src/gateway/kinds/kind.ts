@@ -59,6 +59,4 @@ export interface Kind<Value = unknown> {
   readonly codePointSort?: Sort<Value>;
   /** Callers can ask for a range of such values. */
   readonly range?: Omit<RangeType, 'of'>;
-  /** Values for generated operations, as JSON. */
-  readonly samples: readonly unknown[];
 }

@@ -39,6 +39,5 @@ export function kindOfEnum(name: string, sqlType: string, values: readonly strin
     },
     json: () => [],
     sort: BY_CODE_POINT,
-    samples: values,
   };
 }

@@ -23,7 +23,6 @@ export const ID: Kind<bigint> = {
   fromText: BigInt,
   json: (column) => ['"', { sql: column }, '"'],
   sort: sortBy(z.string().refine(isStored)),
-  samples: ['1', '2', '3', 4, '5'],
 };
 
 /** An int32. */
@@ -40,7 +39,6 @@ export const INT: Kind<number> = {
       .regex(/^-?[0-9]+$/)
       .refine((text) => z.int32().safeParse(Number(text)).success),
   ),
-  samples: [0, 1, 2, 3, 5, 20],
 };
 
 /** True or false. */
@@ -52,5 +50,4 @@ export const BOOLEAN: Kind<boolean> = {
   fromText: (text) => text === 'true',
   json: (column) => [{ sql: `${column}::text` }],
   sort: sortBy(z.enum(['true', 'false'])),
-  samples: [true, false],
 };

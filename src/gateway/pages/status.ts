@@ -1,8 +1,8 @@
 import escapeHtml from 'escape-html';
 
-import { toDay } from '../contract/day.ts';
 import { deprecatedIn } from '../graphql/analysis/usage.ts';
 import type { Asset } from '../http/static-asset.ts';
+import { toDay } from '../kinds/times.ts';
 import { deprecatedOf, pathOf } from '../rest/rest-operation.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { renderPage, renderTokenField, type Site } from './page.ts';

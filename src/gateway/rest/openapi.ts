@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 import type { Config } from '../config/config.ts';
-import { toDay } from '../contract/day.ts';
 import { POSITION_HEADER } from '../database/cluster/position.ts';
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { JSON_CONTENT_TYPE } from '../http/write-response.ts';
+import { toDay } from '../kinds/times.ts';
 import type { RestOperation, Store } from '../store.ts';
 import { toResponses } from './responses.ts';
 import { describeLifecycle, guideOf, pathOf } from './rest-operation.ts';

@@ -1,9 +1,9 @@
 import type { Config } from '../config/config.ts';
 import type { Context } from '../context.ts';
-import { toDay } from '../contract/day.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
-import { parsePosition } from '../database/cluster/position.ts';
+import { positionOf } from '../database/cluster/position.ts';
 import type { Route } from '../http/route.ts';
+import { toDay } from '../kinds/times.ts';
 import type { RestOperation } from '../store.ts';
 
 export const pathOf = ({ name }: Pick<RestOperation, 'name'>): string => name.replace('GET ', '');
@@ -57,7 +57,7 @@ export function toRoute(operation: RestOperation, context: Context, sunset: Conf
     get: async (request) => {
       if (ends && Date.now() >= sunset.sunset.getTime()) throw new GatewayError('GONE');
       if (!context.reads) return operation.get(context, request);
-      const position = parsePosition(request.headers['store-position']);
+      const position = positionOf(request.headers);
       return operation.get({ ...context, loaders: context.reads.loadersAt(position) }, request);
     },
   };

@@ -6,6 +6,7 @@ import { isUnchanged } from '../http/static-asset.ts';
 import type { Resource, RestLifecycle, RestOperation } from '../store.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
+import { valueIn } from '../tables/table.ts';
 import { lowerFirst, upperFirst } from '../tables/words.ts';
 
 /** What the route of one row says for itself. */
@@ -31,9 +32,8 @@ function fieldsIn<Row extends object>(rows: Repository<Row>, example: object): F
 
 /** Writes a row as JSON. A value that is null is omitted. */
 function writeRow(fields: readonly Field[], row: object): string {
-  const values = new Map<string, unknown>(Object.entries(row));
   const members = fields.flatMap((field) => {
-    const value = values.get(field.name);
+    const value = valueIn(row, field.name);
     return value === null ? [] : [`"${field.name}":${toJson(field, value)}`];
   });
   return `{${members.join(',')}}`;

@@ -9,11 +9,11 @@ import {
 } from '../changes/change-log.ts';
 import type { ChangeFeed } from '../changes/feed.ts';
 import type { CallContext } from '../context.ts';
+import { SEARCH_COST } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
 import { lowerFirst, toEnumName } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
-import { SEARCH_COST } from './cost-directives.ts';
 import type { defineInputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
 
@@ -74,8 +74,8 @@ const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
     fields: (t) => ({
       types: t.field({
         type: [ChangedType],
-        description: 'Only changes of these types. An empty list matches none.',
-        extensions: SEARCH_COST,
+        description: 'Only changes of these types. An empty list matches no change.',
+        extensions: { directives: { cost: { weight: SEARCH_COST } } },
       }),
     }),
   });

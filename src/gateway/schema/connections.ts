@@ -108,7 +108,7 @@ export function defineLists<Types extends StoreTypes>(
   return <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
     const { words, filters, sorts, pages, pagesBy } = rows;
     const { prefix } = words;
-    const isLong = Object.values(filters).filter(({ list }) => list !== undefined).length > 1;
+    const isLong = Object.keys(filters).length > 1;
     const all = isLong ? ` Each ${words.short} must meet all of them.` : '';
     const conditions = `Conditions for a list of ${words.list}.${all}`;
     const filter = filterOf(`${prefix}Filter`, conditions, 'list', rows);

@@ -86,9 +86,6 @@ declare module 'graphql' {
   }
 }
 
-/** The cost of an input field that may search many rows to find a few. */
-export const SEARCH_COST = { directives: { cost: { weight: '300' } } };
-
 // Its row, its change and, for a key, its result are written.
 const LINE_COST = 30;
 

@@ -1,7 +1,7 @@
 import type { InputRef } from '@pothos/core';
 
 import type { RangeType } from '../kinds/kind.ts';
-import type { Condition } from '../tables/conditions.ts';
+import { type Condition, describe, isIn, type Place } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
 import type { Builder } from './builder-types.ts';
@@ -31,7 +31,7 @@ function defineFilters(builder: Builder) {
   /** Returns the options of a condition. */
   const toOptions = (
     { type, isList, cost, changesCost }: Condition,
-    place: 'list' | 'changes',
+    place: Place,
   ): { type: InputRef | [InputRef]; extensions?: Readonly<Record<string, unknown>> } => {
     const ref = typeof type === 'string' ? named(type) : rangeOf(type);
     const weight = place === 'list' ? cost : changesCost;
@@ -45,10 +45,10 @@ function defineFilters(builder: Builder) {
   return (
     name: string,
     description: string,
-    place: 'list' | 'changes',
-    { filters }: Repository,
+    place: Place,
+    { filters, words }: Repository,
   ): InputRef<object> | undefined => {
-    const conditions = Object.entries(filters).filter(([, filter]) => filter[place] !== undefined);
+    const conditions = Object.entries(filters).filter(([, filter]) => isIn(filter, place));
     // GraphQL has no input type without a field.
     if (conditions.length === 0) return undefined;
     return builder.inputType(name, {
@@ -57,7 +57,10 @@ function defineFilters(builder: Builder) {
         Object.fromEntries(
           conditions.map(([field, condition]) => [
             field,
-            t.field({ ...toOptions(condition, place), description: condition[place] ?? '' }),
+            t.field({
+              ...toOptions(condition, place),
+              description: describe(condition, words, place),
+            }),
           ]),
         ),
     });

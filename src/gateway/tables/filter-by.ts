@@ -1,14 +1,13 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
+import { ID } from '../kinds/numbers.ts';
 import { TEXT } from '../kinds/text.ts';
-import { type Condition, type Descriptions, missingIndex } from './conditions.ts';
+import { type Condition, missingIndex, type Requirement, SEARCH_COST } from './conditions.ts';
 import type { IdBounds } from './listing.ts';
-import { recordedAmong, recordedOf, type Related, textOf } from './recorded.ts';
+import { recordedAmong, recordedOf, type Related } from './recorded.ts';
 import type { Field } from './stored-table.ts';
 
-// It may search many rows to find a few.
-const SEARCH_COST = '300';
 // One statement reads the related rows of all changes.
 const READ_COST = '100';
 
@@ -20,7 +19,7 @@ const hasFewValues = ({ kind }: Field): boolean =>
 
 /** A single one is compared with `=`: an index then gives the order. */
 function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
-  const literals = [...new Set(values.map(textOf))].toSorted().map((value) => `'${value}'`);
+  const literals = [...new Set(values.map(String))].toSorted().map((value) => `'${value}'`);
   if (literals.length === 0) return sql`false`;
   return raw(
     literals.length === 1
@@ -31,7 +30,7 @@ function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
 
 /** One text, so that requests with different ids can share a statement, in a subquery, so that PostgreSQL does not plan each time for their number. */
 function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql {
-  const list = `{${values.map((value) => textOf(kind.toParameter(value))).join(',')}}`;
+  const list = `{${values.map((value) => String(kind.toParameter(value))).join(',')}}`;
   const type = raw(kind.sqlType);
   return sql`${raw(column)} = any((select ${list}::text::${type}[])::${type}[])`;
 }
@@ -40,7 +39,7 @@ function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql
  * One of some values; none matches an empty list. For ids, also of other rows, and enums. Of several values that many rows
  * have, no index gives the order of the list: PostgreSQL plans for each list whether to sort their rows.
  */
-export function oneOf(field: Field, descriptions: Descriptions): Condition {
+export function oneOf(field: Field, requirement: Requirement): Condition {
   const { kind, isUnique } = field;
   const column = raw(field.column);
   const type = raw(`::${kind.sqlType}`);
@@ -55,7 +54,8 @@ export function oneOf(field: Field, descriptions: Descriptions): Condition {
       : sql`${column} = any(${parameters}${type}[])`;
   };
   return {
-    ...descriptions,
+    ...requirement,
+    note: `${kind === ID ? 'Unknown ids are ignored. ' : ''}An empty list matches none.`,
     type: kind.graphql,
     isList: true,
     missingIndex: missingIndex(field),
@@ -70,8 +70,8 @@ export function oneOf(field: Field, descriptions: Descriptions): Condition {
 }
 
 /** One value. */
-export const value = (field: Field, descriptions: Descriptions): Condition => ({
-  ...descriptions,
+export const value = (field: Field, requirement: Requirement): Condition => ({
+  ...requirement,
   type: field.kind.graphql,
   isList: false,
   missingIndex: missingIndex(field),
@@ -89,10 +89,11 @@ const INDEXED_WORDS = 3;
 
 /**
  * Words, or parts of words, in any order, without regard to case and accents; `%`, `_` and `\` have no special meaning.
- * The index of trigrams finds the rows that contain the longest ones.
+ * The index of trigrams finds the rows that contain the longest ones. `only` names the text: `whose name`.
  */
-export const words = (field: Field, descriptions: Descriptions): Condition => ({
-  ...descriptions,
+export const words = (field: Field, { only, ...requirement }: Requirement): Condition => ({
+  ...requirement,
+  only: `${only} contains all of these words or fragments, in any order, ignoring case and accents`,
   type: field.kind.graphql,
   isList: false,
   cost: SEARCH_COST,
@@ -122,8 +123,8 @@ export const words = (field: Field, descriptions: Descriptions): Condition => ({
 
 const bound =
   (operator: '>=' | '<=', accepts: (recorded: number, limit: number) => boolean) =>
-  (field: Field, descriptions: Descriptions): Condition => ({
-    ...descriptions,
+  (field: Field, requirement: Requirement): Condition => ({
+    ...requirement,
     type: field.kind.graphql,
     isList: false,
     cost: SEARCH_COST,
@@ -156,14 +157,15 @@ export const max = bound('<=', (recorded, limit) => recorded <= limit);
  */
 export function range(
   { column, kind, isNullable, rule }: Field,
-  descriptions: Descriptions,
+  requirement: Requirement,
 ): Condition {
   if (!kind.range) throw new Error(`${column} has no range.`);
   const key = raw(kind.sort.sql(column, isNullable));
   const toBound = (limit: unknown): Sql =>
     sql`${kind.toParameter(limit)}${raw(`::${kind.sqlType}`)}`;
   return {
-    ...descriptions,
+    ...requirement,
+    ...(isNullable && { note: 'A missing value matches only a range without bounds.' }),
     type: { ...kind.range, of: kind.graphql },
     isList: false,
     cost: SEARCH_COST,
@@ -190,12 +192,12 @@ export function range(
 }
 
 /** Whether a row has a time or a day, or none; an infinite one is none. */
-export function isSet({ column, kind, isNullable }: Field, descriptions: Descriptions): Condition {
+export function isSet({ column, kind, isNullable }: Field, requirement: Requirement): Condition {
   // A missing one counts as the latest.
   const key = kind.sort.sql(column, isNullable);
   const isMissing = `${key} in ('infinity', '-infinity')`;
   return {
-    ...descriptions,
+    ...requirement,
     type: 'Boolean',
     isList: false,
     cost: SEARCH_COST,
@@ -214,6 +216,7 @@ export const related = (
   { rule, missingIndex: _index, ...condition }: Condition,
 ): Condition => ({
   ...condition,
+  changesNote: `The ${of.table.words.short} is compared as it is now, and matches if it was deleted.`,
   cost: SEARCH_COST,
   changesCost: READ_COST,
   rule: rule.transform(({ where, isConstant, recorded }) => ({
@@ -239,9 +242,9 @@ export const search = <Value>(
     cost: string;
     where: (wanted: Value, idBounds: IdBounds) => Sql;
   },
-  descriptions: Descriptions,
+  requirement: Requirement,
 ): Condition => ({
-  ...descriptions,
+  ...requirement,
   type,
   isList: false,
   cost,

@@ -16,8 +16,8 @@ interface IdempotentWrite<Result> {
   readonly operation: string;
   /** The parsed input, so that different spellings of a value are equal. */
   readonly input: unknown;
-  /** Completes a result that another release stored, which may lack columns. */
-  readonly upgrade?: (stored: Result) => Result;
+  /** Returns what is stored of a result; completes one that another release stored, which may lack columns. */
+  readonly stored: (result: Result) => Result;
 }
 
 /** Returns the digest of a value: equal for equal values, whether an object is in it twice or as a copy. */
@@ -46,23 +46,23 @@ export async function writeOnce<Result>(
   request: IdempotentWrite<Result>,
   write: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { key, upgrade = (result) => result } = request;
+  const { key, stored } = request;
   if (key == null) return write(db);
-  const stored = toStoredKey(key, request.caller);
+  const storedKey = toStoredKey(key, request.caller);
   const hash = digest([request.operation, request.input]);
   return db.transaction(async (session) => {
     const [entry] = await session.write<{ hash: Uint8Array; result: SuperJSONResult | null }>(
       sql`
-        insert into idempotency_keys (key, request_hash) values (${stored}, ${hash})
+        insert into idempotency_keys (key, request_hash) values (${storedKey}, ${hash})
         on conflict (key) do update set key = excluded.key
         returning request_hash as hash, result`,
     );
     if (entry && !hash.equals(entry.hash)) throw new IdempotencyConflict(key);
-    if (entry?.result) return upgrade(deserialize(entry.result));
+    if (entry?.result) return stored(deserialize(entry.result));
     const result = await write(session);
     await session.write(sql`
-      update idempotency_keys set result = ${JSON.stringify(serialize(result))}::jsonb
-      where key = ${stored}`);
+      update idempotency_keys set result = ${JSON.stringify(serialize(stored(result)))}::jsonb
+      where key = ${storedKey}`);
     return result;
   });
 }

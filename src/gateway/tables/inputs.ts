@@ -120,6 +120,15 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
   /* oxlint-enable typescript/no-unsafe-type-assertion */
 }
 
+/** Returns a new row without what is null and was added later: a retry is recognized whose key was stored without it. */
+export function digestOf(inputs: readonly KnownInput[], data: object): object {
+  const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
+  const entries = Object.entries(data).filter(
+    ([name, value]) => value !== null || !later.has(name),
+  );
+  return Object.fromEntries(entries);
+}
+
 /** Returns the error of the caller that belongs to a violated constraint, or else the error as it is. */
 export function toConstraintError(
   error: unknown,

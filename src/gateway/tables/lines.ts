@@ -1,13 +1,13 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import { z } from 'zod';
 
-import { argumentsOf, Id, MAX_LINES, parseArguments } from '../contract/parse.ts';
+import { Id, MAX_LINES } from '../contract/parse.ts';
 import { violationOf } from '../database/database-errors.ts';
-import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
-import { writeOnce } from './idempotency.ts';
+import { defineWrite, type Mutate } from './define-write.ts';
 import { type ErrorAbout, type KnownInput, toConstraintError } from './inputs.ts';
 import type { Field, StoredTable } from './stored-table.ts';
+import { valueIn } from './table.ts';
 
 /** Returns the rule of the lines of a mutation; no two may have the same value in the field `id`. */
 export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: string) =>
@@ -18,7 +18,7 @@ export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: s
     .superRefine((lines, context) => {
       const values = new Set<unknown>();
       for (const [index, line] of id === undefined ? [] : lines.entries()) {
-        const value = new Map<string, unknown>(Object.entries(line)).get(id ?? '');
+        const value = valueIn(line, id ?? '');
         const message = 'must not repeat an earlier line.';
         if (values.has(value)) {
           context.addIssue({ code: 'custom', path: [index, id ?? ''], message });
@@ -42,9 +42,6 @@ export function rowsOfLines(
     select (index - 1)::integer as index, ${join(cells)}
     from json_array_elements(${json}::text::json) with ordinality as line (cells, index)`;
 }
-
-const valueIn = (row: object, name: string): unknown =>
-  new Map<string, unknown>(Object.entries(row)).get(name);
 
 const toCell = ({ kind, name }: Field, row: object): unknown => {
   const value = valueIn(row, name);
@@ -130,9 +127,6 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
     order by index`;
 }
 
-/** Several rows that are written by the lines of a mutation, for a caller with this subject. */
-type MutateLines<Row> = (db: Database, args: object, caller: string | undefined) => Promise<Row[]>;
-
 /** Returns the error of the line that violates a constraint. PostgreSQL tells its value only. */
 function toLineError(
   error: unknown,
@@ -149,26 +143,20 @@ function toLineError(
 }
 
 /** Creates the function that creates several rows, all or none. */
-export function createCreateMany<Row extends object, New extends object>(
+export const createCreateMany = <Row extends object, New extends object>(
   table: StoredTable<Row>,
   inputs: readonly KnownInput[],
   newRule: z.ZodType<New>,
   insert: (session: Session, rows: readonly New[]) => Promise<Row[]>,
-): MutateLines<Row> {
-  const Arguments = argumentsOf({ input: linesOf(newRule) });
-  return async (db, args, caller) => {
-    const { input, idempotencyKey: key } = parseArguments(Arguments, args);
-    const operation = `create${table.type}s`;
-    const upgrade = (stored: Row[]): Row[] => stored.map((row) => table.upgrade(row));
-    try {
-      return await writeOnce(db, { key, caller, operation, input, upgrade }, (session) =>
-        insert(session, input),
-      );
-    } catch (error) {
-      throw toLineError(error, inputs, input);
-    }
-  };
-}
+): Mutate<Row[]> =>
+  defineWrite({
+    operation: `create${table.type}s`,
+    args: { input: linesOf(newRule) },
+    digested: ({ input }) => input,
+    stored: table.normalizeAll,
+    write: (session, { input }) => insert(session, input),
+    toError: (error, { input }) => toLineError(error, inputs, input),
+  });
 
 /** Creates the function that changes several rows, all or none. */
 export function createUpdateMany<Row extends object>(
@@ -176,38 +164,35 @@ export function createUpdateMany<Row extends object>(
   inputs: readonly KnownInput[],
   updateRule: z.ZodType<Partial<Row>>,
   NotFound: ErrorAbout<bigint>,
-): MutateLines<Row> {
-  const Line = z.object({ id: Id }).and(updateRule);
-  const Arguments = argumentsOf({ input: linesOf(Line, 'id') });
+): Mutate<Row[]> {
+  const Line = z
+    .object({ id: Id })
+    .and(updateRule)
+    // The rest has the fields of the rule.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    .transform(({ id, ...data }) => ({ id, data: data as unknown as Partial<Row> }));
   const changed = table.as('changed');
-
-  const update = async ({ write }: Session, lines: readonly UpdateLine<Row>[]): Promise<Row[]> => {
-    const rows = await write<{ exists: boolean }>(updateLines(table, lines));
-    for (const [index, { id }] of lines.entries()) {
-      if (!rows[index]?.exists) throw new NotFound(id, index);
-    }
-    return rows.map((row) => {
-      const found = changed.rowOf(row);
-      if (!found) throw new Error('A row was not changed.');
-      return found;
-    });
-  };
-
-  return async (db, args, caller) => {
-    const { input, idempotencyKey: key } = parseArguments(Arguments, args);
-    const lines = input.map(({ id, ...data }): UpdateLine<Row> => {
-      // The rest has the fields of the rule.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return { id, data: data as unknown as Partial<Row> };
-    });
-    const operation = `update${table.type}s`;
-    const upgrade = (stored: Row[]): Row[] => stored.map((row) => table.upgrade(row));
-    try {
-      return await writeOnce(db, { key, caller, operation, input: lines, upgrade }, (session) =>
-        update(session, lines),
-      );
-    } catch (error) {
-      throw toLineError(error, inputs, input);
-    }
-  };
+  return defineWrite({
+    operation: `update${table.type}s`,
+    args: { input: linesOf(Line, 'id') },
+    digested: ({ input }) => input,
+    stored: table.normalizeAll,
+    write: async ({ write }, { input }) => {
+      const rows = await write<{ exists: boolean }>(updateLines(table, input));
+      for (const [index, { id }] of input.entries()) {
+        if (!rows[index]?.exists) throw new NotFound(id, index);
+      }
+      return rows.map((row) => {
+        const found = changed.rowOf(row);
+        if (!found) throw new Error('A row was not changed.');
+        return found;
+      });
+    },
+    toError: (error, { input }) =>
+      toLineError(
+        error,
+        inputs,
+        input.map(({ data }) => data),
+      ),
+  });
 }

@@ -96,11 +96,10 @@ export function createListing<Row>(
   conditions: Conditions,
   sorts: ListSorts,
 ): Listing<Row> {
-  const listed = Object.values(conditions).filter(({ list }) => list !== undefined);
   // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
   const sorting = Object.values(sorts).flatMap(({ field }) => (field.isNullable ? [] : [field]));
   requireIndexes(table.name, [
-    ...listed.map((condition) => condition.missingIndex),
+    ...Object.values(conditions).map((condition) => condition.missingIndex),
     ...sorting.map(missingIndex),
   ]);
   const read = readConditions(conditions, 'list');

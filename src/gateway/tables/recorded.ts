@@ -2,7 +2,8 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 
 import type { LoaderContext, RowLoader } from './loaders.ts';
 import type { Field } from './stored-table.ts';
-import type { Table } from './table.ts';
+import { type Table, valueIn } from './table.ts';
+import type { Words } from './words.ts';
 
 /** A condition for a column of a recorded row: in JavaScript for live changes, in SQL for older ones. */
 export interface RecordedCondition {
@@ -15,16 +16,14 @@ export interface RecordedCondition {
 
 /** The row that a condition is about, if it is a related one. */
 export interface Related {
-  readonly table: Table<never> & { readonly byId: RowLoader<object | null> };
+  readonly table: Table<never> & { readonly byId: RowLoader<object | null>; readonly words: Words };
   /** The column that has its id. */
   readonly by: string;
 }
 
-export const textOf = (value: unknown): string => String(value);
-
 /** The condition that a column has one of some values. */
 export const recordedAmong = (field: Field, values: readonly unknown[]): RecordedCondition => {
-  const texts = new Set(values.map(textOf));
+  const texts = new Set(values.map(String));
   const list = [...texts];
   return {
     column: field.ownColumn,
@@ -49,7 +48,7 @@ export function recordedOf({ table, by }: Related, inner: RecordedCondition): Re
     accepts: async (recorded, loaders) => {
       const row = await table.byId.load(loaders, BigInt(recorded));
       if (row === null) return true;
-      return inner.accepts(String(new Map(Object.entries(row)).get(field)), loaders);
+      return inner.accepts(String(valueIn(row, field)), loaders);
     },
     toSql: (recorded) =>
       sql`not exists (select from ${raw(table.name)} where ${isOther(recorded)})`,

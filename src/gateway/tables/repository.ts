@@ -2,14 +2,14 @@ import sql, { raw } from 'sql-template-tag';
 import type { z } from 'zod';
 
 import { errorOf, type ErrorType } from '../contract/gateway-error.ts';
-import { argumentsOf, Id, parseArguments } from '../contract/parse.ts';
+import { Id } from '../contract/parse.ts';
 import { isStillReferenced } from '../database/database-errors.ts';
-import type { Database } from '../database/database.ts';
 import { onlyRow, type Session } from '../database/session.ts';
 import { type Conditions, missingIndex, readConditions } from './conditions.ts';
-import { writeOnce } from './idempotency.ts';
+import { defineWrite, type Mutate } from './define-write.ts';
 import {
   createRules,
+  digestOf,
   type ErrorAbout,
   type Inputs,
   type KnownInput,
@@ -38,9 +38,7 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly errors?: readonly ErrorType[];
   /** Reads rows by their ids, with others that callers often select too. */
   readonly read?: (db: Session, ids: readonly bigint[]) => Promise<Row[]>;
-  /** Inserts a row together with others. */
-  readonly insert?: (session: Session, data: NewRow<Row, Of>) => Promise<Row>;
-  /** The same for several rows, in their order. */
+  /** Inserts rows, and others with them, and returns the rows in their order. */
   readonly insertMany?: (session: Session, rows: readonly NewRow<Row, Of>[]) => Promise<Row[]>;
 }
 
@@ -48,9 +46,6 @@ interface Options<Row, Of extends Inputs<Row>> {
 export interface Deleted {
   readonly id: bigint;
 }
-
-/** A mutation with its arguments, by the caller with this subject. */
-type Mutate<Result> = (db: Database, args: object, caller: string | undefined) => Promise<Result>;
 
 /** The rows of a table: how they are read, listed, written and followed. */
 export interface Repository<Row extends object = object, New = unknown> extends Omit<
@@ -76,6 +71,8 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   /** Validates the input for a new row, and the one that changes a row. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType;
+  /** What the digest of an idempotent write has of a new row. */
+  toDigest(data: New): object;
   /** @throws InvalidInput, IdempotencyConflict, and the errors of its inputs */
   readonly create: Mutate<Row>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of its inputs */
@@ -110,92 +107,63 @@ const createInUse = (
   }));
 };
 
-/** Creates the function that creates a row. */
-function createCreate<Row extends object, const Of extends Inputs<Row>>(
+/** Creates the functions that create, change and delete a row. */
+function createWrites<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
-  options: Options<Row, Of>,
-  inputs: readonly KnownInput[],
-  newRule: z.ZodType<NewRow<Row, Of>>,
-): Repository<Row>['create'] {
-  const insert =
-    options.insert ??
-    (async ({ write }: Session, data: NewRow<Row, Of>) =>
-      onlyRow(await write<Row>(table.insert(data as object))));
-  const isLater = new Set(inputs.filter((input) => input.isLater).map(({ name }) => name));
-  const Arguments = argumentsOf({ input: newRule });
-  return async (db, args, caller) => {
-    const { input: data, idempotencyKey: key } = parseArguments(Arguments, args);
-    const known = Object.entries(data).filter(
-      ([name, value]) => value !== null || !isLater.has(name),
-    );
-    const request = {
-      key,
-      caller,
-      operation: `create${table.type}`,
-      input: Object.fromEntries(known),
-      upgrade: (stored: Row) => table.upgrade(stored),
-    };
-    try {
-      return await writeOnce(db, request, (session) => insert(session, data));
-    } catch (error) {
-      throw toConstraintError(error, inputs, data);
-    }
-  };
-}
-
-/** Creates the functions that change and delete a row. */
-function createWrites<Row extends object>(
-  table: StoredTable<Row>,
-  inputs: readonly KnownInput[],
-  updateRule: z.ZodType<Partial<Row>>,
+  {
+    inputs,
+    newRule,
+    updateRule,
+  }: ReturnType<typeof createRules<Row, Of>> & { inputs: readonly KnownInput[] },
   { NotFound, InUse }: { NotFound: ErrorAbout<bigint>; InUse: ErrorAbout<bigint> | undefined },
-): Pick<Repository<Row>, 'update' | 'delete'> {
+  insertMany: Options<Row, Of>['insertMany'],
+): Pick<Repository<Row>, 'create' | 'update' | 'delete'> {
+  const { type, normalize } = table;
   const from = raw(table.name);
   const column = raw(table.id.column);
-
-  const UpdateArguments = argumentsOf({ id: Id, input: updateRule });
-  const update: Repository<Row>['update'] = async (db, args, caller) => {
-    const { id, input: data, idempotencyKey: key } = parseArguments(UpdateArguments, args);
-    const isEmpty = Object.keys(data).length === 0;
-    const statement = isEmpty
-      ? sql`select ${table.all} from ${from} where ${column} = ${id}`
-      : table.update(id, data);
-    const request = {
-      key,
-      caller,
-      operation: `update${table.type}`,
-      input: { id, data },
-      upgrade: (stored: Row) => table.upgrade(stored),
-    };
-    try {
-      return await writeOnce(db, request, async ({ write }) => {
+  return {
+    create: defineWrite({
+      operation: `create${type}`,
+      args: { input: newRule },
+      digested: ({ input }) => digestOf(inputs, input),
+      stored: normalize,
+      write: async (session, { input }) =>
+        onlyRow(
+          await (insertMany?.(session, [input]) ??
+            session.write<Row>(table.insert(input as object))),
+        ),
+      toError: (error, { input }) => toConstraintError(error, inputs, input),
+    }),
+    update: defineWrite({
+      operation: `update${type}`,
+      args: { id: Id, input: updateRule },
+      digested: ({ id, input }) => ({ id, data: input }),
+      stored: normalize,
+      write: async ({ write }, { id, input }) => {
+        const isEmpty = Object.keys(input).length === 0;
+        const statement = isEmpty
+          ? sql`select ${table.all} from ${from} where ${column} = ${id}`
+          : table.update(id, input);
         const [row] = await write<Row>(statement);
         if (!row) throw new NotFound(id);
         return row;
-      });
-    } catch (error) {
-      throw toConstraintError(error, inputs, data);
-    }
-  };
-
-  const DeleteArguments = argumentsOf({ id: Id });
-  const remove: Repository<Row>['delete'] = async (db, args, caller) => {
-    const { id, idempotencyKey: key } = parseArguments(DeleteArguments, args);
-    const request = { key, caller, operation: `delete${table.type}`, input: { id } };
-    try {
-      return await writeOnce(db, request, async ({ write }) => {
+      },
+      toError: (error, { input }) => toConstraintError(error, inputs, input),
+    }),
+    delete: defineWrite({
+      operation: `delete${type}`,
+      args: { id: Id },
+      stored: (deleted) => deleted,
+      write: async ({ write }, { id }) => {
         const [row] = await write<Deleted>(
           sql`delete from ${from} where ${column} = ${id} returning ${column} as id`,
         );
         if (!row) throw new NotFound(id);
         return row;
-      });
-    } catch (error) {
-      throw InUse && isStillReferenced(error) ? new InUse(id) : error;
-    }
+      },
+      toError: (error, { id }) => (InUse && isStillReferenced(error) ? new InUse(id) : error),
+    }),
   };
-
-  return { update, delete: remove };
 }
 
 /** Creates the repository of a table: what its rows need for GraphQL and REST, from what is said here once. */
@@ -212,7 +180,8 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
   const filters = options.filters(table.fields);
   const NotFound = options.notFound ?? createNotFound(type, words);
   const InUse = usedBy.length === 0 ? undefined : createInUse(type, words, usedBy);
-  const { newRule, updateRule } = createRules<Row, Of>(inputs);
+  const rules = createRules<Row, Of>(inputs);
+  const { newRule, updateRule } = rules;
   const sorts = createSorts(table, options.sorts);
   const listing = createListing(table, filters, sorts);
   const loader = byId(lowerFirst(type), table, read);
@@ -247,10 +216,10 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
     },
     newRule,
     updateRule,
-    create: createCreate(table, options, inputs, newRule),
+    toDigest: (data) => digestOf(inputs, data),
     createMany: createCreateMany(table, inputs, newRule, options.insertMany ?? insertRows(table)),
     updateMany: createUpdateMany(table, inputs, updateRule, NotFound),
-    ...createWrites(table, inputs, updateRule, { NotFound, InUse }),
+    ...createWrites(table, { inputs, ...rules }, { NotFound, InUse }, options.insertMany),
     toRecorded: (filter) => toRecorded(filter).flatMap(({ recorded }) => recorded ?? []),
   };
 }

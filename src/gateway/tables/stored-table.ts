@@ -93,8 +93,9 @@ export interface StoredTable<Row> extends Table<Row> {
   readonly update: (id: bigint, row: Partial<Row>) => Sql;
   /** Reads a row of the change log. What it lacks, as it was recorded before the column existed, has its default. */
   readonly fromRecorded: (row: RecordedRow) => Row;
-  /** Completes a row that another release stored. What it lacks has its default, or else is null. */
-  upgrade(stored: Row): Row;
+  /** Returns a row with its columns and nothing else. What it lacks, as another release stored it, has its default, or else is null. */
+  normalize(this: void, row: Row): Row;
+  normalizeAll(this: void, rows: readonly Row[]): Row[];
 }
 
 /** A value of a field as a parameter. */
@@ -162,7 +163,11 @@ export const createTables =
       id: { column: idColumn, of: (row: Row) => valueIn(row, id) as bigint },
     };
     const all = columnsOf(table);
-    const empty = toRow((field) => field.default);
+    const normalize = (row: Row): Row =>
+      toRow((field) => {
+        const value = valueIn(row, field.name);
+        return value === undefined ? field.default : value;
+      });
     return {
       ...table,
       type,
@@ -188,6 +193,7 @@ export const createTables =
       },
       fromRecorded: (row) =>
         toRow((field) => parseText(field, row[field.ownColumn] ?? field.initial)),
-      upgrade: (stored) => ({ ...empty, ...stored }),
+      normalize,
+      normalizeAll: (rows) => rows.map(normalize),
     };
   };

@@ -11,17 +11,8 @@ export const categories = createRepository(table('Category'), {
     },
   },
   filters: ({ id, name }) => ({
-    name: filterBy.words(name, {
-      list:
-        'Only categories whose name contains these words, or parts of words, in any order, without regard ' +
-        'to case and accents.',
-    }),
-    ids: filterBy.oneOf(id, {
-      list:
-        'Only categories with one of these ids. Ids of categories that do not exist are ignored. An empty ' +
-        'list matches no category.',
-      changes: 'Only categories with one of these ids. An empty list matches none.',
-    }),
+    name: filterBy.words(name, { only: 'whose name' }),
+    ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {
     id: 'Order by id.',

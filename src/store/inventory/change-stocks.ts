@@ -2,17 +2,14 @@ import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
-  argumentsOf,
-  type Database,
+  defineWrite,
   type GatewayError,
   Id,
   isDuplicate,
   linesOf,
   onlyRow,
-  parseArguments,
   rowsOfLines,
   type Session,
-  writeOnce,
 } from '../../gateway/index.ts';
 import type { InventoryItem } from '../generated/prisma/client.ts';
 import { PetNotFound } from '../pet/pets.ts';
@@ -31,17 +28,6 @@ const Count = z.object({
   quantity: StockQuantity,
   expectedQuantity: StockQuantity.nullable().default(null),
 });
-const UpdateArguments = argumentsOf({ input: linesOf(Count, 'petId') });
-const AdjustArguments = argumentsOf({
-  input: linesOf(z.object({ petId: Id, by: Adjustment }), 'petId'),
-});
-
-const UpdateOneArguments = argumentsOf({
-  petId: Id,
-  input: InventoryUpdate,
-  expectedQuantity: StockQuantity.nullable().default(null),
-});
-const AdjustOneArguments = argumentsOf({ petId: Id, by: Adjustment });
 
 /** The new stock of a pet: either the number of units, or the number to add. */
 interface StockLine {
@@ -133,99 +119,84 @@ async function changeStocks(
 const MAX_ATTEMPTS = 3;
 
 /** Retries a write if another transaction created one of its inventory rows in the meantime. */
-async function retryDuplicates<Result>(write: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await write();
-    } catch (error) {
-      if (attempt === MAX_ATTEMPTS || !isDuplicate(error)) throw error;
+const retryDuplicates =
+  <Args extends readonly unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
+  async (...args: Args): Promise<Result> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await write(...args);
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isDuplicate(error)) throw error;
+      }
     }
-  }
-}
+  };
 
-const upgradeAll = (stored: InventoryItem[]): InventoryItem[] => stored.map(inventoryItems.upgrade);
-
-type Key = string | null | undefined;
-
-/** Changes the stock of one pet, once per idempotency key. */
-const changeStock = (
-  db: Database,
-  [operation, input]: readonly [operation: string, input: StockLine],
-  [key, caller]: readonly [key: Key, caller: string | undefined],
-): Promise<InventoryItem> => {
-  const { upgrade } = inventoryItems;
-  return retryDuplicates(() =>
-    writeOnce(db, { key, caller, operation, input, upgrade }, async (session) =>
-      onlyRow(await changeStocks(session, [input], false)),
-    ),
+/** Defines a write of the stock of one pet, by arguments that `toLine` makes a line of. */
+const defineStockWrite = <const Shape extends z.ZodRawShape>(
+  operation: string,
+  args: Shape,
+  toLine: (args: z.output<z.ZodObject<Shape>>) => StockLine,
+) =>
+  retryDuplicates(
+    defineWrite({
+      operation,
+      args,
+      digested: toLine,
+      stored: inventoryItems.normalize,
+      write: async (session, parsed) =>
+        onlyRow(await changeStocks(session, [toLine(parsed)], false)),
+    }),
   );
-};
 
-/** Changes the stock of several pets, all or none, once per idempotency key. */
-const changeAll = (
-  db: Database,
-  [operation, input]: readonly [operation: string, input: readonly StockLine[]],
-  [key, caller]: readonly [key: Key, caller: string | undefined],
-): Promise<InventoryItem[]> => {
-  return retryDuplicates(() =>
-    writeOnce(db, { key, caller, operation, input, upgrade: upgradeAll }, (session) =>
-      changeStocks(session, input, true),
-    ),
+/** Defines a write of the stock of several pets, all or none. */
+const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
+  retryDuplicates(
+    defineWrite({
+      operation,
+      args: { input: linesOf(Line, 'petId') },
+      digested: ({ input }) => input,
+      stored: inventoryItems.normalizeAll,
+      write: (session, { input }) => changeStocks(session, input, true),
+    }),
   );
-};
 
 /**
  * Sets the stock of a pet, and creates its inventory row if there is none. With an `expectedQuantity`, changes
  * the stock only if it equals that; the stock is 0 if there is no row.
  * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
  */
-export function updateInventory(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<InventoryItem> {
-  const parsed = parseArguments(UpdateOneArguments, args);
-  const { petId, input, expectedQuantity, idempotencyKey: key } = parsed;
-  const line = { petId, ...input, expectedQuantity };
-  return changeStock(db, ['updateInventory', line], [key, caller]);
-}
+export const updateInventory = defineStockWrite(
+  'updateInventory',
+  {
+    petId: Id,
+    input: InventoryUpdate,
+    expectedQuantity: StockQuantity.nullable().default(null),
+  },
+  ({ petId, input, expectedQuantity }) => ({ petId, ...input, expectedQuantity }),
+);
 
 /**
  * Adds units to the stock of a pet, or removes them if `by` is negative, but never below 0. The stock is 0 if
  * there is no inventory row.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
-export function adjustInventory(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<InventoryItem> {
-  const { petId, by, idempotencyKey: key } = parseArguments(AdjustOneArguments, args);
-  return changeStock(db, ['adjustInventory', { petId, by }], [key, caller]);
-}
+export const adjustInventory = defineStockWrite(
+  'adjustInventory',
+  { petId: Id, by: Adjustment },
+  (line) => line,
+);
 
 /**
  * Sets the stock of several pets, all or none.
  * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
  */
-export function updateInventories(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<InventoryItem[]> {
-  const { input, idempotencyKey: key } = parseArguments(UpdateArguments, args);
-  return changeAll(db, ['updateInventories', input], [key, caller]);
-}
+export const updateInventories = defineStocksWrite('updateInventories', Count);
 
 /**
  * Adds units to the stock of several pets, or removes units, all or none.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
-export function adjustInventories(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<InventoryItem[]> {
-  const { input, idempotencyKey: key } = parseArguments(AdjustArguments, args);
-  return changeAll(db, ['adjustInventories', input], [key, caller]);
-}
+export const adjustInventories = defineStocksWrite(
+  'adjustInventories',
+  z.object({ petId: Id, by: Adjustment }),
+);

@@ -52,36 +52,24 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
   filters: ({ petId, quantity }) => ({
     status: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.status, {
-        list: 'Only items of pets with one of these statuses. An empty list matches no item.',
-      }),
+      filterBy.oneOf(pets.fields.status, { only: 'of pets with one of these statuses' }),
     ),
     categoryId: filterBy.related(
       ofPet,
       filterBy.value(pets.fields.categoryId, {
-        list: 'Only items of pets of the category with this id.',
-        changes:
-          'Only items of pets that are now in the category with this id, or no longer exist.',
+        only: 'of pets of the category with this id',
+        changes: true,
       }),
     ),
     categoryIds: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.categoryId, {
-        list: 'Only items of pets of the categories with these ids. An empty list matches no item.',
-      }),
+      filterBy.oneOf(pets.fields.categoryId, { only: 'of pets of the categories with these ids' }),
     ),
-    petIds: filterBy.oneOf(petId, {
-      list:
-        'Only items of the pets with these ids. Ids of pets without an item are ignored. An empty list ' +
-        'matches no item.',
-      changes: 'Only items of the pets with these ids. An empty list matches none.',
-    }),
-    minQuantity: filterBy.min(quantity, {
-      list: 'Only items with at least this number of units.',
-    }),
+    petIds: filterBy.oneOf(petId, { only: 'of the pets with these ids', changes: true }),
+    minQuantity: filterBy.min(quantity, { only: 'with at least this number of units' }),
     maxQuantity: filterBy.max(quantity, {
-      list: 'Only items with at most this number of units.',
-      changes: 'Only items with at most this number of units.',
+      only: 'with at most this number of units',
+      changes: true,
     }),
   }),
   sorts: {

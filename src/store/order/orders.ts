@@ -2,17 +2,14 @@ import sql from 'sql-template-tag';
 import type { z } from 'zod';
 
 import {
-  argumentsOf,
   createRepository,
-  type Database,
+  defineWrite,
   errorOf,
   filterBy,
   type GatewayError,
   Id,
   isOutOfRange,
-  parseArguments,
   type Session,
-  writeOnce,
 } from '../../gateway/index.ts';
 import type { InventoryItem, Order, Pet } from '../generated/prisma/client.ts';
 import { inventoryItems, StockLimitExceeded } from '../inventory/inventory.ts';
@@ -32,52 +29,29 @@ export const orders = createRepository(table('Order'), {
   inputs: {
     petId: {},
     quantity: { rule: OrderQuantity },
-    shipDate: { create: 'The date and time of shipment, if known.' },
+    shipDate: { create: 'The date and time of shipment, if known.', isLater: true },
   },
   filters: ({ id, petId, quantity, complete, shipDate }) => ({
-    ids: filterBy.oneOf(id, {
-      list:
-        'Only orders with one of these ids. Ids of orders that do not exist are ignored. An empty list ' +
-        'matches no order.',
-      changes: 'Only orders with one of these ids. An empty list matches none.',
-    }),
-    petId: filterBy.value(petId, {
-      list: 'Only orders for the pet with this id.',
-      changes: 'Only orders for the pet with this id.',
-    }),
-    petIds: filterBy.oneOf(petId, {
-      list: 'Only orders for the pets with these ids. An empty list matches no order.',
-      changes: 'Only orders for the pets with these ids. An empty list matches none.',
-    }),
+    ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
+    petId: filterBy.value(petId, { only: 'for the pet with this id', changes: true }),
+    petIds: filterBy.oneOf(petId, { only: 'for the pets with these ids', changes: true }),
     petStatus: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.status, {
-        list: 'Only orders for pets with one of these statuses. An empty list matches no order.',
-      }),
+      filterBy.oneOf(pets.fields.status, { only: 'for pets with one of these statuses' }),
     ),
     categoryIds: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.categoryId, {
-        list: 'Only orders for pets of the categories with these ids. An empty list matches no order.',
-      }),
+      filterBy.oneOf(pets.fields.categoryId, { only: 'for pets of the categories with these ids' }),
     ),
-    minQuantity: filterBy.min(quantity, {
-      list: 'Only orders for at least this number of units.',
-    }),
-    maxQuantity: filterBy.max(quantity, {
-      list: 'Only orders for at most this number of units.',
-    }),
+    minQuantity: filterBy.min(quantity, { only: 'for at least this number of units' }),
+    maxQuantity: filterBy.max(quantity, { only: 'for at most this number of units' }),
     complete: filterBy.value(complete, {
-      list: 'Only complete orders if true, only open orders if false.',
-      changes: 'Only complete orders if true, only open ones if false.',
+      only: 'that are complete if true, open if false',
+      changes: true,
     }),
-    shipDate: filterBy.range(shipDate, {
-      list:
-        'Only orders whose date of shipment is in this range. An order without a date is in no ' +
-        'range. A range without bounds matches every order, also those without a date.',
-    }),
+    shipDate: filterBy.range(shipDate, { only: 'whose date of shipment is in this range' }),
     hasShipDate: filterBy.isSet(shipDate, {
-      list: 'Only orders with a date of shipment if true, only orders without one if false.',
+      only: 'with a date of shipment if true, without one if false',
     }),
   }),
   sorts: {
@@ -100,12 +74,6 @@ export interface CancelledOrder {
   readonly inventory: InventoryItem;
 }
 
-const IdArguments = argumentsOf({ id: Id });
-const RescheduleArguments = argumentsOf({
-  id: Id,
-  shipDate: orders.fields.shipDate.rule.nullable(),
-});
-
 /** Returns the error for an order that is not open. */
 async function notOpenError({ query }: Session, id: bigint): Promise<GatewayError> {
   const [order] = await query(sql`select from orders where id = ${id}`);
@@ -116,71 +84,60 @@ async function notOpenError({ query }: Session, id: bigint): Promise<GatewayErro
  * Sets the date of shipment of an open order, once per idempotency key. Null removes the date.
  * @throws InvalidInput, OrderNotFound, OrderComplete, IdempotencyConflict
  */
-export async function rescheduleOrder(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<Order> {
-  const { id, shipDate, idempotencyKey: key } = parseArguments(RescheduleArguments, args);
-  const input = { id, shipDate };
-  const request = { key, caller, operation: 'rescheduleOrder', input, upgrade: orders.upgrade };
-  return writeOnce(db, request, async (session) => {
+export const rescheduleOrder = defineWrite({
+  operation: 'rescheduleOrder',
+  args: { id: Id, shipDate: orders.fields.shipDate.rule.nullable() },
+  stored: orders.normalize,
+  write: async (session, { id, shipDate }) => {
     const [order] = await session.write<Order>(sql`
       update orders set ship_date = ${shipDate}::timestamptz where id = ${id} and not complete
       returning ${orders.all}`);
     if (!order) throw await notOpenError(session, id);
     return order;
-  });
-}
+  },
+});
 
 /**
  * Completes an order, once per idempotency key. If it is already complete, nothing changes.
  * @throws InvalidInput, OrderNotFound, IdempotencyConflict
  */
-export async function completeOrder(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<Order> {
-  const { id, idempotencyKey: key } = parseArguments(IdArguments, args);
-  const input = { id };
-  const request = { key, caller, operation: 'completeOrder', input, upgrade: orders.upgrade };
-  return writeOnce(db, request, async ({ write }) => {
+export const completeOrder = defineWrite({
+  operation: 'completeOrder',
+  args: { id: Id },
+  stored: orders.normalize,
+  write: async ({ write }, { id }) => {
     const [order] = await write<Order>(
       sql`update orders set complete = true where id = ${id} returning ${orders.all}`,
     );
     if (!order) throw new OrderNotFound(id);
     return order;
-  });
-}
+  },
+});
 
 /**
  * Deletes an open order and returns its units to the stock, both or neither, once per idempotency key.
  * @throws InvalidInput, OrderNotFound, OrderComplete, StockLimitExceeded, IdempotencyConflict
  */
-export async function cancelOrder(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<CancelledOrder> {
-  const { id, idempotencyKey: key } = parseArguments(IdArguments, args);
-  const statement = sql`
-    with cancelled as (
-      delete from orders where id = ${id} and not complete returning pet_id, quantity
-    ), restocked as (
-      insert into inventory_items (pet_id, quantity) select * from cancelled
-      on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity
-      returning ${inventoryItems.all}
-    )
-    select * from restocked`;
-  const request = { key, caller, operation: 'cancelOrder', input: { id } };
-  try {
-    return await writeOnce(db, request, async (session) => {
-      const [inventory] = await session.write<InventoryItem>(statement);
-      if (!inventory) throw await notOpenError(session, id);
-      return { id, inventory };
-    });
-  } catch (error) {
-    throw isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error;
-  }
-}
+export const cancelOrder = defineWrite({
+  operation: 'cancelOrder',
+  args: { id: Id },
+  stored: ({ id, inventory }: CancelledOrder): CancelledOrder => ({
+    id,
+    inventory: inventoryItems.normalize(inventory),
+  }),
+  write: async (session, { id }) => {
+    const [inventory] = await session.write<InventoryItem>(sql`
+      with cancelled as (
+        delete from orders where id = ${id} and not complete returning pet_id, quantity
+      ), restocked as (
+        insert into inventory_items (pet_id, quantity) select * from cancelled
+        on conflict (pet_id) do update set quantity = inventory_items.quantity + excluded.quantity
+        returning ${inventoryItems.all}
+      )
+      select * from restocked`);
+    if (!inventory) throw await notOpenError(session, id);
+    return { id, inventory };
+  },
+  toError: (error, { id }) =>
+    isOutOfRange(error) ? new StockLimitExceeded(`the units of order ${id}`) : error,
+});

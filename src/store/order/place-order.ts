@@ -64,10 +64,8 @@ export async function placeOrder(
     const { order, pet } = shared ?? (await takeUnits(loaders.db, line));
     return { ...order, pet };
   }
-  const { shipDate, ...undated } = line;
-  // Without a date it has the digest that earlier releases stored, so that a retry is recognized.
-  const input = shipDate === null ? undated : line;
-  const request = { key, caller, operation: 'placeOrder', input, upgrade: orders.upgrade };
+  const input = orders.toDigest(line);
+  const request = { key, caller, operation: 'placeOrder', input, stored: orders.normalize };
   let placed: PlacedOrder | undefined;
   const order = await writeOnce(loaders.db, request, async (session) => {
     placed = await takeUnits(session, line);

@@ -1,22 +1,9 @@
 import sql from 'sql-template-tag';
-import type { z } from 'zod';
 
-import {
-  argumentsOf,
-  type Database,
-  linesOf,
-  parseArguments,
-  rowsOfLines,
-  type Session,
-  writeOnce,
-} from '../../gateway/index.ts';
-import type { Order, Pet } from '../generated/prisma/client.ts';
+import { defineWrite, linesOf, rowsOfLines, type Session } from '../../gateway/index.ts';
 import { pets } from '../pet/pets.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectionOf } from './take-units.ts';
-
-const Lines = linesOf(NewOrder);
-const Arguments = argumentsOf({ input: Lines });
 
 const PET = pets.as('pet');
 const PLACED = orders.as('placed');
@@ -29,37 +16,20 @@ interface Line {
   readonly isServed: boolean;
 }
 
-/** What the lines of a cart became, in their order. */
-interface Placed {
-  readonly orders: readonly Order[];
-  readonly pets: readonly (Pet | undefined)[];
-}
-
-const upgrade = (stored: readonly Order[]): readonly Order[] => stored.map(orders.upgrade);
-
 /**
- * Places an order for each line, all or none, once for each idempotency key, and returns them in the order of the lines.
+ * Places an order for each line, all or none, and returns them in the order of the lines.
  * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
-export async function placeOrders(
-  db: Database,
-  args: object,
-  caller: string | undefined,
-): Promise<OrderAndPet[]> {
-  const { input: lines, idempotencyKey: key } = parseArguments(Arguments, args);
-  const request = { key, caller, operation: 'placeOrders', input: lines, upgrade };
-  let placed: Placed | undefined;
-  const results = await writeOnce(db, request, async (session) => {
-    placed = await takeLines(session, lines);
-    return placed.orders;
-  });
-  // Stored orders are other objects, without their pets.
-  const petOf = placed?.orders === results ? placed.pets : [];
-  return results.map((order, line) => ({ ...order, ...(petOf[line] && { pet: petOf[line] }) }));
-}
+export const placeOrders = defineWrite({
+  operation: 'placeOrders',
+  args: { input: linesOf(NewOrder) },
+  digested: ({ input }) => input,
+  stored: orders.normalizeAll,
+  write: (session, { input }): Promise<OrderAndPet[]> => takeLines(session, input),
+});
 
 /**
- * Takes the units of all lines from the stock and creates their orders, all or none. Also returns the
+ * Takes the units of all lines from the stock and creates their orders, all or none. Also returns their
  * pets.
  *
  * One statement does all, as in takeUnits. It locks all pets, then all their stock, each in
@@ -72,7 +42,7 @@ export async function placeOrders(
  *
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
-async function takeLines({ write }: Session, lines: z.output<typeof Lines>): Promise<Placed> {
+async function takeLines({ write }: Session, lines: readonly NewOrder[]): Promise<OrderAndPet[]> {
   const cart = rowsOfLines(
     { pet_id: 'bigint', quantity: 'integer', ship_date: 'timestamptz' },
     lines.map(({ petId, quantity, shipDate }) => [petId, quantity, shipDate]),
@@ -110,10 +80,13 @@ async function takeLines({ write }: Session, lines: z.output<typeof Lines>): Pro
       select row_number() over (order by id) - 1 as index, * from placed
     ) as placed on placed.index = claims.index
     order by claims.index`);
-  const found = rows.map((row) => PET.rowOf(row));
-  for (const [index, { petId, stock, isServed }] of rows.entries()) {
-    const status = found[index]?.status ?? null;
-    if (!isServed) throw rejectionOf({ petId, status, stock }, index);
+  for (const [index, row] of rows.entries()) {
+    const status = PET.rowOf(row)?.status ?? null;
+    if (!row.isServed) throw rejectionOf({ ...row, status }, index);
   }
-  return { orders: rows.flatMap((row) => PLACED.rowOf(row) ?? []), pets: found };
+  return rows.flatMap((row) => {
+    const pet = PET.rowOf(row);
+    const order = PLACED.rowOf(row);
+    return pet && order ? { ...order, pet } : [];
+  });
 }

@@ -6,7 +6,6 @@ import {
   errorOf,
   filterBy,
   insertLines,
-  onlyRow,
   type Session,
 } from '../../gateway/index.ts';
 import { categories } from '../category/categories.ts';
@@ -71,8 +70,12 @@ const byStock = <Value>(
   type: string,
   rule: z.ZodType<Value>,
   where: Parameters<typeof filterBy.search<Value>>[0]['where'],
-  list: string,
-) => filterBy.search({ type, rule, cost: '1000', where }, { list });
+  only: string,
+) =>
+  filterBy.search(
+    { type, rule, cost: '1000', where },
+    { only, note: 'A pet without an inventory item has no units.' },
+  );
 
 /** Reads, lists, writes and follows pets. */
 export const pets = createRepository(petTable, {
@@ -88,49 +91,36 @@ export const pets = createRepository(petTable, {
     },
   },
   filters: ({ id, name, categoryId, status }) => ({
-    status: filterBy.oneOf(status, {
-      list: 'Only pets with one of these statuses. An empty list matches no pet.',
-      changes: 'Only pets with one of these statuses. An empty list matches none.',
-    }),
+    status: filterBy.oneOf(status, { only: 'with one of these statuses', changes: true }),
     categoryId: filterBy.value(categoryId, {
-      list: 'Only pets of the category with this id.',
-      changes: 'Only pets of the category with this id.',
+      only: 'of the category with this id',
+      changes: true,
     }),
     categoryIds: filterBy.oneOf(categoryId, {
-      list: 'Only pets of the categories with these ids. An empty list matches no pet.',
-      changes: 'Only pets of the categories with these ids. An empty list matches none.',
+      only: 'of the categories with these ids',
+      changes: true,
     }),
-    name: filterBy.words(name, {
-      list:
-        'Only pets whose name contains these words, or parts of words, in any order, without regard ' +
-        'to case and accents.',
-    }),
+    name: filterBy.words(name, { only: 'whose name' }),
     inStock: byStock(
       'Boolean',
       z.boolean(),
       (wanted, idBounds) =>
         wanted ? hasMoreUnits(0, idBounds) : sql`not ${hasMoreUnits(0, idBounds)}`,
-      'Only pets with one or more units in stock if true. Only pets with none, or without an ' +
-        'inventory item, if false.',
+      'with units in stock if true, with none if false',
     ),
     minQuantity: byStock(
       'Int',
       z.int(),
       (min, idBounds) => (min > 0 ? hasMoreUnits(min - 1, idBounds) : sql`true`),
-      'Only pets with at least this number of units in stock; a pet without an inventory item has none.',
+      'with at least this number of units in stock',
     ),
     maxQuantity: byStock(
       'Int',
       z.int(),
       (max, idBounds) => (max >= 0 ? sql`not ${hasMoreUnits(max, idBounds)}` : sql`false`),
-      'Only pets with at most this number of units in stock; a pet without an inventory item has none.',
+      'with at most this number of units in stock',
     ),
-    ids: filterBy.oneOf(id, {
-      list:
-        'Only pets with one of these ids. Ids of pets that do not exist are ignored. An empty list ' +
-        'matches no pet.',
-      changes: 'Only pets with one of these ids. An empty list matches none.',
-    }),
+    ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {
     id: 'Order by id.',
@@ -139,17 +129,7 @@ export const pets = createRepository(petTable, {
   notFound: PetNotFound,
   errors: [PetNotAvailable],
   read: petsByIds,
-  // Creates the pet and, if a quantity is set, its inventory row, in one statement.
-  insert: async ({ write }: Session, { quantity, ...pet }) => {
-    const insert = petTable.insert(pet);
-    if (quantity === null) return onlyRow(await write<Pet>(insert));
-    const insertBoth = sql`
-      with pet as (${insert}), item as (
-        insert into inventory_items (pet_id, quantity) select id, ${quantity}::integer from pet
-      )
-      select * from pet`;
-    return onlyRow(await write<Pet>(insertBoth));
-  },
+  // Creates pets and, for those with a quantity, their inventory rows, in one statement.
   insertMany: ({ write }: Session, rows) => {
     const quantities = rows.map(({ quantity }) => quantity);
     const insert = insertLines(

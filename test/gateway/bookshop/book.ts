@@ -2,17 +2,14 @@ import sql from 'sql-template-tag';
 import { z } from 'zod';
 
 import {
-  argumentsOf,
   createRepository,
-  type Database,
+  defineWrite,
   errorOf,
   filterBy,
   Id,
   IDEMPOTENCY_KEY,
-  parseArguments,
   relatedRow,
   rowRoute,
-  writeOnce,
 } from '../../../src/gateway/index.ts';
 import { Author, authors } from './author.ts';
 import type { Book as Row } from './generated/prisma/client.ts';
@@ -31,8 +28,8 @@ export const books = createRepository(table('Book'), {
     authorId: { missing: authors.notFound },
   },
   filters: ({ id, releasedOn }) => ({
-    releasedOn: filterBy.range(releasedOn, { list: 'Only books that were released then.' }),
-    ids: filterBy.oneOf(id, { changes: 'Only books with one of these ids.' }),
+    releasedOn: filterBy.range(releasedOn, { only: 'that were released then' }),
+    ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {
     id: 'Order by id.',
@@ -42,23 +39,22 @@ export const books = createRepository(table('Book'), {
   errors: [BookSoldOut],
 });
 
-const Arguments = argumentsOf({ id: Id });
-
 /**
- * Sells a copy of a book, once for each idempotency key.
+ * Sells a copy of a book.
  * @throws InvalidInput, BookNotFound, BookSoldOut, IdempotencyConflict
  */
-async function sellBook(db: Database, args: object, caller: string | undefined): Promise<Row> {
-  const { id, idempotencyKey: key } = parseArguments(Arguments, args);
-  const request = { key, caller, operation: 'sellBook', input: { id }, upgrade: books.upgrade };
-  return writeOnce(db, request, async ({ query, write }) => {
+const sellBook = defineWrite({
+  operation: 'sellBook',
+  args: { id: Id },
+  stored: books.normalize,
+  write: async ({ query, write }, { id }) => {
     const [sold] = await write<Row>(sql`
       update books set copies = copies - 1 where id = ${id} and copies > 0 returning ${books.all}`);
     if (sold) return sold;
     const [book] = await query(sql`select from books where id = ${id}`);
     throw book ? new BookSoldOut(id) : new books.notFound(id);
-  });
-}
+  },
+});
 
 const Book = builder.prismaObject('Book', {
   interfaces: [Node],

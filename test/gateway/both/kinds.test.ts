@@ -13,6 +13,7 @@ import type { Kind } from '../../../src/gateway/kinds/kind.ts';
 import { KINDS } from '../../../src/gateway/kinds/kinds.ts';
 import { describeOnDatabases } from '../../support/databases.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { SAMPLES } from '../../support/samples.ts';
 
 const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
   ID: GraphQLID,
@@ -26,9 +27,8 @@ function valuesOf({ graphql, scalar, rule }: Kind): { type: GraphQLScalarType; v
   const type = scalar ?? BUILT_IN[graphql];
   if (!type) throw new Error(`${graphql} has no scalar.`);
   const accepts = rule({ maxLength: 255, isNullable: false });
-  const { samples } = Object.values(KINDS).find((kind) => kind.graphql === graphql) ?? {
-    samples: [],
-  };
+  const samples = SAMPLES[graphql];
+  if (!samples) throw new Error(`${graphql} has no samples in test/support/samples.ts.`);
   return { type, values: samples.map((sample) => accepts.parse(type.parseValue(sample))) };
 }
 

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { VERSION } from '../../../src/gateway/config/version.ts';
-import { toDay } from '../../../src/gateway/contract/day.ts';
+import { toDay } from '../../../src/gateway/kinds/times.ts';
 import { countedRoutes } from '../../../src/gateway/pages/status.ts';
 import { petStore } from '../../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 import { GatewayError } from '../../contract/gateway-error.ts';
 
 /**
@@ -11,10 +13,11 @@ const FORM = /^[\da-f]{16}$/;
 export const formatPosition = (position: bigint): string => position.toString(16).padStart(16, '0');
 
 /**
- * Returns the position in the header of a request; undefined if it has none.
+ * Returns the position in the headers of a request; undefined if it has none.
  * @throws GatewayError (BAD_REQUEST) if it has another form
  */
-export function parsePosition(header: string | string[] | undefined): bigint | undefined {
+export function positionOf(headers: IncomingHttpHeaders): bigint | undefined {
+  const header = headers['store-position'];
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || !FORM.test(header)) {
     throw new GatewayError(

@@ -1,10 +1,8 @@
 import type { ExecutionResult, GraphQLSchema } from 'graphql';
 
 import type { CallContext, Exchange } from '../../context.ts';
-import type { Estimate } from '../analysis/field-cost.ts';
+import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
-
-export type Variables = Readonly<Record<string, unknown>>;
 
 /** An operation of a valid document that a caller requests. */
 export interface Call {

@@ -1,6 +1,6 @@
 import { type ExecutionResult, OperationTypeNode } from 'graphql';
 
-import { formatPosition, parsePosition, POSITION_HEADER } from '../../database/cluster/position.ts';
+import { formatPosition, POSITION_HEADER, positionOf } from '../../database/cluster/position.ts';
 import { isServerFault, toGatewayError } from '../../database/database-errors.ts';
 import type { Reads } from '../../tables/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -52,7 +52,7 @@ export const readFromReplicas =
       if (result.data) await addPosition(call, reads, log);
       return result;
     }
-    const position = parsePosition(context.req.headers['store-position']);
+    const position = positionOf(context.req.headers);
     try {
       return await reads.read(position, async (loaders) => {
         context.loaders = loaders;

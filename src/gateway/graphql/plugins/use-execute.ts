@@ -6,8 +6,9 @@ import type { CallContext, Exchange } from '../../context.ts';
 import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { estimate } from '../analysis/cost.ts';
+import type { Variables } from '../analysis/field-cost.ts';
 import { type Operation, operationOf } from '../analysis/operation.ts';
-import type { Call, Execute, Subscribe, Variables } from '../execution/call.ts';
+import type { Call, Execute, Subscribe } from '../execution/call.ts';
 
 // No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;

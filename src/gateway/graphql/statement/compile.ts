@@ -1,4 +1,4 @@
-import { type DirectiveNode, type GraphQLSchema, Kind, OperationTypeNode, visit } from 'graphql';
+import { type DirectiveNode, type GraphQLSchema, Kind, visit } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Sql } from 'sql-template-tag';
 
@@ -157,9 +157,8 @@ function conditionsOf({ document }: Operation): string[] {
   return [...names];
 }
 
-/** Whether an operation is a query that is not too large. */
+/** Whether an operation is not too large. */
 function isCompilable({ document, node }: Operation): boolean {
-  if (node.operation !== OperationTypeNode.QUERY) return false;
   // The fields of a fragment count once for each spread: counted before they are collected.
   const countFields = createFold(
     document,
