@@ -19,6 +19,7 @@ import { inventoryItems, StockLimitExceeded } from '../inventory/inventory.ts';
 import { ofPet, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
+import { rejectPastDates } from './ship-date.ts';
 
 export const OrderComplete = errorOf(
   'ORDER_COMPLETE',
@@ -32,7 +33,10 @@ export const orders = createRepository(table('Order'), {
   inputs: {
     petId: {},
     quantity: { rule: OrderQuantity },
-    shipDate: { create: 'The date and time of shipment, if it is known.' },
+    shipDate: {
+      create:
+        'The date and time of shipment, if it is known. It must not be more than a day in the past.',
+    },
   },
   filters: ({ id, petId, quantity, complete, shipDate }) => ({
     ids: filterBy.oneOf(id, {
@@ -125,6 +129,7 @@ export async function rescheduleOrder(
   const input = { id, shipDate };
   const request = { key, caller, operation: 'rescheduleOrder', input, upgrade: orders.upgrade };
   return writeOnce(db, request, async (session) => {
+    rejectPastDates(args);
     const [order] = await session.write<Order>(sql`
       update orders set ship_date = ${shipDate}::timestamptz where id = ${id} and not complete
       returning ${orders.all}`);

@@ -13,6 +13,7 @@ import {
 import type { Order, Pet } from '../generated/prisma/client.ts';
 import { pets } from '../pet/pets.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
+import { rejectPastDates } from './ship-date.ts';
 import { rejectionOf } from './take-units.ts';
 
 const Lines = linesOf(NewOrder);
@@ -50,6 +51,7 @@ export async function placeOrders(
   const request = { key, caller, operation: 'placeOrders', input: lines, upgrade };
   let placed: Placed | undefined;
   const results = await writeOnce(db, request, async (session) => {
+    rejectPastDates(args);
     placed = await takeLines(session, lines);
     return placed.orders;
   });

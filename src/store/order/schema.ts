@@ -126,7 +126,8 @@ builder.mutationFields((t) => ({
       shipDate: t.arg({
         type: 'DateTime',
         description:
-          'The new date and time of shipment, or null to remove it. Omitting it is INVALID_INPUT.',
+          'The new date and time of shipment, not more than a day in the past, or null to remove it. ' +
+          'Omitting it is INVALID_INPUT.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
