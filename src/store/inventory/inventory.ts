@@ -70,6 +70,14 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
         list: 'Only items of pets of the categories with these ids. An empty list matches no item.',
       }),
     ),
+    name: filterBy.related(
+      ofPet,
+      filterBy.words(pets.fields.name, {
+        list:
+          'Only items of pets whose name contains these words, or parts of words, in any order, without regard ' +
+          'to case and accents.',
+      }),
+    ),
     petIds: filterBy.oneOf(petId, {
       list:
         'Only items of the pets with these ids. Ids of pets without an item are ignored. An empty list ' +
