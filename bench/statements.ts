@@ -237,7 +237,7 @@ export const COSTS: readonly Cost[] = [
   },
   {
     operation: 'rescheduleOrder',
-    request: change('rescheduleOrder(id: 1, shipDate: "2026-12-01T09:00:00Z")'),
+    request: change('rescheduleOrder(id: 1, shipDate: "2100-12-01T09:00:00Z")'),
     statements: 1,
   },
   { operation: 'completeOrder', request: change('completeOrder(id: 2)'), statements: 1 },

@@ -28,7 +28,7 @@ async function store(): Promise<Stored> {
   const [petId = '', , secondId = ''] = petIds;
   const orderIds: string[] = [];
   for (const day of [1, 2, 3, 4, 5]) {
-    orderIds.push(await makeOrder(gateway, petId, { shipDate: `2030-01-0${day}T00:00:00Z` }));
+    orderIds.push(await makeOrder(gateway, petId, { shipDate: `2100-01-0${day}T00:00:00Z` }));
   }
   const [, , orderId = ''] = orderIds;
   return { prefix, emptyId, categoryId, otherId, petId, secondId, orderId };

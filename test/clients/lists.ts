@@ -175,7 +175,7 @@ export const WRITES: Readonly<Record<string, Write>> = {
   ),
   placeOrder: write(
     ({ petId }) =>
-      `placeOrder(input: { petId: "${petId}", quantity: 2, shipDate: "2029-01-01T00:00:00Z" }) { ${ORDER} }`,
+      `placeOrder(input: { petId: "${petId}", quantity: 2, shipDate: "2099-01-01T00:00:00Z" }) { ${ORDER} }`,
     'Order',
   ),
   placeOrders: write(
@@ -187,7 +187,7 @@ export const WRITES: Readonly<Record<string, Write>> = {
   ),
   rescheduleOrder: write(
     ({ orderId }) =>
-      `rescheduleOrder(id: "${orderId}", shipDate: "2031-01-01T00:00:00Z") { ${ORDER} }`,
+      `rescheduleOrder(id: "${orderId}", shipDate: "2101-01-01T00:00:00Z") { ${ORDER} }`,
     'Order',
   ),
   completeOrder: write(({ orderId }) => `completeOrder(id: "${orderId}") { ${ORDER} }`, 'Order'),

@@ -55,6 +55,11 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE,
     ],
     [
+      '{ inventory(first: 0, filter: { name: "zg" }) { nodes { id: petId } } }',
+      1,
+      LIST + SEARCH * WHOLE * SHORT,
+    ],
+    [
       '{ categories(first: 3) { nodes { pets(first: 0, filter: { inStock: false }) { nodes { id } } } } }',
       2,
       LIST + 3 * (ROW + 1 + LIST + STOCK_SEARCH),

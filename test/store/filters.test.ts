@@ -147,6 +147,14 @@ const INVENTORY: [string, Keep][] = [
     '{ categoryIds: [2, 3], status: [SOLD] }',
     ({ categoryId, isSold }) => categoryId === 2 && isSold,
   ],
+  ['{ name: "ELAN" }', ({ name }) => name === 'Élan'],
+  ['{ name: "b a%" }', ({ name }) => name === 'a%b_c\\d'],
+  ['{ name: " " }', always],
+  ['{ name: "" }', always],
+  [
+    '{ name: "e", status: [AVAILABLE], minQuantity: 1 }',
+    ({ name, isSold, stock }) => fold(name).includes('e') && !isSold && (stock ?? 0) >= 1,
+  ],
   ['{ petIds: [2, 3, 3, 99, 6] }', ({ id }) => [2, 3].includes(id)],
   [
     '{ categoryId: 1, status: [AVAILABLE], minQuantity: 1 }',

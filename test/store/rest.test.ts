@@ -170,7 +170,7 @@ describeOnGateways(() => {
       const petId = await makePet(gateway, { stock: 5 });
       const bare = await makeOrder(gateway, petId, { quantity: 2 });
       const dated = await makeOrder(gateway, petId, {
-        shipDate: '2027-01-15T09:00:00+01:00',
+        shipDate: '2100-01-15T09:00:00+01:00',
         complete: true,
       });
       for (const path of ['/store/orders', '/store/orders?limit=9']) {
@@ -180,7 +180,7 @@ describeOnGateways(() => {
             id: Number(dated),
             petId: Number(petId),
             quantity: 1,
-            shipDate: '2027-01-15T08:00:00.000Z',
+            shipDate: '2100-01-15T08:00:00.000Z',
             complete: true,
           },
         ]);

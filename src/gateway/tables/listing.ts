@@ -79,8 +79,15 @@ function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[]
     const column = `${of.table.name}.${of.table.id.column}`;
     // Its id is that of the row itself, or that of another one.
     const bounds = of.by === id ? idBounds(raw(column)) : [];
-    const isMet = join([...together.flatMap((other) => other.where(idBounds)), ...bounds], ' and ');
-    return sql`exists (select from ${raw(of.table.name)} where ${raw(column)} = ${raw(of.by)} and ${isMet})`;
+    const isMet = join(
+      [
+        sql`${raw(column)} = ${raw(of.by)}`,
+        ...together.flatMap((other) => other.where(idBounds)),
+        ...bounds,
+      ],
+      ' and ',
+    );
+    return sql`exists (select from ${raw(of.table.name)} where ${isMet})`;
   });
 }
 

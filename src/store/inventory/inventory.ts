@@ -65,6 +65,7 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
       ofPet,
       filterBy.oneOf(pets.fields.categoryId, { only: 'of pets of the categories with these ids' }),
     ),
+    name: filterBy.related(ofPet, filterBy.words(pets.fields.name, { only: 'of pets whose name' })),
     petIds: filterBy.oneOf(petId, { only: 'of the pets with these ids', changes: true }),
     minQuantity: filterBy.min(quantity, { only: 'with at least this number of units' }),
     maxQuantity: filterBy.max(quantity, {

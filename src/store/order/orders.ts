@@ -16,6 +16,7 @@ import { inventoryItems, StockLimitExceeded } from '../inventory/inventory.ts';
 import { ofPet, pets } from '../pet/pets.ts';
 import { table } from '../tables.ts';
 import { OrderQuantity } from '../values.ts';
+import { rejectPastDates } from './ship-date.ts';
 
 export const OrderComplete = errorOf(
   'ORDER_COMPLETE',
@@ -29,7 +30,10 @@ export const orders = createRepository(table('Order'), {
   inputs: {
     petId: {},
     quantity: { rule: OrderQuantity },
-    shipDate: { create: 'The date and time of shipment, if known.', isLater: true },
+    shipDate: {
+      create: 'The date and time of shipment, if known. Must not be more than a day in the past.',
+      isLater: true,
+    },
   },
   filters: ({ id, petId, quantity, complete, shipDate }) => ({
     ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
@@ -88,7 +92,9 @@ export const rescheduleOrder = defineWrite({
   operation: 'rescheduleOrder',
   args: { id: Id, shipDate: orders.fields.shipDate.rule.nullable() },
   stored: orders.normalize,
-  write: async (session, { id, shipDate }) => {
+  write: async (session, args) => {
+    rejectPastDates(args);
+    const { id, shipDate } = args;
     const [order] = await session.write<Order>(sql`
       update orders set ship_date = ${shipDate}::timestamptz where id = ${id} and not complete
       returning ${orders.all}`);

@@ -11,6 +11,7 @@ import {
   writeOnce,
 } from '../../gateway/index.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
+import { rejectPastDates } from './ship-date.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
 // What made a shared statement fail, such as a trigger of an operator, can last.
@@ -60,6 +61,7 @@ export async function placeOrder(
 ): Promise<OrderAndPet> {
   const { input: line, idempotencyKey: key } = parseArguments(Arguments, args);
   if (key == null) {
+    rejectPastDates(args);
     const shared = await sharedOrders(loaders).load(line);
     const { order, pet } = shared ?? (await takeUnits(loaders.db, line));
     return { ...order, pet };
@@ -68,6 +70,7 @@ export async function placeOrder(
   const request = { key, caller, operation: 'placeOrder', input, stored: orders.normalize };
   let placed: PlacedOrder | undefined;
   const order = await writeOnce(loaders.db, request, async (session) => {
+    rejectPastDates(args);
     placed = await takeUnits(session, line);
     return placed.order;
   });

@@ -3,6 +3,7 @@ import sql from 'sql-template-tag';
 import { defineWrite, linesOf, rowsOfLines, type Session } from '../../gateway/index.ts';
 import { pets } from '../pet/pets.ts';
 import { NewOrder, type OrderAndPet, orders } from './orders.ts';
+import { rejectPastDates } from './ship-date.ts';
 import { rejectionOf } from './take-units.ts';
 
 const PET = pets.as('pet');
@@ -25,7 +26,10 @@ export const placeOrders = defineWrite({
   args: { input: linesOf(NewOrder) },
   digested: ({ input }) => input,
   stored: orders.normalizeAll,
-  write: (session, { input }): Promise<OrderAndPet[]> => takeLines(session, input),
+  write: async (session, args): Promise<OrderAndPet[]> => {
+    rejectPastDates(args);
+    return takeLines(session, args.input);
+  },
 });
 
 /**

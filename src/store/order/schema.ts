@@ -126,8 +126,8 @@ builder.mutationFields((t) => ({
       shipDate: t.arg({
         type: 'DateTime',
         description:
-          'The new date and time of shipment, or null to remove it. Required: if omitted, the ' +
-          'result is InvalidInput.',
+          'The new date and time of shipment, not more than a day in the past, or null to remove it. ' +
+          'Required: if omitted, the result is InvalidInput.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },

@@ -148,7 +148,7 @@ describe.skipIf(!hasPgbouncer)(
     it('keeps ship dates beside sessions in other time zones', async () => {
       const petId = await makePet(first, { stock: 60 });
       const dates = Array.from({ length: 60 }, (_, index) =>
-        new Date(Date.UTC(2027, index % 12, 1 + (index % 28), index % 24, 30)).toISOString(),
+        new Date(Date.UTC(2100, index % 12, 1 + (index % 28), index % 24, 30)).toISOString(),
       );
       const strangers = ['Asia/Tokyo', null].map(async (zone) => {
         const client = new Client({ connectionString: through(database.url) });

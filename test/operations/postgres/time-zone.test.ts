@@ -4,7 +4,7 @@ import { useProgramStore } from '../../support/databases.ts';
 import { ask, type Program, startProgram } from '../../support/program.ts';
 
 // Until 1883, New York was 4:56:02 behind UTC.
-const DATES = ['0001-01-01T00:00:00.000Z', '1850-01-01T00:00:00.120Z', '2027-03-01T08:00:00.000Z'];
+const DATES = ['0001-01-01T00:00:00.000Z', '1850-01-01T00:00:00.120Z', '2100-03-01T08:00:00.000Z'];
 
 const store = useProgramStore();
 let program: Program;
@@ -18,7 +18,18 @@ beforeAll(async () => {
 });
 
 describe('a gateway in any time zone', () => {
-  it.each(DATES)('stores and returns the date of shipment %s', async (date) => {
+  it.each(DATES)('returns and finds the date of shipment %s', async (date) => {
+    await store.run(`insert into orders (pet_id, quantity, ship_date) values (1, 1, '${date}')`);
+    const { found } = await ask<{ found: { nodes: unknown[] } }>(
+      program,
+      `{ found: orders(filter: { shipDate: { from: "${date}", before: "9999-01-01T00:00:00Z" } },
+          orderBy: { field: SHIP_DATE, direction: ASC }, first: 1) { nodes { shipDate } } }`,
+    );
+    expect(found.nodes).toEqual([{ shipDate: date }]);
+  });
+
+  it('stores the date of shipment', async () => {
+    const date = '2100-07-01T08:00:00.120Z';
     const input = `{ petId: "1", quantity: 1, shipDate: "${date}" }`;
     const order = '... on Order { id shipDate }';
     const { one, cart, moved } = await ask<Record<string, Record<string, unknown>>>(
@@ -33,11 +44,5 @@ describe('a gateway in any time zone', () => {
       [{ shipDate: date }],
       date,
     ]);
-    const { found } = await ask<{ found: { nodes: unknown[] } }>(
-      program,
-      `{ found: orders(filter: { shipDate: { from: "${date}", before: "9999-01-01T00:00:00Z" } },
-          orderBy: { field: SHIP_DATE, direction: ASC }, first: 3) { nodes { shipDate } } }`,
-    );
-    expect(found.nodes).toEqual([{ shipDate: date }, { shipDate: date }, { shipDate: date }]);
   });
 });

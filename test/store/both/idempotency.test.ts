@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
 import { petStore } from '../../../src/store/index.ts';
@@ -26,11 +26,11 @@ const WRITES: Write[] = [
   {
     mutation: 'placeOrder',
     fields: '... on Order { id quantity shipDate complete pet { id } }',
-    input: 'input: { petId: "P", quantity: 3, shipDate: "2027-01-01T12:00:00+02:00" }',
-    same: ['input: { shipDate: "2027-01-01T10:00:00Z", quantity: 3, petId: "00P" }'],
+    input: 'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T12:00:00+02:00" }',
+    same: ['input: { shipDate: "2100-01-01T10:00:00Z", quantity: 3, petId: "00P" }'],
     others: [
-      'input: { petId: "P", quantity: 2, shipDate: "2027-01-01T10:00:00Z" }',
-      'input: { petId: "P", quantity: 3, shipDate: "2027-01-01T10:00:01Z" }',
+      'input: { petId: "P", quantity: 2, shipDate: "2100-01-01T10:00:00Z" }',
+      'input: { petId: "P", quantity: 3, shipDate: "2100-01-01T10:00:01Z" }',
       'input: { petId: "P", quantity: 3 }',
     ],
     refused: 'input: { petId: "P", quantity: 11 }',
@@ -148,8 +148,8 @@ const WRITES: Write[] = [
   {
     mutation: 'rescheduleOrder',
     fields: '... on Order { id shipDate }',
-    input: 'id: "O", shipDate: "2027-01-01T12:00:00+02:00"',
-    same: ['id: "0O", shipDate: "2027-01-01T10:00:00Z"'],
+    input: 'id: "O", shipDate: "2100-01-01T12:00:00+02:00"',
+    same: ['id: "0O", shipDate: "2100-01-01T10:00:00Z"'],
     others: ['id: "O", shipDate: null'],
   },
   {
@@ -265,6 +265,39 @@ describeOnGateways(() => {
     },
   );
 
+  describe('an idempotency key whose date of shipment has passed since', () => {
+    const DAY_MS = 86_400_000;
+    const shipDate = new Date(Date.now() + DAY_MS).toISOString();
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    it.each([
+      [
+        'placeOrder',
+        '... on Order { id shipDate }',
+        `input: { petId: "P", quantity: 1, shipDate: "${shipDate}" }`,
+      ],
+      [
+        'placeOrders',
+        '... on PlacedOrders { orders { id shipDate } }',
+        `input: [{ petId: "P", quantity: 1, shipDate: "${shipDate}" }]`,
+      ],
+      ['rescheduleOrder', '... on Order { id shipDate }', `id: "O", shipDate: "${shipDate}"`],
+    ])('returns the first result of %s', async (mutation, fields, input) => {
+      const sent = await prepare({ mutation, fields, input, same: [], others: [] });
+      const first = await sent.send(input);
+      expect(first).not.toHaveProperty('code');
+      const late = await prepare({ mutation, fields, input, same: [], others: [] });
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * DAY_MS });
+      expect(await sent.send(input)).toEqual(first);
+      expect(await late.send(input)).toMatchObject({ code: 'INVALID_INPUT' });
+      // The rejection is not stored.
+      vi.useRealTimers();
+      expect(await late.send(input)).not.toHaveProperty('code');
+    });
+  });
+
   describe('an idempotency key', () => {
     it('is not needed: without one, each request places an order', async () => {
       const petId = await makePet(gateway, { stock: 10 });
@@ -290,7 +323,7 @@ describeOnGateways(() => {
       const cart = (declared: string, shipDate: string): string =>
         `mutation${declared} { placeOrders(input: [${line(shipDate)}, ${line(shipDate)}], idempotencyKey: "twice") {
           ... on PlacedOrders { orders { id } } } }`;
-      const shipDate = '2027-01-01T10:00:00Z';
+      const shipDate = '2100-01-01T10:00:00Z';
       const first = await gateway.data(cart('($date: DateTime)', '$date'), { date: shipDate });
       expect(first.placeOrders.orders).toHaveLength(2);
       expect(await gateway.data(cart('', JSON.stringify(shipDate)))).toEqual(first);

@@ -14,7 +14,7 @@ const place = (input: Record<string, unknown>) =>
     gateway,
     'placeOrder',
     { input },
-    `${ORDER} ... on InsufficientStock { available } ... on InvalidInput { issues { path } }`,
+    `${ORDER} ... on InsufficientStock { available } ... on InvalidInput { issues { path code message } }`,
   );
 const complete = (id: string) => mutate(gateway, 'completeOrder', { id }, ORDER);
 const cancel = (id: string) =>
@@ -25,7 +25,27 @@ const cancel = (id: string) =>
     '... on CancelledOrder { id nodeId inventory { petId quantity } }',
   );
 const reschedule = (id: string, shipDate?: string | null) =>
-  mutate(gateway, 'rescheduleOrder', { id, shipDate }, ORDER);
+  mutate(
+    gateway,
+    'rescheduleOrder',
+    { id, shipDate },
+    `${ORDER} ... on InvalidInput { issues { path code message } }`,
+  );
+
+const HOUR_MS = 3_600_000;
+const hoursAgo = (hours: number): string => new Date(Date.now() - hours * HOUR_MS).toISOString();
+const PAST: [when: string, hours: number][] = [
+  ['of 25 hours ago', 25],
+  ['of 30 years ago', 30 * 365 * 24],
+];
+
+/** The rejection of a date at a path. */
+const past = (path: string[]): object => ({
+  code: 'INVALID_INPUT',
+  issues: [
+    { path, code: 'TOO_SMALL', message: 'Ship date must not be more than a day in the past.' },
+  ],
+});
 
 /** Returns the stored ship date of an order. */
 const dateOf = async (id: string) =>
@@ -60,16 +80,15 @@ describeOnGateways(() => {
 
     it.each([0, -1])('rejects %s units', async (quantity) => {
       const petId = await makePet(gateway, { stock: 5 });
-      expect(await place({ petId, quantity })).toEqual({
+      expect(await place({ petId, quantity })).toMatchObject({
         code: 'INVALID_INPUT',
         issues: [{ path: ['input', 'quantity'] }],
       });
     });
 
     it.each([
-      ['2027-03-01T10:00:00+02:00', '2027-03-01T08:00:00.000Z'],
-      ['2027-03-01T10:00:00.123456Z', '2027-03-01T10:00:00.123Z'],
-      ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+      ['2100-03-01T10:00:00+02:00', '2100-03-01T08:00:00.000Z'],
+      ['2100-03-01T10:00:00.123456Z', '2100-03-01T10:00:00.123Z'],
       ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
     ])('stores the ship date %s as %s', async (shipDate, kept) => {
       const petId = await makePet(gateway, { stock: 5 });
@@ -89,21 +108,82 @@ describeOnGateways(() => {
     );
   });
 
+  describe('placing an order with a date of shipment in the past', () => {
+    it.each(PAST)('rejects a date %s, and takes no units', async (_when, hours) => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const input = { petId, quantity: 1, shipDate: hoursAgo(hours) };
+      expect(await place(input)).toEqual(past(['input', 'shipDate']));
+      expect(await stockOf(gateway, petId)).toBe(5);
+    });
+
+    it('rejects each such order among those that arrive at the same time', async () => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const results = await Promise.all(
+        [25, -1, 25, -1].map((hours) => place({ petId, quantity: 1, shipDate: hoursAgo(hours) })),
+      );
+      expect(results.map(({ code }) => code)).toEqual([
+        'INVALID_INPUT',
+        undefined,
+        'INVALID_INPUT',
+        undefined,
+      ]);
+      expect(await stockOf(gateway, petId)).toBe(3);
+    });
+
+    it('accepts a date of 23 hours ago', async () => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const shipDate = hoursAgo(23);
+      expect(await place({ petId, quantity: 1, shipDate })).toMatchObject({ shipDate });
+    });
+  });
+
+  describe('an order whose date of shipment has passed', () => {
+    it('can be read, found by its date, completed and cancelled', async () => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const ids = [await makeOrder(gateway, petId), await makeOrder(gateway, petId)];
+      await gateway.db.write(
+        raw(`update orders set ship_date = '1990-01-05T00:00:00Z' where id in (${ids.join()})`),
+      );
+      const [first = '', second = ''] = ids;
+      expect(await dateOf(first)).toBe('1990-01-05T00:00:00.000Z');
+      const { orders } = await gateway.data(
+        `{ orders(filter: { petId: "${petId}", shipDate: { from: "1990-01-05T00:00:00Z", before: "1990-01-06T00:00:00Z" } }) {
+          nodes { id } } }`,
+      );
+      expect(orders.nodes).toEqual(ids.map((id) => ({ id })));
+      expect(await complete(first)).toMatchObject({ complete: true });
+      expect(await cancel(second)).toMatchObject({ id: second });
+    });
+  });
+
   describe('rescheduling an order', () => {
     it('sets the date, and removes it with null', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId);
-      expect(await reschedule(id, '2027-05-01T00:00:00Z')).toMatchObject({
-        shipDate: '2027-05-01T00:00:00.000Z',
+      expect(await reschedule(id, '2100-05-01T00:00:00Z')).toMatchObject({
+        shipDate: '2100-05-01T00:00:00.000Z',
       });
       expect(await reschedule(id, null)).toMatchObject({ shipDate: null });
     });
 
+    it.each(PAST)('rejects a date %s', async (_when, hours) => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const id = await makeOrder(gateway, petId, { shipDate: '2100-05-01T00:00:00Z' });
+      expect(await reschedule(id, hoursAgo(hours))).toEqual(past(['shipDate']));
+      expect(await dateOf(id)).toBe('2100-05-01T00:00:00.000Z');
+    });
+
+    it('accepts a date of 23 hours ago', async () => {
+      const id = await makeOrder(gateway, await makePet(gateway, { stock: 5 }));
+      const shipDate = hoursAgo(23);
+      expect(await reschedule(id, shipDate)).toMatchObject({ shipDate });
+    });
+
     it('rejects a request without a date, and changes nothing', async () => {
       const petId = await makePet(gateway, { stock: 5 });
-      const id = await makeOrder(gateway, petId, { shipDate: '2027-05-01T00:00:00Z' });
-      expect(await reschedule(id)).toEqual({ code: 'INVALID_INPUT' });
-      expect(await dateOf(id)).toBe('2027-05-01T00:00:00.000Z');
+      const id = await makeOrder(gateway, petId, { shipDate: '2100-05-01T00:00:00Z' });
+      expect(await reschedule(id)).toMatchObject({ code: 'INVALID_INPUT' });
+      expect(await dateOf(id)).toBe('2100-05-01T00:00:00.000Z');
     });
 
     it('returns ORDER_COMPLETE for a complete order', async () => {
@@ -199,7 +279,7 @@ describeOnGateways(() => {
       async (date) => {
         const petId = await makePet(gateway, { stock: 2 });
         const strange = await makeOrder(gateway, petId);
-        const plain = await makeOrder(gateway, petId, { shipDate: '2026-12-03T09:00:00Z' });
+        const plain = await makeOrder(gateway, petId, { shipDate: '2100-12-03T09:00:00Z' });
         await gateway.db.write(
           raw(`update orders set ship_date = '${date}' where id = ${strange}`),
         );
@@ -212,7 +292,7 @@ describeOnGateways(() => {
             order.shipDate,
           ]),
         );
-        expect([dates.get(strange), dates.get(plain)]).toEqual([null, '2026-12-03T09:00:00.000Z']);
+        expect([dates.get(strange), dates.get(plain)]).toEqual([null, '2100-12-03T09:00:00.000Z']);
         expect(errors).toMatchObject([
           {
             message: ERRORS.INTERNAL_SERVER_ERROR.description,

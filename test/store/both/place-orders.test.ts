@@ -13,7 +13,7 @@ const place = (input: Line[]) =>
     `... on PlacedOrders { orders { id petId quantity shipDate complete pet { id name status } } }
      ... on PetNotFound { line } ... on PetNotAvailable { line }
      ... on InsufficientStock { line available }
-     ... on InvalidInput { message issues { path code line } }`,
+     ... on InvalidInput { message issues { path code message line } }`,
   );
 
 /** Returns how many orders a pet has. */
@@ -27,14 +27,14 @@ describeOnGateways(() => {
       const first = await makePet(gateway, { name: 'Ada', stock: 5 });
       const second = await makePet(gateway, { name: 'Bo', stock: 5 });
       const input = [
-        { petId: second, quantity: 2, shipDate: '2027-03-01T10:00:00.120+02:00' },
-        { petId: first, quantity: 1, shipDate: '0001-01-01T00:00:00Z' },
+        { petId: second, quantity: 2, shipDate: '2100-03-01T10:00:00.120+02:00' },
+        { petId: first, quantity: 1, shipDate: '9999-12-31T23:59:59.999Z' },
         { petId: second, quantity: 3 },
       ];
       const { orders } = await place(input);
       expect(orders).toMatchObject([
-        { petId: second, quantity: 2, shipDate: '2027-03-01T08:00:00.120Z', complete: false },
-        { petId: first, quantity: 1, shipDate: '0001-01-01T00:00:00.000Z', complete: false },
+        { petId: second, quantity: 2, shipDate: '2100-03-01T08:00:00.120Z', complete: false },
+        { petId: first, quantity: 1, shipDate: '9999-12-31T23:59:59.999Z', complete: false },
         { petId: second, quantity: 3, shipDate: null, complete: false },
       ]);
       expect(orders.map((order: { pet: unknown }) => order.pet)).toEqual([
@@ -154,6 +154,28 @@ describeOnGateways(() => {
       });
       expect(await stockOf(gateway, petId)).toBe(1);
     });
+  });
+
+  it('all dates of shipment that are more than a day in the past are reported with their index', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const shipDates = [
+      '1990-01-05T00:00:00Z',
+      undefined,
+      '2100-01-05T00:00:00Z',
+      '2020-02-29T00:00:00Z',
+    ];
+    const { code, issues } = await place(
+      shipDates.map((shipDate) => ({ petId, quantity: 1, shipDate })),
+    );
+    const past = {
+      code: 'TOO_SMALL',
+      message: 'Ship date must not be more than a day in the past.',
+    };
+    expect([code, issues]).toEqual([
+      'INVALID_INPUT',
+      [0, 3].map((line) => ({ ...past, path: ['input', String(line), 'shipDate'], line })),
+    ]);
+    expect(await stockOf(gateway, petId)).toBe(5);
   });
 
   it('a hundred invalid lines are all reported, the first ten of them in the message', async () => {

@@ -214,10 +214,17 @@ const FILTERS: Record<string, { rare: string[]; frequent: string[] }> = {
     frequent: ['inStock: true', 'inStock: false', 'minQuantity: 2500', 'maxQuantity: 2500'],
   },
   InventoryFilter: {
-    rare: ['maxQuantity: 3', 'minQuantity: 4997', `petIds: [${SOME_IDS}]`],
+    rare: [
+      'maxQuantity: 3',
+      'minQuantity: 4997',
+      `petIds: [${SOME_IDS}]`,
+      'name: "O 1234"',
+      'name: "1234 otto"',
+    ],
     frequent: [
       'status: [SOLD]',
       'status: [AVAILABLE]',
+      'name: "cleo"',
       'categoryId: "501"',
       'categoryIds: ["501"]',
     ],

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+import { parseArguments } from '../../gateway/index.ts';
+
+// A caller may know only its local date, or have a clock that is off.
+const TOLERANCE_MS = 86_400_000;
+
+const Dated = z.object({
+  shipDate: z
+    .date()
+    .refine((date) => date.getTime() >= Date.now() - TOLERANCE_MS, {
+      error: 'must not be more than a day in the past.',
+      params: { code: 'TOO_SMALL' },
+    })
+    .nullish(),
+});
+
+const One = Dated.extend({ input: Dated.optional() });
+const Cart = z.object({ input: z.array(Dated) });
+
+/**
+ * Rejects dates of shipment in the past, in the valid arguments of a mutation. It is called in the write, not with the
+ * other rules: a retry with an idempotency key returns the first result, also when its date has passed.
+ * @throws InvalidInput with every such date
+ */
+export function rejectPastDates(args: object): void {
+  parseArguments('input' in args && Array.isArray(args.input) ? Cart : One, args);
+}
