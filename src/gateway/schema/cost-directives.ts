@@ -81,6 +81,9 @@ declare module 'graphql' {
   }
 }
 
+/** A text of up to so many characters counts as one: a name. */
+export const TEXT_LENGTH = 255;
+
 /** The cost of an input field that may search many rows to find a few. */
 export const SEARCH_COST = { directives: { cost: { weight: '300' } } };
 
