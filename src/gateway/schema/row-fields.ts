@@ -36,7 +36,19 @@ const idArgument = (builder: Builder, { words }: Repository) =>
 const keyArgument = (builder: Builder) =>
   builder.args((t) => ({ idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }));
 
-/** Returns the options of a query for the row with an id. */
+/**
+ * Returns the options of a query for the row with an id. In a store of books, `t.field(fields.row)` is
+ *
+ *     t.field({
+ *       type: Book,
+ *       nullable: true,
+ *       description: 'The book with this id, or null if it does not exist.',
+ *       args: { id: t.arg.id({ required: true, description: 'The id of the book.' }) },
+ *       resolve: (_root, { id }, { loaders }) => books.byId.load(loaders, parseId(id, 'id')),
+ *     })
+ *
+ * with `extensions` that check the id before anything runs, and say what the field is in SQL.
+ */
 const toRowField = <Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,
