@@ -19,7 +19,7 @@ export interface Exchange {
 /** What a route can use. */
 export interface Context {
   readonly loaders: LoaderContext;
-  /** Reads from replicas, if the store has any. */
+  /** Reads from replicas, if there are any. */
   readonly reads?: Reads;
   readonly changes: ChangeFeed;
   readonly authenticate: Authenticate;
@@ -27,10 +27,10 @@ export interface Context {
 
 /** What a resolver can use. */
 export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
-  /** The store of the server from which it reads; see graphql/execution/read-from-replicas.ts. */
+  /** The database from which it reads: see graphql/execution/read-from-replicas.ts. */
   loaders: LoaderContext;
   readonly caller: Caller;
-  /** When its request had arrived, in the milliseconds of performance.now(). */
+  /** When its body was read and its token verified, in the milliseconds of performance.now(). */
   readonly arrivedAt: number;
   /** The stream of a subscription. */
   readonly stream?: {

@@ -222,7 +222,7 @@ const ACCESS: Fault[] = [
   },
   {
     name: 'a caller that may only order reads through the result of its order',
-    file: 'src/gateway/graphql/plugins/use-read-scope.ts',
+    file: 'src/gateway/graphql/plugins/use-documents.ts',
     text: 'if (operation && usageOf(schema, operation).reads)',
     replacement: "if (operation?.node.operation === 'query')",
     test: ['postgres', 'test/gateway/scopes.test.ts', 'needs the scope read to select'],

@@ -2,9 +2,9 @@ import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
+import { createDocuments } from '../../src/gateway/graphql/documents.ts';
 import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import { limitTime } from '../../src/gateway/graphql/execution/limit-time.ts';
-import { createDocuments } from '../../src/gateway/graphql/plugins/use-documents.ts';
 import { petStore } from '../../src/store/index.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { hashOf } from '../support/manifest.ts';

@@ -8,6 +8,7 @@ import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readManifest } from '../../src/gateway/graphql/manifest.ts';
 import { petStore } from '../../src/store/index.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
+import { bookshop } from './bookshop/index.ts';
 
 /** Creates the manifest of some files, and returns its text and how the program ends. */
 const make = (files: Record<string, string>) =>
@@ -101,6 +102,13 @@ const read = (content: unknown) =>
   );
 
 describe('DOCUMENTS_MANIFEST', () => {
+  it('is validated for each store, also with the same configuration', () =>
+    withManifest({ a: COUNT }, (file) => {
+      const config = readConfig({});
+      expect(readManifest(file, petStore.schema, config).size).toBe(1);
+      expect(() => readManifest(file, bookshop.schema, config)).toThrow(ConfigError);
+    }));
+
   it.each([
     ["Relay's and GraphQL Code Generator's", { a: COUNT }],
     ['one whose ids have their prefix', { 'sha256:a': COUNT }],

@@ -1,7 +1,12 @@
-import { graphql, printSchema } from 'graphql';
+import { buildSchema, graphql, parse } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
+import { estimate } from '../../src/gateway/graphql/analysis/cost.ts';
+import { type Operation, operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
+import { usageOf } from '../../src/gateway/graphql/analysis/usage.ts';
 import { createRepository, createTables, filterBy } from '../../src/gateway/index.ts';
+import { printSchema } from '../../src/gateway/schema/print.ts';
+import { limitTexts } from '../../src/gateway/schema/text-sizes.ts';
 import { petStore } from '../../src/store/index.ts';
 import type PrismaTypes from './bookshop/generated/pothos.ts';
 import { ENUMS, TABLES } from './bookshop/generated/tables.ts';
@@ -21,6 +26,47 @@ it('a store does not start with a filter or a sort without an index', () => {
   ).toThrow('A list of books needs an index that begins with books.copies.');
 });
 
+/** Returns the operation of a document. */
+function operationIn(text: string): Operation {
+  const operation = operationOf(parse(text), undefined);
+  if (!operation) throw new Error('The document has no operation.');
+  return operation;
+}
+
+/** Whether a mutation that selects these fields of a book needs the scope `read`. */
+const readsAfter = (fields: string): boolean =>
+  usageOf(
+    bookshop.schema,
+    operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`),
+  ).reads;
+
+describe('a text of another store', () => {
+  it('has the size and the cost of its column', () => {
+    const operation = operationIn('{ books(first: 1) { nodes { summary } } }');
+    const { bytes } = estimate(bookshop.schema, operation, {});
+    const longest = { books: { nodes: [{ summary: '\u0001'.repeat(2000) }] } };
+    expect(bytes).toBeGreaterThan(JSON.stringify(longest).length);
+    expect(printSchema(bookshop.schema)).toContain('summary: String @cost(weight: "8")');
+  });
+
+  it('keeps the store from starting if its size has no limit', () => {
+    const schema = buildSchema('type Query { motto: String }');
+    expect(() => limitTexts(schema, TABLES)).toThrow('Query.motto needs a column with a length');
+  });
+});
+
+describe('a mutation of another store', () => {
+  it.each(['byline', 'author { name }', 'author { books { totalCount } }'])(
+    'needs the scope read for another row: %s',
+    (fields) => expect(readsAfter(fields)).toBe(true),
+  );
+
+  it.each(['id nodeId title releasedOn copies', '... on Node { id nodeId __typename }'])(
+    'does not need the scope read for the row that it wrote: %s',
+    (fields) => expect(readsAfter(fields)).toBe(false),
+  );
+});
+
 describe('two stores in one process', () => {
   it('have their own types, error codes and changes', () => {
     expect(bookshop.changedTypes).toEqual(['Author', 'Book']);
@@ -28,6 +74,7 @@ describe('two stores in one process', () => {
       'AUTHOR_NOT_FOUND',
       'BOOK_NOT_FOUND',
       'BOOK_ISBN_TAKEN',
+      'BOOK_DAY_TAKEN',
       'BOOK_SOLD_OUT',
     ]);
     expect(printSchema(bookshop.schema)).not.toMatch(/\bPet|PET_/);

@@ -142,6 +142,18 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
+  it('names the line of a unique day that another book has', async () => {
+    const { createBooks } = await data(`mutation { createBooks(input: [
+      { title: "A", isbn: "9780000000011", day: "2027-05-01" }
+      { title: "B", isbn: "9780000000012", day: "2027-05-02" }
+      { title: "C", isbn: "9780000000013", day: "2027-05-02" }
+    ]) { ... on Error { code message } } }`);
+    expect(createBooks).toEqual({
+      code: 'BOOK_DAY_TAKEN',
+      message: 'Another book has the day 2027-05-02.',
+    });
+  });
+
   it('writes once for an idempotency key', async () => {
     const first = await createAuthor('Octavia E. Butler');
     expect(await createAuthor('Octavia E. Butler')).toEqual(first);

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAuthenticate } from '../../src/gateway/auth/caller.ts';
 import { readConfig } from '../../src/gateway/config/config.ts';
+import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { withValuePath } from '../../src/gateway/graphql/analysis/value-errors.ts';
 import { toClientResult } from '../../src/gateway/graphql/client-errors.ts';
 import { inOrder } from '../../src/gateway/graphql/execution/call.ts';
@@ -70,8 +71,14 @@ const toAsk =
 
 const CONFIG = readConfig({});
 
-/** Gives errors about values their paths, as the gateway does. */
-const usePaths: Plugin = {
+/** Finds the operation, and gives errors about values their paths, as the gateway does. */
+const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
+  onParse:
+    () =>
+    ({ result, context: { params }, extendContext }) => {
+      if (result && !(result instanceof Error))
+        extendContext({ operation: operationOf(result, params.operationName) });
+    },
   onValidate: ({ setValidationFn, validateFn }) =>
     setValidationFn((of: GraphQLSchema, document: DocumentNode, ...options: unknown[]) =>
       validateFn(of, document, ...options).map((error: GraphQLError) =>

@@ -80,7 +80,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
   };
   /**
    * Runs one statement that only reads; its parameters are bound, never put into the text. Outside a
-   * transaction it may run again if its connection is lost. It does not start, and on PostgreSQL it is ended,
+   * transaction, with several servers, it may run again if its connection is lost. It does not start, and on PostgreSQL it is ended,
    * once the recipient is destroyed.
    * @throws RecipientGone
    */

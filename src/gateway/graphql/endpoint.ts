@@ -76,6 +76,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
+    // A function, so that its errors become those of a result.
     const results = await executor(exchange, method, () => readParams(req, search, config));
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();

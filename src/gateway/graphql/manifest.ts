@@ -6,6 +6,7 @@ import { z } from 'zod';
 
 import { ConfigError } from '../config/config.ts';
 import { toError } from '../contract/gateway-error.ts';
+import { perObject } from '../tables/per-object.ts';
 import { type Bounds, validateWithin } from './analysis/validation.ts';
 
 /** A document that the operator trusts, parsed and validated. */
@@ -94,13 +95,14 @@ function toManifest(
 }
 
 // The manifest that is checked before the database opens is the one that is used. Workers read it again.
-const manifests = new WeakMap<Bounds, Manifest>();
+const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**
- * Reads the file of the trusted documents, once for each configuration.
+ * Reads the file of the trusted documents, once for each schema and configuration.
  * @throws ConfigError if it can't be read, or one of its documents can't run here.
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
+  const manifests = manifestsOf(schema);
   const known = manifests.get(bounds);
   if (known) return known;
   const { data: texts } = Texts.safeParse(readJson(file));

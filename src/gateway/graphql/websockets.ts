@@ -35,7 +35,11 @@ const FROM_SERVER_ONLY = new Set<unknown>([
 
 const ID_IN_USE = 'The id is in use';
 
-// graphql-ws calls `execute` for any document that is not a subscription.
+// graphql-ws calls `execute` for any document that is not a subscription. Here the operation has been run by then:
+//
+//   subscribe → onSubscribe runs the operation → errors without data: returned, for `error`
+//                                              → anything else: the rootValue of this document
+//             → execute returns the rootValue  → `next` … `complete`
 const ANY_DOCUMENT = parse('{ __typename }');
 
 /** The payload of the first message. */

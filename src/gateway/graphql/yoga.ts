@@ -2,12 +2,13 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import { createYoga, isAsyncIterable, type YogaServerOptions } from 'graphql-yoga';
 
 import type { Config } from '../config/config.ts';
-import type { CallContext, Context, Exchange } from '../context.ts';
+import type { Context, Exchange } from '../context.ts';
 import { toError } from '../contract/gateway-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { toExecutionError } from './client-errors.ts';
-import { type Execute, inOrder, type Subscribe } from './execution/call.ts';
+import { cacheDocument, createDocuments } from './documents.ts';
+import { type Execute, inOrder, type RequestContext, type Subscribe } from './execution/call.ts';
 import { compileQueries } from './execution/compile-queries.ts';
 import { checkArguments, executeByGraphqlJs } from './execution/graphql-js.ts';
 import { limitResponse, rejectCostly } from './execution/limit-cost.ts';
@@ -18,13 +19,9 @@ import { createSubscribe } from './execution/subscribe.ts';
 import { traceOperations } from './execution/trace-operations.ts';
 import { operationNamesOf, readManifest } from './manifest.ts';
 import type { DocumentParams } from './params.ts';
-import { cacheDocument, createDocuments, useDocuments } from './plugins/use-documents.ts';
+import { useDocuments } from './plugins/use-documents.ts';
 import { useExecute } from './plugins/use-execute.ts';
-import { useReadScope } from './plugins/use-read-scope.ts';
 import type { Streams } from './streams.ts';
-
-/** What Yoga gets with each request. */
-type RequestContext = CallContext & Exchange;
 
 /** The result of an operation, or the results of a subscription. */
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
@@ -87,6 +84,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
       limitTime(responseTimeoutMs),
       ...(reads ? [readFromReplicas(reads, log)] : []),
       compileQueries(loaders),
+      // After it, as a compiled query whose arguments are invalid is executed by graphql-js.
       checkArguments(config),
     ],
     executeByGraphqlJs,
@@ -99,11 +97,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
     [rejectCostly(limits), countUsage(metrics), checkArguments(config)],
     createSubscribe(executeForChange, streams, documents),
   );
-  return [
-    useReadScope(),
-    useDocuments(documents, manifest, config),
-    useExecute(execute, subscribe, limits),
-  ];
+  return [useDocuments(documents, manifest, config), useExecute(execute, subscribe, limits)];
 }
 
 /**
@@ -111,7 +105,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
  * of the result.
  *
  * Resolvers do not use Pothos' `t.relation` and `prismaField`: plugin-prisma only gives the types. Reads are
- * SQL that all requests share, by the loaders of tables/loaders.ts (see also database/database.ts).
+ * SQL that all requests share, by the loaders of tables/loaders.ts.
  */
 export function createExecutor(
   schema: GraphQLSchema,
@@ -142,7 +136,7 @@ export function createExecutor(
       const request = REQUESTS[method];
       const arrivedAt = performance.now();
       // With all that plugins add: V8 is slower with an object that grows, or is created by spread.
-      const context = {
+      const context: RequestContext & { request: Request } = {
         req,
         res,
         requestLog,
@@ -153,6 +147,7 @@ export function createExecutor(
         caller,
         request,
         params,
+        operation: undefined,
       };
       const results = await getResultForParams({ params, request }, context);
       if (!results) throw new Error('Yoga returned no result.');

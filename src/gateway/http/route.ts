@@ -28,7 +28,7 @@ export interface Route {
   readonly path: string;
   /** Headers of every response, errors too. */
   readonly headers?: Headers;
-  /** Whether its requests do not use the store; they are logged at level debug. */
+  /** Whether its requests are not about the data, as those for /metrics; they are logged at level debug. */
   readonly isAuxiliary?: boolean;
   /** @throws GatewayError */
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;

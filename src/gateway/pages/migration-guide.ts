@@ -8,8 +8,8 @@ import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import { renderPage, type Site } from './page.ts';
 
-function status(operation: RestOperation, sunset: Config): string {
-  const life = escapeHtml(describeLifecycle(operation, sunset));
+function status(operation: RestOperation, config: Config): string {
+  const life = escapeHtml(describeLifecycle(operation, config));
   return operation.lifecycle.deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 

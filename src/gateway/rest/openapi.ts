@@ -32,10 +32,10 @@ const toParameters = (place: 'path' | 'query', rules: z.ZodObject): object[] =>
   });
 
 /** Describes an operation, its lifecycle and the query that replaces it, in Markdown. */
-const describe = (operation: RestOperation, sunset: Config): string =>
+const describe = (operation: RestOperation, config: Config): string =>
   [
     operation.description,
-    describeLifecycle(operation, sunset),
+    describeLifecycle(operation, config),
     `\`${operation.lifecycle.successor}\` in GraphQL returns the same data ([migration guide](${guideOf(operation)})):`,
     `\`\`\`graphql\n${operation.migration.query}\n\`\`\``,
   ].join('\n\n');

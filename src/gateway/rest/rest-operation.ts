@@ -49,13 +49,13 @@ export function lifecycleHeaders(
  * Creates the route of an operation. Every response has the lifecycle headers. After its sunset date,
  * if that is enforced, a deprecated operation returns GONE.
  */
-export function toRoute(operation: RestOperation, context: Context, sunset: Config): Route {
-  const ends = sunset.enforceSunset && operation.lifecycle.deprecatedSince !== undefined;
+export function toRoute(operation: RestOperation, context: Context, config: Config): Route {
+  const ends = config.enforceSunset && operation.lifecycle.deprecatedSince !== undefined;
   return {
     path: pathOf(operation),
-    headers: lifecycleHeaders(operation, sunset),
+    headers: lifecycleHeaders(operation, config),
     get: async (request) => {
-      if (ends && Date.now() >= sunset.sunset.getTime()) throw new GatewayError('GONE');
+      if (ends && Date.now() >= config.sunset.getTime()) throw new GatewayError('GONE');
       if (!context.reads) return operation.get(context, request);
       const position = positionOf(request.headers);
       return operation.get({ ...context, loaders: context.reads.loadersAt(position) }, request);

@@ -20,6 +20,9 @@ import { relatedRow } from './rows.ts';
 // As much as a page of old changes.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
+// A position in the change log, of some 80 characters.
+const CURSOR_BYTES = 220;
+
 /** Defines the interface of the changes of all types. */
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
@@ -39,7 +42,7 @@ function defineChange(builder: Builder) {
     fields: (t) => ({
       cursor: t.string({
         description: 'The position of the change in the change log, for `after`.',
-        extensions: { directives: { cost: { weight: '0.1' } } },
+        extensions: { directives: { cost: { weight: '0.1' } }, maxBytes: CURSOR_BYTES },
         resolve: cursorOf,
       }),
       kind: t.expose('kind', { type: ChangeKind, description: 'The kind of the change.' }),

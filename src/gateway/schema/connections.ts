@@ -52,9 +52,6 @@ const createPage =
 /** Resolves a field to a page of all rows. */
 export const rootPage = createPage(() => ALL_ROWS);
 
-/** Resolves a field to a page of the rows that belong to the parent row. */
-const nestedPage = createPage(({ id }: { id: bigint }) => id);
-
 /** Defines the directions of an order; returns the function that defines the input type of an order. */
 function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
   const SortDirection = builder.enumType('SortDirection', {
@@ -135,9 +132,15 @@ export function defineLists<Types extends StoreTypes>(
     return {
       /** The list of all rows. */
       list: [{ type, args, description, ...rootPage(pages) }, connection] as const,
-      /** The list of the rows whose field refers to the parent. */
-      listBy: (field: keyof Row & string, text: string) =>
-        [{ type, args, description: text, ...nestedPage(pagesBy(field)) }, connection] as const,
+      /** The list of the rows whose field refers to a row of the parents. */
+      listBy: <Parent extends object>(
+        { id }: Repository<Parent>,
+        field: keyof Row & string,
+        text: string,
+      ) => {
+        const page = createPage((parent: Parent) => id.of(parent))(pagesBy(field));
+        return [{ type, args, description: text, ...page }, connection] as const;
+      },
     };
   };
 }

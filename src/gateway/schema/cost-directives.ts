@@ -86,6 +86,9 @@ declare module 'graphql' {
   }
 }
 
+/** A text of up to so many characters counts as one: a name. */
+export const TEXT_LENGTH = 255;
+
 // Its row, its change and, for a key, its result are written.
 const LINE_COST = 30;
 

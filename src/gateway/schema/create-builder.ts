@@ -24,16 +24,12 @@ import { useMutationsPlugin } from './mutations.ts';
 import './scalars.ts';
 import { defineNodes } from './nodes.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
+import { cursorBytes, limitTexts, type Tables } from './text-sizes.ts';
 
 /** What Pothos' generator wrote about the models of a store. */
 interface Datamodel {
   readonly datamodel: unknown;
 }
-
-/** What prisma/tables.js wrote of the models of a store. */
-type Tables = Readonly<
-  Record<string, { readonly columns: Readonly<Record<string, { readonly type: string }>> }>
->;
 
 /** What a store makes its builder from, besides its types. */
 interface BuilderOptions {
@@ -84,13 +80,24 @@ const RELAY = {
   nodesQueryOptions: false,
 } as const;
 
+/** Returns the options of plugin-relay, with the size of a cursor. */
+function toRelay(tables: Tables) {
+  const cursor = { extensions: { maxBytes: cursorBytes(tables) } };
+  return {
+    ...RELAY,
+    cursorFieldOptions: { ...RELAY.cursorFieldOptions, ...cursor },
+    startCursorFieldOptions: { ...RELAY.startCursorFieldOptions, ...cursor },
+    endCursorFieldOptions: { ...RELAY.endCursorFieldOptions, ...cursor },
+  };
+}
+
 /** There is no client of Prisma: its plugin only gives the types, as all statements are SQL. */
 function noClient(): never {
   throw new Error('Fields that Prisma resolves are not supported.');
 }
 
 /** Configures Pothos. */
-const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
+const configure = <Types extends StoreTypes>({ datamodel, tables }: BuilderOptions) =>
   new SchemaBuilder<BuilderTypes<Types>>({
     plugins: [
       // Outermost first: errors become data, and before that scopes are checked and codes are logged.
@@ -110,7 +117,7 @@ const configure = <Types extends StoreTypes>(datamodel: Datamodel) =>
           'The object that the mutation created, changed or deleted, or the error that prevented it.',
       },
     },
-    relay: RELAY,
+    relay: toRelay(tables),
   });
 
 /** Defines the types that every schema has. */
@@ -147,8 +154,9 @@ function defineRoots(builder: Builder, tables: Tables): void {
  * Creates the Pothos builder of a store, and what its types are defined with besides it. `createSchema` is
  * called when all types are defined.
  */
-export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: BuilderOptions) {
-  const builder = configure<Types>(datamodel);
+export function createBuilder<Types extends StoreTypes>(options: BuilderOptions) {
+  const { tables } = options;
+  const builder = configure<Types>(options);
   // What is the same for every store needs none of its types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const plain = builder as unknown as Builder;
@@ -187,6 +195,7 @@ export function createBuilder<Types extends StoreTypes>({ datamodel, tables }: B
         sortSchema: false,
         directives: [...specifiedDirectives, cost, listSize],
       });
+      limitTexts(schema, tables);
       return { schema, changedTypes, errorCodes };
     },
   };

@@ -22,6 +22,9 @@ const GATEWAY_TYPES = [
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
 ] as const;
 
+// Messages quote short values.
+const MESSAGE_BYTES = 1550;
+
 // The arguments of the constructors differ.
 // oxlint-disable-next-line typescript/no-explicit-any
 type ErrorClass = new (...args: any[]) => GatewayError;
@@ -44,15 +47,18 @@ function defineFields(builder: Builder): void {
     description: 'An invalid value.',
     fields: (t) => ({
       path: t.exposeStringList('path', {
+        extensions: { maxBytes: MESSAGE_BYTES },
         description: 'The path of the value in the arguments, such as ["input", "name"].',
       }),
       code: t.field({
         type: IssueCodeEnum,
         description: 'The reason, as a machine-readable code.',
+        extensions: { ofOtherRow: false },
         resolve: ({ code }) => code ?? 'INVALID_VALUE',
       }),
       message: t.string({
         description: 'The reason, as a human-readable sentence.',
+        extensions: { ofOtherRow: false, maxBytes: MESSAGE_BYTES },
         resolve: toSentence,
       }),
       line: t.exposeInt('line', {
@@ -66,6 +72,7 @@ function defineFields(builder: Builder): void {
   builder.objectFields(InvalidInput, (t) => ({
     message: t.string({
       description: 'A human-readable message about the first ten invalid values.',
+      extensions: { maxBytes: MESSAGE_BYTES },
       resolve: ({ issues }: InputError) => issues.slice(0, 10).map(toSentence).join(' '),
     }),
     issues: t.field({
@@ -76,7 +83,10 @@ function defineFields(builder: Builder): void {
   }));
 
   builder.objectField(Forbidden, 'scope', (t) =>
-    t.exposeString('scope', { description: 'The scope that the token lacks.' }),
+    t.exposeString('scope', {
+      description: 'The scope that the token lacks.',
+      extensions: { maxBytes: MESSAGE_BYTES },
+    }),
   );
 }
 
@@ -92,6 +102,7 @@ export function defineErrors(builder: Builder) {
       code: t.expose('code', { type: ErrorCodeEnum, description: 'A machine-readable code.' }),
       message: t.exposeString('message', {
         description: 'A human-readable message.',
+        extensions: { maxBytes: MESSAGE_BYTES },
       }),
       httpStatus: t.exposeInt('status', {
         description: 'The HTTP status of this error in REST.',

@@ -37,10 +37,14 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   ): PothosOutputFieldConfig<Types> {
     if (field.kind !== 'Mutation') return field;
     const need = `Requires the scope \`${field.pothosOptions.scope}\` if the gateway requires tokens.`;
+    const directives = field.extensions?.directives;
     return {
       ...field,
       description: `${field.description} ${need}`,
-      extensions: { directives: { cost: WRITE_COST }, ...field.extensions },
+      extensions: {
+        ...field.extensions,
+        directives: { ...directives, cost: directives?.cost ?? WRITE_COST },
+      },
     };
   }
 

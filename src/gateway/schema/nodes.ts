@@ -26,6 +26,7 @@ const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: No
     fields: (t) => ({
       id: t.id({
         description: 'The id, unique within its type.',
+        extensions: { ofOtherRow: false },
         resolve: (row, _args, _context, { parentType: { name } }) =>
           nodes.get(name)?.id.of(row) ?? '',
       }),

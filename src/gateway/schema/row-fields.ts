@@ -7,7 +7,7 @@ import type { KnownInput } from '../tables/inputs.ts';
 import type { Deleted, Repository } from '../tables/repository.ts';
 import { upperFirst } from '../tables/words.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
-import { lineCost } from './cost-directives.ts';
+import { lineCost, TEXT_LENGTH } from './cost-directives.ts';
 import { type defineInputTypes, named, requireInputs } from './input-types.ts';
 import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
@@ -16,7 +16,6 @@ import { rowByArgument } from './rows.ts';
 // The change log has the texts of a row before and after: PostgreSQL takes as long to record one of 255
 // characters, a kilobyte, as to read ten fields of rows.
 const TEXT_COST = 20;
-const TEXT_LENGTH = 255;
 
 /** The cost of a mutation, from the texts that it writes. */
 const costOf = ({ textLength }: Repository) => {
@@ -37,7 +36,19 @@ const idArgument = (builder: Builder, { words }: Repository) =>
 const keyArgument = (builder: Builder) =>
   builder.args((t) => ({ idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }));
 
-/** Returns the options of a query for the row with an id. */
+/**
+ * Returns the options of a query for the row with an id. In a store of books, `t.field(fields.row)` is
+ *
+ *     t.field({
+ *       type: Book,
+ *       nullable: true,
+ *       description: 'The book with this id, or null if it does not exist.',
+ *       args: { id: t.arg.id({ required: true, description: 'The id of the book.' }) },
+ *       resolve: (_root, { id }, { loaders }) => books.byId.load(loaders, parseId(id, 'id')),
+ *     })
+ *
+ * with `extensions` that check the id before anything runs, and say what the field is in SQL.
+ */
 const toRowField = <Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,
@@ -57,8 +68,16 @@ export const defineDeleted =
     builder.objectRef<Gone>(name).implement({
       description,
       fields: (t) => ({
-        id: t.id({ description: `The id of the ${words.short}.`, resolve: ({ id }) => id }),
-        nodeId: t.id({ description: NODE_ID, resolve: ({ id }) => toNodeId(type, id) }),
+        id: t.id({
+          description: `The id of the ${words.short}.`,
+          extensions: { ofOtherRow: false },
+          resolve: ({ id }) => id,
+        }),
+        nodeId: t.id({
+          description: NODE_ID,
+          extensions: { ofOtherRow: false },
+          resolve: ({ id }) => toNodeId(type, id),
+        }),
       }),
     });
 
@@ -171,7 +190,7 @@ export const defineLinesField =
           }),
         }),
       }),
-      extensions: { directives: { listSize, cost: { weight: '100' } } },
+      extensions: { directives: { listSize } },
       args: builder.args((t) => ({
         input: t.field({
           type: [input],

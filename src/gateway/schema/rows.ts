@@ -118,7 +118,7 @@ export function relatedValue<
   const json = otherwise === undefined ? {} : { otherwise: JSON.stringify(otherwise) };
   const sql: FieldSql = { kind: 'related', table, by, value, ...json };
   return {
-    extensions: { sql, ofOtherRow: true, directives: { cost: RELATED_COST } },
+    extensions: { sql, directives: { cost: RELATED_COST } },
     resolve: async (parent: Parent, _args: object, { loaders }: CallContext): Promise<Value> => {
       const row = await load(loaders, parent[by]);
       if (row !== null) return of(row, parent);

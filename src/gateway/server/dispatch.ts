@@ -96,7 +96,7 @@ function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): vo
 export function createDispatch(options: DispatchOptions): RequestListener {
   const { turns, unsent, shutdown, config, log, graphql, graphiql, notFound } = options;
 
-  const respond = async (exchange: Exchange): Promise<void> => {
+  const dispatch = async (exchange: Exchange): Promise<void> => {
     const { req, res, requestLog } = exchange;
     ignoreLongLists(req.headers);
     const { path, search } = targetOf(req);
@@ -131,18 +131,18 @@ export function createDispatch(options: DispatchOptions): RequestListener {
     return graphql.respond(exchange, search, type);
   };
 
-  const handle: RequestListener = (req, res) => {
+  const beginExchange: RequestListener = (req, res) => {
     // node:http (20 to 26) drops the rest of the chunk behind a request whose Upgrade it ignores: what follows
     // could be the body of the next request, and be taken for a request.
     if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
     const requestLog: RequestLog = { id: requestIdOf(req.headers) };
     beginResponse(res, requestLog.id);
     const exchange = { req, res, requestLog, recipient: res };
-    respond(exchange).then(
+    dispatch(exchange).then(
       () => unsent.check(req.socket),
       (error: unknown) => abort(exchange, error, log),
     );
   };
 
-  return (req, res) => turns.take(req, res, handle);
+  return (req, res) => turns.take(req, res, beginExchange);
 }

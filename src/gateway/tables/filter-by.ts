@@ -11,6 +11,17 @@ import type { Field } from './stored-table.ts';
 // One statement reads the related rows of all changes.
 const READ_COST = '100';
 
+// What the conditions are for PostgreSQL:
+//
+//   oneOf     unique            a lookup, with one text for any number of values
+//             enum, boolean     constant: in the text of the statement, which is planned for each
+//             anything else     one value: a lookup; several: may scan, planned each time
+//   value                       as oneOf with one value
+//   words     range             may scan, planned each time
+//   min       max               planned each time
+//   isSet                       constant, may scan
+//   related                     may scan, planned each time unless it is constant
+//   search                      may scan, planned each time
 const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
 
 /** Whether there are so few values that PostgreSQL plans for each of them. */

@@ -64,15 +64,17 @@ export interface KnownInput extends Omit<Input<never>, 'create' | 'update'> {
   /** Its type in GraphQL. */
   readonly type: string;
   /** The error if another row has the same value, which its column forbids. */
-  readonly taken: ErrorAbout<string> | undefined;
+  readonly taken: ErrorAbout<unknown> | undefined;
 }
 
-const takenError = (type: string, { short }: Words, name: string): ErrorAbout<string> =>
+const takenError = (type: string, { short }: Words, { name, kind }: Field): ErrorAbout<unknown> =>
   errorOf(
     `${toEnumName(type)}_${toEnumName(name)}_TAKEN`,
     409,
     `Another ${short} has this ${toWord(name)}.`,
-    (value: string) => ({ message: `Another ${short} has the ${toWord(name)} ${value}.` }),
+    (value: unknown) => ({
+      message: `Another ${short} has the ${toWord(name)} ${String(kind.toParameter(value))}.`,
+    }),
   );
 
 /** Returns what the inputs say of a value. */
@@ -92,7 +94,7 @@ export function toKnown<Row>(
   const field: Field | undefined = new Map<string, Field>(Object.entries(table.fields)).get(name);
   const { rule = field?.rule, type = field?.kind.graphql } = input;
   if (!rule || !type) throw new Error(`${place} is not a column: it needs a rule and a type.`);
-  const taken = field?.isUnique ? takenError(table.type, words, name) : undefined;
+  const taken = field?.isUnique ? takenError(table.type, words, field) : undefined;
   return { ...input, ...describeInput(place, input, field), name, field, rule, type, taken };
 }
 

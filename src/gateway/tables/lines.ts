@@ -135,9 +135,12 @@ function toLineError(
 ): unknown {
   const violation = violationOf(error);
   if (!violation) return toConstraintError(error, inputs, {});
-  const { column, value } = violation;
-  const input = inputs.find(({ field }) => field?.column === column);
-  const index = lines.findIndex((line) => String(valueIn(line, input?.name ?? '')) === value);
+  const field = inputs.find((input) => input.field?.column === violation.column)?.field;
+  if (!field) return error;
+  const { kind } = field;
+  const parse = kind.parser?.parse ?? kind.fromText;
+  const value = kind.toParameter(parse(violation.value));
+  const index = lines.findIndex((line) => toCell(field, line) === value);
   const line = lines[index];
   return line ? toConstraintError(error, inputs, line, index) : error;
 }

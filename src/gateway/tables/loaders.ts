@@ -9,7 +9,7 @@ import { perObject } from './per-object.ts';
 import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 
-/** What loaders read from. A gateway has one Store. */
+/** The database that loaders read, and how they report their batches. */
 export interface LoaderContext {
   readonly db: Database;
   /** Called with the size of each batch of a loader. */
@@ -73,7 +73,7 @@ export interface ListRequest {
   readonly recipient: Recipient;
 }
 
-/** Returns a store whose statements are for a recipient. */
+/** Returns a context whose statements are for a recipient. */
 const storeFor = (loaders: LoaderContext, recipient: Recipient): LoaderContext => ({
   ...loaders,
   db: {
@@ -94,7 +94,7 @@ function byParent<Args, Value>(
   name: string,
   read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<Args, Value> {
-  const sharedOf = perObject((_store: LoaderContext) => shareInTurn<DataLoader<bigint, Value>>());
+  const sharedOf = perObject((_loaders: LoaderContext) => shareInTurn<DataLoader<bigint, Value>>());
   const createBatch = (
     loaders: LoaderContext,
     args: Args,

@@ -9,14 +9,14 @@ const NONE: ReadonlySet<WatchedServer> = new Set();
 /** Reads from replicas. */
 export interface Reads {
   /**
-   * Runs `work` with the store of one server: a replica that has replayed `position`, or else the primary.
-   * If that server fails, `work` runs again with that of another one, at most twice; it must only read.
+   * Runs `work` on one server: a replica that has replayed `position`, or else the primary.
+   * If that server fails, `work` runs again on another one, at most twice; it must only read.
    */
   readonly read: <Result>(
     position: bigint | undefined,
     work: (loaders: LoaderContext) => Promise<Result>,
   ) => Promise<Result>;
-  /** Returns a store whose statements each run as by `read`. */
+  /** Returns a context whose statements each run as by `read`. */
   readonly loadersAt: (position: bigint | undefined) => LoaderContext;
   readonly readPosition: Replicas['readPosition'];
 }
@@ -25,7 +25,7 @@ export interface Reads {
 const causesOf = (error: unknown): unknown[] =>
   error instanceof Error ? [error, error.cause] : [error];
 
-/** Creates the reads of a store, whose database is the primary. */
+/** Creates the reads; the database of `loaders` is the primary. */
 export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
   const loadersOf = new Map<WatchedServer, LoaderContext>(
     replicas.all.map((replica) => [

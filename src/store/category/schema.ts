@@ -6,11 +6,7 @@ export const Category = builder.prismaObject('Category', {
   fields: (t) => ({
     id: t.exposeID('id'),
     name: t.exposeString('name'),
-    description: t.exposeString('description', {
-      nullable: true,
-      // A description can be eight times as long as a name.
-      extensions: { directives: { cost: { weight: '8' } } },
-    }),
+    description: t.exposeString('description', { nullable: true }),
   }),
 });
 

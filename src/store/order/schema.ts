@@ -64,7 +64,7 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Pet', 'orders', (t) =>
-  t.connection(...fields.listBy('petId', 'The orders for this pet.')),
+  t.connection(...fields.listBy(pets, 'petId', 'The orders for this pet.')),
 );
 
 for (const type of [

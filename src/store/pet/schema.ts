@@ -37,7 +37,7 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Category', 'pets', (t) =>
-  t.connection(...fields.listBy('categoryId', 'The pets in this category.')),
+  t.connection(...fields.listBy(categories, 'categoryId', 'The pets in this category.')),
 );
 
 builder.mutationFields((t) => ({

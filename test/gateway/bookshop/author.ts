@@ -4,12 +4,12 @@ import { builder, fieldsOf, Node, scope, table } from './shop.ts';
 export const authors = createRepository(table('Author'), {
   inputs: { name: {} },
   filters: () => ({}),
-  sorts: { id: 'Order by id.', name: 'Order by name.' },
+  sorts: { number: 'Order by number.', name: 'Order by name.' },
 });
 
 export const Author = builder.prismaObject('Author', {
   interfaces: [Node],
-  fields: (t) => ({ id: t.exposeID('id'), name: t.exposeString('name') }),
+  fields: (t) => ({ id: t.exposeID('number'), name: t.exposeString('name') }),
 });
 
 const fields = fieldsOf(Author, authors);

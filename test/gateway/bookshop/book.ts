@@ -24,6 +24,8 @@ export const books = createRepository(table('Book'), {
     title: {},
     isbn: { rule: z.string().regex(/^\d{13}$/, 'must have 13 digits.') },
     releasedOn: {},
+    day: {},
+    summary: {},
     copies: {},
     authorId: { missing: authors.notFound },
   },
@@ -63,12 +65,21 @@ const Book = builder.prismaObject('Book', {
     title: t.exposeString('title'),
     isbn: t.exposeString('isbn'),
     releasedOn: t.expose('releasedOn', { type: 'Date', nullable: true }),
+    summary: t.exposeString('summary', { nullable: true }),
     copies: t.exposeInt('copies'),
     author: t.field({
       type: Author,
       nullable: true,
       description: 'Its author, or null if it is not known.',
       ...relatedRow(authors.required, 'authorId'),
+    }),
+    byline: t.string({
+      description: 'Its title with the name of its author, if it is known.',
+      extensions: { maxBytes: 2000 },
+      resolve: async ({ title, authorId }, _args, { loaders }) => {
+        const author = authorId && (await authors.required.load(loaders, authorId));
+        return author ? `${title} by ${author.name}` : title;
+      },
     }),
   }),
 });
@@ -81,11 +92,14 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Author', 'books', (t) =>
-  t.connection(...fields.listBy('authorId', 'A page of the list of books of this author.')),
+  t.connection(
+    ...fields.listBy(authors, 'authorId', 'A page of the list of books of this author.'),
+  ),
 );
 
 builder.mutationFields((t) => ({
   createBook: t.field({ ...fields.create(), scope }),
+  createBooks: t.field({ ...fields.createMany(), scope }),
   updateBook: t.field({ ...fields.update(), scope }),
   sellBook: t.field({
     type: Book,

@@ -57,9 +57,15 @@ class Cluster {
     this.replicas?.update();
   }
 
+  /**
+   * Whether other connections to the address of a server may lead to another one:
+   *
+   *   in DATABASE_REPLICA_URLS only   if it is no longer a replica
+   *   one of several in DATABASE_URL  no: each is one server
+   *   the only one in DATABASE_URL    if it rejects writes, was demoted, or another one was seen there
+   */
   mayLeadElsewhere({ url, identities }: WatchedServer, state: StateRow): boolean {
     if (!this.#primaryUrls.includes(url)) return !state.isReplica;
-    // Of several hosts each is one server. A single address may lead to another one after a failover.
     if (this.#primaryUrls.length > 1) return false;
     // A stale primary that has not noticed its demotion still accepts writes. But there is a later timeline, or
     // other connections to the same address lead to another server.

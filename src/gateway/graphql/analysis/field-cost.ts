@@ -6,7 +6,6 @@ import {
   type GraphQLField,
   type GraphQLInputType,
   type GraphQLSchema,
-  GraphQLString,
   isInputObjectType,
   isUnionType,
   SchemaMetaFieldDef,
@@ -44,9 +43,7 @@ export const multiplyEstimate = (
   statements,
 });
 
-// The longest text of weight 1 is a name: 255 control characters. Its cursor is that JSON in base64.
-const TEXT_BYTES = 1550;
-const CURSOR_BYTES = 2200;
+// An id, a number, a time, the name of an enum value or of a type.
 const OTHER_BYTES = 50;
 // The quotes, the colon, and the comma or brace of a key and its value.
 const PUNCTUATION_BYTES = 8;
@@ -69,13 +66,12 @@ export function fieldOf(
   return isUnionType(type) ? undefined : type.getFields()[name];
 }
 
-/** Returns the largest size of one value of a field with its key; the size of a text is its weight. */
-export function bytesOf(field: GraphQLField<unknown, unknown>, { name, alias }: FieldNode): number {
-  const key = (alias ?? name).value.length + PUNCTUATION_BYTES;
-  const isText = getNamedType(field.type) === GraphQLString && !name.value.startsWith('__');
-  if (!isText) return key + OTHER_BYTES;
-  return key + weightOf(field) * (/cursor$/i.test(name.value) ? CURSOR_BYTES : TEXT_BYTES);
-}
+/** Returns the largest size of one value of a field with its key. */
+export const bytesOf = (
+  { extensions }: GraphQLField<unknown, unknown>,
+  { name, alias }: FieldNode,
+): number =>
+  (alias ?? name).value.length + PUNCTUATION_BYTES + (extensions.maxBytes ?? OTHER_BYTES);
 
 export type Variables = Readonly<Record<string, unknown>>;
 

@@ -4,6 +4,7 @@ import {
   type FragmentDefinitionNode,
   getNamedType,
   type GraphQLArgument,
+  type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLNamedType,
   type GraphQLSchema,
@@ -11,7 +12,6 @@ import {
   isEnumType,
   isInputObjectType,
   isIntrospectionType,
-  isObjectType,
   type OperationDefinitionNode,
   TypeInfo,
   visit,
@@ -39,22 +39,33 @@ interface Element {
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** Whether its value is from another row; false for the rows that a mutation wrote. */
-    readonly ofOtherRow?: boolean;
+    /** False for a value that its resolver makes of what it has: the row, or what a mutation wrote. */
+    readonly ofOtherRow?: false;
   }
 }
 
-/** Whether a field reads the store: it is a field of Query, or leads from a row to other rows. */
+const isError = (type: GraphQLCompositeType): boolean =>
+  type.name === 'Error' ||
+  ('getInterfaces' in type && type.getInterfaces().some(({ name }) => name === 'Error'));
+
+/** Whether the value of a field is from the row itself. */
+function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
+  const { ofOtherRow, sql, pothosExposedField } = extensions;
+  if (ofOtherRow === false) return true;
+  if (isCompositeType(getNamedType(type))) return false;
+  return pothosExposedField !== undefined || sql?.kind === 'column' || sql?.kind === 'nodeId';
+}
+
+/**
+ * Whether a field reads the store: all do but mutations themselves, the fields of an error, and those whose value is
+ * from the row that was written.
+ */
 function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   const parent = typeInfo.getParentType();
   const field = typeInfo.getFieldDef();
   if (!parent || !field || field.name.startsWith('__') || isIntrospectionType(parent)) return false;
-  const { ofOtherRow } = field.extensions;
-  if (parent === schema.getQueryType() || ofOtherRow) return true;
-  if (ofOtherRow === false || parent === schema.getMutationType()) return false;
-  if (!isCompositeType(getNamedType(field.type))) return false;
-  // The fields of an error are part of the error.
-  return !isObjectType(parent) || parent.getInterfaces().every(({ name }) => name !== 'Error');
+  if (parent === schema.getQueryType()) return true;
+  return parent !== schema.getMutationType() && !isError(parent) && !isOwn(field);
 }
 
 /** Returns the name of the type that declares a field: the interface, if the type has it from one. */

@@ -3,6 +3,14 @@ import type { ExecutionResult, GraphQLSchema } from 'graphql';
 import type { CallContext, Exchange } from '../../context.ts';
 import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
+import type { DocumentParams } from '../params.ts';
+
+/** What plugins get with a request. */
+export interface RequestContext extends CallContext, Exchange {
+  readonly params: DocumentParams;
+  /** Set when its document is parsed, if that has the operation. */
+  readonly operation: Operation | undefined;
+}
 
 /** An operation of a valid document that a caller requests. */
 export interface Call {

@@ -38,7 +38,7 @@ async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<v
 }
 
 /**
- * Executes queries with the store of a replica. If its server fails, the whole query is executed with
+ * Executes queries on a replica. If its server fails, the whole query is executed on
  * another one, so that all parts of a result come from one server. Mutations use the primary, and their
  * responses have the position that later requests can send to read what was written.
  */

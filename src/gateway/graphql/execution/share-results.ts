@@ -31,7 +31,11 @@ interface ResultRequest {
 /**
  * Executes an operation once for all streams that have it with the same variables, as the result of a
  * change is the same for every caller. Callers take turns, and costly results wait for each other, not the
- * others for them. An execution stops when all streams that wait for it have ended.
+ * others for them. An execution stops when all streams that wait for it have ended. A result is
+ *
+ *   pending     until it is made: streams that ask for it wait
+ *   abandoned   if all of them have ended before: the next stream that asks begins another one
+ *   recent      once it is made, for streams that ask later
  */
 export function shareResults(
   execute: Execute,

@@ -4,7 +4,7 @@ import { isAsyncIterable } from 'graphql-yoga';
 
 import { GatewayError, toError } from '../../contract/gateway-error.ts';
 import { toExecutionError } from '../client-errors.ts';
-import type { Documents } from '../plugins/use-documents.ts';
+import type { Documents } from '../documents.ts';
 import type { Streams } from '../streams.ts';
 import type { Call, Execute, Subscribe } from './call.ts';
 import { shareResults } from './share-results.ts';

@@ -2,13 +2,12 @@ import type { ExecutionArgs } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 import type { Limits } from '../../config/config.ts';
-import type { CallContext, Exchange } from '../../context.ts';
 import { InvalidInput, type Issue } from '../../contract/gateway-error.ts';
 import { MAX_LINES, MAX_LIST_SIZE } from '../../contract/parse.ts';
 import { estimate } from '../analysis/cost.ts';
 import type { Variables } from '../analysis/field-cost.ts';
-import { type Operation, operationOf } from '../analysis/operation.ts';
-import type { Call, Execute, Subscribe } from '../execution/call.ts';
+import type { Operation } from '../analysis/operation.ts';
+import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
 
 // No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;
@@ -59,15 +58,15 @@ function takeDeclared({ node }: Operation, variables: Variables, limits: Limits)
 }
 
 /**
- * Returns the call for the arguments with which Yoga executes.
+ * Returns the call for the arguments with which Yoga executes, with its estimate: the steps begin with its limit.
  * @throws InvalidInput if a variable is too large
  */
 function toCall(
-  { schema, document, operationName, variableValues }: ExecutionArgs,
-  context: CallContext & Exchange,
+  { schema, variableValues }: ExecutionArgs,
+  context: RequestContext,
   limits: Limits,
 ): Call {
-  const operation = operationOf(document, operationName);
+  const { operation } = context;
   if (!operation) throw new Error('Yoga executes a document without the operation.');
   const variables = takeDeclared(operation, variableValues ?? {}, limits);
   return {
@@ -84,7 +83,7 @@ export const useExecute = (
   execute: Execute,
   subscribe: Subscribe,
   limits: Limits,
-): Plugin<CallContext & Exchange> => ({
+): Plugin<RequestContext> => ({
   onExecute: ({ args: { contextValue }, setExecuteFn }) =>
     setExecuteFn((args) => execute(toCall(args, contextValue, limits))),
   onSubscribe: ({ args: { contextValue }, setSubscribeFn }) =>

@@ -49,6 +49,21 @@ export type PreparedQuery =
  *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
  *
  * for all requests of a tick: `$1` has the ids, `request.v1` is that of one. E'\x01' stands for what can't be sent.
+ *
+ * What is kept:
+ *
+ *   states (compile-queries.ts)   by operation                                    as long as its document
+ *   prepares                      by that, and the variables of @skip, @include   the last 300
+ *   texts                         by that, and what the arguments change in SQL   the last 2000
+ *
+ * graphql-js executes a query instead:
+ *
+ *   the first two times, a hundred times after a failure,
+ *   if its data could be too large, or an argument is invalid   compile-queries.ts
+ *   with too many fields                                        isCompilable
+ *   if a field has no form in SQL                               readSelection
+ *   with too many relations, or for one row on PGlite           compileQuery
+ *   with too long a statement                                   createPrepare
  */
 export interface CompiledQuery {
   /**

@@ -51,6 +51,13 @@ interface PageScope {
   readonly isNumbered: boolean;
 }
 
+/**
+ * A query is read once and written for each combination of arguments: `read…` checks fields and returns the function
+ * that writes them. A field with arguments is a slot: reading adds it to `reading.slots`, writing finds its arguments
+ * at the same index. For `{ books(first: 2) { totalCount nodes { title } } }`, reading makes one slot, of `books`, with
+ * `reads` and `counts`; writing opens a row, such as t1, and takes the limit 2 and the order from the slot.
+ */
+
 /** What a query selects with given values of its @skip and @include. */
 export interface Selection {
   readonly slots: readonly Slot[];
@@ -127,6 +134,7 @@ function readRelated(
   };
 }
 
+// The names of the fields are those of Relay's connections.
 function readPagePart(
   reading: Reading,
   table: Table<never>,

@@ -8,6 +8,8 @@ CREATE TABLE "books" (
     "title" VARCHAR(200) NOT NULL,
     "isbn" VARCHAR(13) NOT NULL CONSTRAINT "one_book_for_an_isbn" UNIQUE,
     "released_on" DATE,
+    "day" DATE UNIQUE,
+    "summary" VARCHAR(2000),
     "copies" INTEGER NOT NULL DEFAULT 0 CONSTRAINT "copies_are_not_negative" CHECK ("copies" >= 0),
     "author_id" BIGINT CONSTRAINT "author_of_a_book" REFERENCES "authors" ("id") ON DELETE SET NULL
 );

@@ -1,0 +1,159 @@
+import type { DocumentNode } from 'graphql';
+import { LRUCache } from 'lru-cache';
+
+import type { Caller } from '../auth/caller.ts';
+import type { Config } from '../config/config.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
+import type { Step } from './execution/call.ts';
+import { createFairQueue } from './fair-queue.ts';
+import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
+import type { DocumentParams } from './params.ts';
+
+// Nearly all documents of real clients are shorter. They neither wait for longer ones nor are evicted by
+// them, also where all callers have the address of one proxy.
+const MAX_SHORT_LENGTH = 1000;
+
+// A node of a parsed document, its location and its tokens take 250 to 490 bytes for each token.
+const BYTES_PER_TOKEN = 500;
+const MAX_CACHED = 1000;
+const MAX_CACHED_BYTES = 50_000_000;
+
+// A caller gives up that gets no response for longer.
+const MAX_WAIT_MS = 2000;
+const MAX_WAITING = 500;
+const MAX_WAITING_OF_CALLER = 250;
+
+// The texts that are found by their hash, in mode `automatic`.
+const MAX_HASHED = 10_000;
+const MAX_HASHED_LENGTH = 10_000_000;
+
+function bytesOf({ loc }: DocumentNode, text: string): number {
+  let tokens = 0;
+  for (let token = loc?.startToken; token; token = token.next ?? undefined) tokens += 1;
+  return tokens * BYTES_PER_TOKEN + text.length;
+}
+
+/** Creates a cache and a queue of documents. */
+function createSection(maxWaitMs: number) {
+  return {
+    cache: new LRUCache<string, DocumentNode>({
+      max: MAX_CACHED,
+      maxSize: MAX_CACHED_BYTES,
+      sizeCalculation: bytesOf,
+    }),
+    enqueue: createFairQueue({
+      concurrency: 1,
+      maxWaiting: MAX_WAITING,
+      maxWaitingOfCaller: MAX_WAITING_OF_CALLER,
+      maxWaitMs,
+    }),
+  };
+}
+
+const createSections = (maxWaitMs: number) => ({
+  short: createSection(maxWaitMs),
+  long: createSection(maxWaitMs),
+  textOf: new LRUCache<string, string>({
+    max: MAX_HASHED,
+    maxSize: MAX_HASHED_LENGTH,
+    sizeCalculation: ({ length }) => length,
+  }),
+});
+
+/**
+ * Creates the caches and queues of documents. Callers without a token have their own, so that nobody
+ * with a token waits for a stranger, or loses a cached document to one.
+ */
+export function createDocuments(
+  { documents: mode, responseTimeoutMs }: Pick<Config, 'documents' | 'responseTimeoutMs'>,
+  manifest?: Manifest,
+) {
+  const trusted = new Map(
+    Array.from(manifest?.values() ?? [], ({ text, parsed }) => [text, parsed]),
+  );
+  const valid = new WeakSet<DocumentNode>(trusted.values());
+  const maxWaitMs = Math.min(MAX_WAIT_MS, responseTimeoutMs);
+  const strangers = createSections(maxWaitMs);
+  const known = createSections(maxWaitMs);
+  const sectionsOf = ({ subject }: Caller) => (subject === undefined ? strangers : known);
+  const sectionOf = (text: string, caller: Caller) => {
+    const { short, long } = sectionsOf(caller);
+    return text.length > MAX_SHORT_LENGTH ? long : short;
+  };
+  return {
+    /** Returns the valid document of this text, if the caller shares a cache that has it. */
+    find: (text: string, caller: Caller) =>
+      trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
+    /** The texts of documents by their hash. */
+    textsFor: (caller: Caller) => sectionsOf(caller).textOf,
+    /** Whether a document was found, or was added: then it is valid. */
+    has: (document: DocumentNode) => valid.has(document),
+    /** Adds a valid document whose operation is executed: one that is rejected evicts no other. */
+    add: (document: DocumentNode, caller: Caller): void => {
+      const text = document.loc?.source.body;
+      if (text === undefined || valid.has(document)) return;
+      valid.add(document);
+      sectionOf(text, caller).cache.set(text, document);
+      if (mode === 'automatic') sectionsOf(caller).textOf.set(hashOf(text), text);
+    },
+    /** Returns the queue in which a new document waits for its turn. */
+    queueOf: (text: string, caller: Caller) => sectionOf(text, caller).enqueue,
+  };
+}
+
+/** The documents of executed operations by their text, and the trusted ones, which are never evicted. */
+export type Documents = ReturnType<typeof createDocuments>;
+
+/** Caches the document of an operation that is not rejected. */
+export const cacheDocument =
+  (documents: Documents): Step =>
+  (next) =>
+  (call) => {
+    const result = next(call);
+    // A rejection is immediate and has no data. Other requests wait for the document, but not for the store.
+    const isExecuted = result instanceof Promise || 'data' in result;
+    if (isExecuted) documents.add(call.operation.document, call.context.caller);
+    return result;
+  };
+
+/**
+ * Creates the function that finds the text of a document by its id, or takes that of the request. An id of the
+ * manifest has precedence over a text. In mode `automatic`, documents that were executed are found by their hash.
+ */
+export function createFindText(
+  documents: Documents,
+  manifest: Manifest | undefined,
+  mode: Config['documents'],
+): (params: DocumentParams, caller: Caller) => string {
+  const requireHash = (hash: string, text: string, caller: Caller): void => {
+    const texts = documents.textsFor(caller);
+    if (texts.get(hash) === text) return;
+    if (hashOf(text) !== hash) {
+      throw new GatewayError('BAD_REQUEST', 'The hash is not the SHA-256 of the document.');
+    }
+    if (documents.find(text, caller)) texts.set(hash, text);
+  };
+
+  const findById = (documentId: string, text: string | undefined, caller: Caller): string => {
+    const id = withoutPrefix(documentId);
+    const trusted = manifest?.get(id);
+    if (trusted) return trusted.text;
+    const isAutomatic = mode === 'automatic';
+    if (text && id !== documentId) requireHash(id, text, caller);
+    const found = text ?? (isAutomatic ? documents.textsFor(caller).get(id) : undefined);
+    if (found) return found;
+    // Clients recognise exactly these messages, and then send the text.
+    throw manifest || isAutomatic
+      ? new GatewayError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound')
+      : new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+  };
+
+  return ({ documentId, query }, caller) => {
+    const text = mode === 'trusted' ? undefined : query;
+    const found = documentId ? findById(documentId, text, caller) : text;
+    if (found) return found;
+    throw mode === 'trusted'
+      ? new GatewayError('PERSISTED_QUERY_ID_REQUIRED')
+      : new GatewayError('BAD_REQUEST', 'The request has neither query nor documentId.');
+  };
+}
