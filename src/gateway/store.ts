@@ -98,11 +98,6 @@ export interface Store {
     readonly mutation: Example;
     /** The subscription of the start page. */
     readonly subscription: string;
-    /**
-     * A script that says in words what a change was. It exports FIELDS, the fragment `Words on Change`, and toWords,
-     * which returns undefined for a change that the gateway describes by its type.
-     */
-    readonly changeWords?: URL;
     /** Its documents for callers, as scripts/render-guide.js writes them. */
     readonly guide?: URL;
     /** The folder of the example queries of GraphiQL. The first line of each is `# group: title`. */
