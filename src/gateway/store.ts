@@ -3,7 +3,6 @@ import type { z } from 'zod';
 
 import type { Context } from './context.ts';
 import type { ErrorCodes } from './contract/error-codes.ts';
-import type { GatewayError } from './contract/gateway-error.ts';
 import type { Database } from './database/database.ts';
 import type { RouteRequest, RouteResponse } from './http/route.ts';
 
@@ -83,9 +82,7 @@ export interface Store {
     /** The routes, with their documentation and their lifecycles. */
     readonly operations: readonly RestOperation[];
     /** What else the OpenAPI document has as a schema, by their names. */
-    readonly resources: Readonly<Record<string, Resource>>;
-    /** An error as the documentation shows it. */
-    readonly exampleError: GatewayError;
+    readonly resources?: Readonly<Record<string, Resource>>;
   };
   readonly pages: {
     /** The drawing beside the title and in the tab of the browser: an SVG of one colour. */

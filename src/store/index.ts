@@ -6,7 +6,6 @@ import './order/schema.ts';
 import { createSchema } from './builder.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { listOrders } from './order/rest.ts';
-import { PetNotFound } from './pet/pets.ts';
 import { getPet } from './pet/rest.ts';
 import { RESOURCES } from './resources.ts';
 import { fillSampleStore } from './sample.ts';
@@ -18,10 +17,6 @@ export const petStore: Store = {
   migrations: MIGRATIONS,
   ...createSchema(),
   fillSample: fillSampleStore,
-  rest: {
-    operations: [getPet, listOrders],
-    resources: RESOURCES,
-    exampleError: new PetNotFound(7n),
-  },
+  rest: { operations: [getPet, listOrders], resources: RESOURCES },
   pages,
 };

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 
 import type { Database, Store } from '../../../src/gateway/index.ts';
-import { books, getBook } from './book.ts';
+import { getBook } from './book.ts';
 import { createSchema } from './shop.ts';
 
 /** Adds a book and its author, unless the shop has books. */
@@ -25,7 +25,7 @@ export const bookshop: Store = {
   migrations: new URL('migrations/', import.meta.url),
   ...createSchema(),
   fillSample,
-  rest: { operations: [getBook], resources: {}, exampleError: new books.notFound(7n) },
+  rest: { operations: [getBook] },
   pages: {
     icon: '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3h16v18H4z"/></svg>',
     heading: 'One endpoint for the whole bookshop',
