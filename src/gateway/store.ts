@@ -5,6 +5,7 @@ import type { Context } from './context.ts';
 import type { ErrorCodes } from './contract/error-codes.ts';
 import type { Database } from './database/database.ts';
 import type { RouteRequest, RouteResponse } from './http/route.ts';
+import type { Table } from './tables/table.ts';
 
 /** The lifecycle of a REST operation. */
 export interface RestLifecycle {
@@ -72,8 +73,8 @@ export interface Store {
   readonly migrations: URL;
   /** The GraphQL schema, made with the builder of createBuilder. */
   readonly schema: GraphQLSchema;
-  /** The types of the schema whose rows have changes. */
-  readonly changedTypes: readonly string[];
+  /** The types of the schema whose rows have changes, with their tables. */
+  readonly changedTypes: ReadonlyMap<string, Table<never>>;
   /** Its error codes, besides those of the gateway. */
   readonly errorCodes: ErrorCodes;
   /** Fills a new database with samples, for SAMPLE_STORE; returns false if it was in use. */

@@ -12,7 +12,9 @@ const MAX_SHOWN = 8;
 
 /** The query for the last changes, with the ids of their rows. */
 export const changesQuery = ({ changedTypes }: Pick<Store, 'changedTypes'>): string =>
-  `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${changedTypes
+  `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
+    ...changedTypes.keys(),
+  ]
     .map((type) => `... on ${type}Change { before { id } after { id } }`)
     .join(' ')} } } }`;
 

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
 import { deleteOldChanges } from '../changes/change-log.ts';
+import { requireRecorded } from '../changes/require-recorded.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
@@ -44,6 +45,7 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
   if (config.manifest) readManifest(config.manifest, store.schema, config);
   const db = await openDatabase(store.migrations, config, log);
+  await requireRecorded(db, store.changedTypes);
   if (config.sampleStore && (await store.fillSample(db))) log.info('Filled the sample store.');
   return db;
 }
