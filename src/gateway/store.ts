@@ -3,7 +3,7 @@ import type { z } from 'zod';
 
 import type { Context } from './context.ts';
 import type { ErrorCodes } from './contract/error-codes.ts';
-import type { Database } from './database/database.ts';
+import type { Session } from './database/session.ts';
 import type { RouteRequest, RouteResponse } from './http/route.ts';
 import type { Table } from './tables/table.ts';
 
@@ -77,8 +77,8 @@ export interface Store {
   readonly changedTypes: ReadonlyMap<string, Table<never>>;
   /** Its error codes, besides those of the gateway. */
   readonly errorCodes: ErrorCodes;
-  /** Fills a new database with samples, for SAMPLE_STORE; returns false if it was in use. */
-  readonly fillSample: (db: Database) => Promise<boolean>;
+  /** Adds samples to a new database, in a transaction, for SAMPLE_STORE. */
+  readonly fillSample: (session: Session) => Promise<void>;
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */
     readonly operations: readonly RestOperation[];

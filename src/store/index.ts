@@ -8,7 +8,7 @@ import { MIGRATIONS } from './migrations.ts';
 import { listOrders } from './order/rest.ts';
 import { getPet } from './pet/rest.ts';
 import { RESOURCES } from './resources.ts';
-import { fillSampleStore } from './sample.ts';
+import { fillSample } from './sample.ts';
 import { pages } from './start-page.ts';
 
 /** The pet store: all that the gateway knows of it. */
@@ -16,7 +16,7 @@ export const petStore: Store = {
   title: 'Pet store',
   migrations: MIGRATIONS,
   ...createSchema(),
-  fillSample: fillSampleStore,
+  fillSample,
   rest: { operations: [getPet, listOrders], resources: RESOURCES },
   pages,
 };

@@ -10,6 +10,7 @@ import { readManifest } from '../graphql/manifest.ts';
 import type { Store } from '../store.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
+import { fillSample } from './fill-sample.ts';
 
 const DELETE_EVERY_MS = 600_000;
 
@@ -46,7 +47,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   if (config.manifest) readManifest(config.manifest, store.schema, config);
   const db = await openDatabase(store.migrations, config, log);
   await requireRecorded(db, store.changedTypes);
-  if (config.sampleStore && (await store.fillSample(db))) log.info('Filled the sample store.');
+  if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');
   return db;
 }
 
