@@ -3,9 +3,9 @@ import type { z } from 'zod';
 
 import type { Context } from './context.ts';
 import type { ErrorCodes } from './contract/error-codes.ts';
-import type { GatewayError } from './contract/gateway-error.ts';
-import type { Database } from './database/database.ts';
+import type { Session } from './database/session.ts';
 import type { RouteRequest, RouteResponse } from './http/route.ts';
+import type { Table } from './tables/table.ts';
 
 /** The lifecycle of a REST operation. */
 export interface RestLifecycle {
@@ -73,19 +73,17 @@ export interface Store {
   readonly migrations: URL;
   /** The GraphQL schema, made with the builder of createBuilder. */
   readonly schema: GraphQLSchema;
-  /** The types of the schema whose rows have changes. */
-  readonly changedTypes: readonly string[];
+  /** The types of the schema whose rows have changes, with their tables. */
+  readonly changedTypes: ReadonlyMap<string, Table<never>>;
   /** Its error codes, besides those of the gateway. */
   readonly errorCodes: ErrorCodes;
-  /** Fills a new database with samples, for SAMPLE_STORE; returns false if it was in use. */
-  readonly fillSample: (db: Database) => Promise<boolean>;
+  /** Adds samples to a new database, in a transaction, for SAMPLE_STORE. */
+  readonly fillSample: (session: Session) => Promise<void>;
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */
     readonly operations: readonly RestOperation[];
     /** What else the OpenAPI document has as a schema, by their names. */
-    readonly resources: Readonly<Record<string, Resource>>;
-    /** An error as the documentation shows it. */
-    readonly exampleError: GatewayError;
+    readonly resources?: Readonly<Record<string, Resource>>;
   };
   readonly pages: {
     /** The drawing beside the title and in the tab of the browser: an SVG of one colour. */
@@ -98,11 +96,6 @@ export interface Store {
     readonly mutation: Example;
     /** The subscription of the start page. */
     readonly subscription: string;
-    /**
-     * A script that says in words what a change was. It exports FIELDS, the fragment `Words on Change`, and toWords,
-     * which returns undefined for a change that the gateway describes by its type.
-     */
-    readonly changeWords?: URL;
     /** Its documents for callers, as scripts/render-guide.js writes them. */
     readonly guide?: URL;
     /** The folder of the example queries of GraphiQL. The first line of each is `# group: title`. */

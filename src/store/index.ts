@@ -6,10 +6,9 @@ import './order/schema.ts';
 import { createSchema } from './builder.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { listOrders } from './order/rest.ts';
-import { PetNotFound } from './pet/pets.ts';
 import { getPet } from './pet/rest.ts';
 import { RESOURCES } from './resources.ts';
-import { fillSampleStore } from './sample.ts';
+import { fillSample } from './sample.ts';
 import { pages } from './start-page.ts';
 
 /** The pet store, in the form that the gateway serves. */
@@ -17,11 +16,7 @@ export const petStore: Store = {
   title: 'Pet store',
   migrations: MIGRATIONS,
   ...createSchema(),
-  fillSample: fillSampleStore,
-  rest: {
-    operations: [getPet, listOrders],
-    resources: RESOURCES,
-    exampleError: new PetNotFound(7n),
-  },
+  fillSample,
+  rest: { operations: [getPet, listOrders], resources: RESOURCES },
   pages,
 };

@@ -1,6 +1,6 @@
 import sql, { type Sql } from 'sql-template-tag';
 
-import type { Database, Session } from '../gateway/index.ts';
+import type { Session } from '../gateway/index.ts';
 import type { PetStatus } from './generated/prisma/client.ts';
 
 /** Ten categories, each with a name, a description, and the names of ten pets. */
@@ -52,37 +52,18 @@ function insertOrders(petIds: readonly bigint[]): Sql {
       ${indexes.map((index) => index % 3 === 0)}::boolean[])`;
 }
 
-/** Returns whether the database ever contained a category. */
-async function isUsed({ query }: Session): Promise<boolean> {
-  const [used] = await query<{ ever: boolean }>(
-    sql`select is_called as ever from categories_id_seq`,
-  );
-  return used?.ever === true;
-}
-
-/**
- * Fills the database with the sample store. If it ever contained a category, changes nothing and returns false.
- */
-export async function fillSampleStore(db: Database): Promise<boolean> {
-  // No lock yet: a gateway that starts must not wait for a store that is in use.
-  if (await isUsed(db)) return false;
-  return db.transaction(async (session) => {
-    const { write } = session;
-    // Gateways that start at the same time wait for each other here.
-    await write(sql`lock table categories in exclusive mode`);
-    if (await isUsed(session)) return false;
-    const categories = await write<{ id: bigint }>(sql`
-      insert into categories (name, description)
-      select * from unnest(${CATEGORIES.map(([name]) => name)}::text[],
-        ${CATEGORIES.map(([, description]) => description)}::text[])
-      returning id`);
-    const pets = await write<{ id: bigint }>(insertPets(categories.map(({ id }) => id)));
-    const stocked = pets.map(({ id }) => id).filter((_, index) => index % 9 !== 8);
-    await write(sql`
-      insert into inventory_items (pet_id, quantity)
-      select * from unnest(${stocked}::bigint[],
-        ${stocked.map((_, index) => (index * 7 + 12) % 23)}::integer[])`);
-    await write(insertOrders(pets.map(({ id }) => id)));
-    return true;
-  });
+/** Adds the sample store. */
+export async function fillSample({ write }: Session): Promise<void> {
+  const categories = await write<{ id: bigint }>(sql`
+    insert into categories (name, description)
+    select * from unnest(${CATEGORIES.map(([name]) => name)}::text[],
+      ${CATEGORIES.map(([, description]) => description)}::text[])
+    returning id`);
+  const pets = await write<{ id: bigint }>(insertPets(categories.map(({ id }) => id)));
+  const stocked = pets.map(({ id }) => id).filter((_, index) => index % 9 !== 8);
+  await write(sql`
+    insert into inventory_items (pet_id, quantity)
+    select * from unnest(${stocked}::bigint[],
+      ${stocked.map((_, index) => (index * 7 + 12) % 23)}::integer[])`);
+  await write(insertOrders(pets.map(({ id }) => id)));
 }

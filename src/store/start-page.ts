@@ -81,7 +81,6 @@ exactly that, in one request.`,
   example,
   mutation,
   subscription,
-  changeWords: new URL('src/store/pages/live-words.js', ROOT),
   guide: new URL('dist/guide.json', ROOT),
   examples: new URL('src/store/pages/examples/', ROOT),
 };

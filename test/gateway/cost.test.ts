@@ -8,8 +8,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { readExamples } from '../../src/gateway/pages/files.ts';
+import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../src/store/index.ts';
-import { fillSampleStore } from '../../src/store/sample.ts';
 import { askCost, countFields, expectEnoughCost, expectRejected } from '../support/cost.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { UNLIMITED } from '../support/operations.ts';
@@ -168,7 +168,7 @@ describe('the cost of an operation', () => {
 
   it('is at least the number of fields in the result, for any query', async () => {
     const unlimited = await startGateway({}, openThatOf(gateway), UNLIMITED);
-    await fillSampleStore(unlimited.db);
+    await fillSample(unlimited.db, petStore);
     await expectEnoughCost(unlimited, 10);
     await unlimited.close();
   });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ROOT } from '../../src/gateway/config/root.ts';
 import { readExamples } from '../../src/gateway/pages/files.ts';
+import { changesQuery } from '../../src/gateway/pages/live-view.ts';
 import { petStore } from '../../src/store/index.ts';
 
 const { schema, pages, rest } = petStore;
@@ -12,8 +13,6 @@ const { schema, pages, rest } = petStore;
 /** Returns what a document uses that is deprecated. */
 const deprecatedIn = (document: string, of = schema): string[] =>
   validate(of, parse(document), [NoDeprecatedCustomRule]).map(({ message }) => message);
-
-const { FIELDS } = (await import(pages.changeWords?.href ?? '')) as { FIELDS: string };
 
 const guides = ['README.md', ...readdirSync('docs').map((file) => `docs/${file}`)]
   .filter((file) => file.endsWith('.md'))
@@ -28,7 +27,7 @@ const samples = [
   ['the start page', pages.example.query] as const,
   ['the start page', pages.mutation.query] as const,
   ['the start page', pages.subscription] as const,
-  ['the list of changes', `{ changes { nodes { ...Words } } } ${FIELDS}`] as const,
+  ['the list of changes', changesQuery(petStore)] as const,
   ...rest.operations.map(
     ({ name, migration }) => [`the guide of ${name}`, migration.query] as const,
   ),

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/gateway/config/config.ts';
 import { readExamples } from '../../src/gateway/pages/files.ts';
 import { renderGraphiql } from '../../src/gateway/pages/graphiql.ts';
+import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../src/store/index.ts';
-import { fillSampleStore } from '../../src/store/sample.ts';
 import { BROWSER, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
@@ -47,7 +47,7 @@ describe('GraphiQL', () => {
 });
 
 describe('the examples of GraphiQL', async () => {
-  beforeAll(() => fillSampleStore(gateway.db));
+  beforeAll(() => fillSample(gateway.db, petStore));
 
   const examples = await readExamples(petStore.pages.examples);
   // Those of subscriptions are in test/browser/live.test.ts.

@@ -9,10 +9,10 @@ import { serveAsset } from '../../src/gateway/http/static-asset.ts';
 import { renderHome } from '../../src/gateway/pages/home.ts';
 import { renderMigrationGuide } from '../../src/gateway/pages/migration-guide.ts';
 import { printSchema } from '../../src/gateway/schema/print.ts';
+import { fillSample } from '../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../src/store/index.ts';
 import { listOrders } from '../../src/store/order/rest.ts';
 import { getPet } from '../../src/store/pet/rest.ts';
-import { fillSampleStore } from '../../src/store/sample.ts';
 import { BROWSER } from '../support/browsing.ts';
 import { openApiOf, resolve } from '../support/documented.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -22,7 +22,7 @@ import { AUTH_BY_SECRET } from '../support/tokens.ts';
 let gateway: Gateway;
 beforeAll(async () => {
   gateway = await startGateway();
-  await fillSampleStore(gateway.db);
+  await fillSample(gateway.db, petStore);
 });
 afterAll(() => gateway.close());
 

@@ -90,7 +90,7 @@ beforeAll(async () => {
   const streams = createStreams(config, metrics.streams);
   const context = {
     loaders: { db, observeBatch: metrics.observeBatch },
-    changes: createFeed(db, petStore.changedTypes, LOG, metrics.streams.observeChanges),
+    changes: createFeed(db, [...petStore.changedTypes.keys()], LOG, metrics.streams.observeChanges),
     authenticate: createAuthenticate(config.auth),
   };
   const options = { schema: petStore.schema, context, config, log: LOG, metrics, streams };

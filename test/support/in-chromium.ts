@@ -1,7 +1,8 @@
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 
-import { fillSampleStore } from '../../src/store/sample.ts';
+import { fillSample } from '../../src/gateway/server/fill-sample.ts';
+import { petStore } from '../../src/store/index.ts';
 import {
   findInaccessible,
   hasChromium,
@@ -42,7 +43,7 @@ export function describeInChromium(declareTests: (chromium: Chromium) => void): 
     beforeAll(async () => {
       const gateway = await startGateway();
       gateways.push(gateway);
-      await fillSampleStore(gateway.db);
+      await fillSample(gateway.db, petStore);
       browser = await launchChromium();
     });
     afterAll(async () => {

@@ -16,15 +16,12 @@ export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => (
   content,
 });
 
-/** Reads a style sheet or a script. */
-export const readAsset = async (path: string | URL): Promise<Asset> =>
-  textAsset(String(path).endsWith('.css') ? 'css' : 'js', await readFile(path, 'utf8'));
-
 /** The files of src/gateway/pages/browser. */
 export const OWN_FILES = readdirSync(OWN);
 
 /** Reads one of them. */
-export const ownFile = (name: string): Promise<Asset> => readAsset(join(OWN, name));
+export const ownFile = async (name: string): Promise<Asset> =>
+  textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(OWN, name), 'utf8'));
 
 /** Reads the example queries of GraphiQL, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import type { Store } from '../store.ts';
 import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import type { Site } from './page.ts';
@@ -6,6 +7,16 @@ import type { Site } from './page.ts';
 /** Whether a page can read the changes: without a token, and with a document of its own. */
 const canRead = ({ auth, documents }: Config): boolean =>
   (!auth || auth.readIsOpen) && documents !== 'trusted';
+
+const MAX_SHOWN = 8;
+
+/** The query for the last changes, with the ids of their rows. */
+export const changesQuery = ({ changedTypes }: Pick<Store, 'changedTypes'>): string =>
+  `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
+    ...changedTypes.keys(),
+  ]
+    .map((type) => `... on ${type}Change { before { id } after { id } }`)
+    .join(' ')} } } }`;
 
 /** The scripts of the part of the start page with the last changes. */
 export const liveScripts = (config: Config): string[] =>
@@ -21,7 +32,7 @@ export const renderLiveView = ({ store, config }: Site): string =>
 <figure class="code live">
 <figcaption>Latest changes <span class="live-side"><span id="live-state" role="status"></span>
 <button class="copy" id="live-pause" type="button" hidden>Pause</button></span></figcaption>
-<ol id="changes"></ol>
+<ol id="changes" data-query="${changesQuery(store)}"></ol>
 <p id="live-note"></p>
 <noscript><p>This list requires JavaScript.</p></noscript>
 </figure>

@@ -1,7 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { serveAsset } from '../http/static-asset.ts';
 import { printSchema } from '../schema/print.ts';
-import { OWN_FILES, ownFile, readAsset } from './files.ts';
+import { OWN_FILES, ownFile } from './files.ts';
 import { createGraphiqlFiles } from './graphiql.ts';
 import { createGuide } from './guide.ts';
 import { renderHome } from './home.ts';
@@ -23,12 +23,6 @@ const createSchemaRoutes = (site: Site): Route[] => [
   },
 ];
 
-const createWordsRoute = ({ store: { pages } }: Site): Route[] => {
-  const { changeWords } = pages;
-  if (!changeWords) return [];
-  return [{ path: '/assets/live-words.js', get: serveAsset(() => readAsset(changeWords)) }];
-};
-
 /** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
 export const createPages = (site: Site): Route[] => [
   { path: '/', get: serveAsset(() => renderHome(site)) },
@@ -47,6 +41,4 @@ export const createPages = (site: Site): Route[] => [
     path: `/assets/${name}`,
     get: serveAsset(() => ownFile(name)),
   })),
-  // In place of the gateway's own.
-  ...createWordsRoute(site),
 ];

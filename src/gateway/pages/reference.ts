@@ -5,7 +5,7 @@ import { type ErrorCodes, withGatewayErrors } from '../contract/error-codes.ts';
 import type { Asset } from '../http/static-asset.ts';
 import { errorsOf } from '../rest/responses.ts';
 import { describeLifecycle, guideOf, lifecycleHeaders, pathOf } from '../rest/rest-operation.ts';
-import { resourcesOf, TO_OPENAPI } from '../rest/schemas.ts';
+import { EXAMPLE_ERROR, resourcesOf, TO_OPENAPI } from '../rest/schemas.ts';
 import type { RestOperation } from '../store.ts';
 import { renderCode } from './code.ts';
 import { renderPage, renderTokenField, type Site } from './page.ts';
@@ -79,7 +79,7 @@ ${resource ? renderCode('Response', JSON.stringify(resource.example, null, 2)) +
 
 /** All errors of all operations, once: the status of each, and when it is returned. */
 function renderErrors({ store, config }: Site): string {
-  const { operations, exampleError } = store.rest;
+  const { operations } = store.rest;
   const errors = operations.map((operation) => new Set(errorsOf(operation, config)));
   const renderError = ([code, { status, description }]: [string, ErrorCodes[string]]): string[] => {
     const having = operations.filter((_operation, index) => errors[index]?.has(code));
@@ -96,7 +96,7 @@ function renderErrors({ store, config }: Site): string {
 <h2 id="errors-title">Errors</h2>
 <p>Every error has a body like this. Programs should check <code>code</code>. To find the cause in the
 log, search for the id in the header <code>X-Request-Id</code>.</p>
-${renderCode('An error', JSON.stringify(exampleError, null, 2))}
+${renderCode('An error', JSON.stringify(EXAMPLE_ERROR, null, 2))}
 ${renderTable('All errors', ['Status', 'Code', 'Meaning'], rows)}
 </section>`;
 }

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 
 import { withGatewayErrors } from '../contract/error-codes.ts';
+import { GatewayError } from '../contract/gateway-error.ts';
 import type { Resource, Store } from '../store.ts';
 
+/** An error as the documentation shows it. */
+export const EXAMPLE_ERROR = new GatewayError('INVALID_ID').toJSON();
+
 /** The resource that every error response has. */
-const errorResource = ({ errorCodes, rest }: Store): Resource => ({
+const errorResource = ({ errorCodes }: Store): Resource => ({
   rule: z.strictObject({
     code: z
       .enum(Object.keys(withGatewayErrors(errorCodes)))
@@ -13,7 +17,7 @@ const errorResource = ({ errorCodes, rest }: Store): Resource => ({
     status: z.unknown().meta({ type: 'integer', format: 'int32', description: 'The HTTP status.' }),
   }),
   description: 'An error. GraphQL uses the same codes.',
-  example: rest.exampleError.toJSON(),
+  example: EXAMPLE_ERROR,
 });
 
 // Ids and dates define theirs with `meta`.

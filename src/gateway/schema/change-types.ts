@@ -11,6 +11,7 @@ import type { ChangeFeed } from '../changes/feed.ts';
 import type { CallContext } from '../context.ts';
 import { SEARCH_COST } from '../tables/conditions.ts';
 import type { Repository } from '../tables/repository.ts';
+import type { Table } from '../tables/table.ts';
 import { lowerFirst, toEnumName } from '../tables/words.ts';
 import type { Builder } from './builder-types.ts';
 import { rootPage } from './connections.ts';
@@ -243,13 +244,13 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
         }),
       );
     },
-    /** Defines `Query.changes` and `Subscription.changed`, when all types are known; returns them. */
-    defineChangesQuery: (): string[] => {
+    /** Defines `Query.changes` and `Subscription.changed`, when all types are known; returns them with their tables. */
+    defineChangesQuery: (): ReadonlyMap<string, Table<never>> => {
       const known = types.map(({ type }) => type);
       const ChangedType = defineTypes(builder, types);
       defineQuery(builder, Change, ChangedType, types);
       defineChanged(builder, Change, ChangedType, known);
-      return known;
+      return new Map(types.map((rows) => [rows.type, rows]));
     },
   };
 }

@@ -186,7 +186,7 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
     /** Returns the schema, and what else the gateway takes from the types. */
     createSchema: (): Pick<Store, 'schema' | 'changedTypes' | 'errorCodes'> => {
       const changedTypes = defineChangesQuery();
-      const missing = Object.keys(tables).find((type) => !changedTypes.includes(type));
+      const missing = Object.keys(tables).find((type) => !changedTypes.has(type));
       if (missing)
         throw new Error(`${missing} has no fields: the store must import its schema.ts.`);
       const errorCodes = defineErrorCodes();

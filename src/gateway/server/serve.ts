@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import type { AddressInfo, Server } from 'node:net';
 
 import { deleteOldChanges } from '../changes/change-log.ts';
+import { requireRecorded } from '../changes/require-recorded.ts';
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open-database.ts';
@@ -9,6 +10,7 @@ import { readManifest } from '../graphql/manifest.ts';
 import type { Store } from '../store.ts';
 import { deleteOldKeys } from '../tables/idempotency.ts';
 import type { Log } from '../telemetry/log.ts';
+import { fillSample } from './fill-sample.ts';
 
 const DELETE_EVERY_MS = 600_000;
 
@@ -44,7 +46,8 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
   if (config.manifest) readManifest(config.manifest, store.schema, config);
   const db = await openDatabase(store.migrations, config, log);
-  if (config.sampleStore && (await store.fillSample(db))) log.info('Filled the sample store.');
+  await requireRecorded(db, store.changedTypes);
+  if (config.sampleStore && (await fillSample(db, store))) log.info('Filled the sample store.');
   return db;
 }
 

@@ -100,7 +100,12 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
   const deprecated = deprecatedOf(store.rest.operations);
   const facts = { version: VERSION, deprecated, sunset, maxCost: limits.maxCost };
   const metrics = createMetrics(db.registry, facts);
-  const changes = createFeed(db, store.changedTypes, log, metrics.streams.observeChanges);
+  const changes = createFeed(
+    db,
+    [...store.changedTypes.keys()],
+    log,
+    metrics.streams.observeChanges,
+  );
   const loaders = { db, observeBatch: metrics.observeBatch };
   const context: Context = {
     loaders,

@@ -19,7 +19,7 @@ const BookSoldOut = errorOf('BOOK_SOLD_OUT', 409, 'The shop has no copy.', (id: 
   message: `All copies of book ${id} are sold.`,
 }));
 
-export const books = createRepository(table('Book'), {
+const books = createRepository(table('Book'), {
   inputs: {
     title: {},
     isbn: { rule: z.string().regex(/^\d{13}$/, 'must have 13 digits.') },

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Variables } from '../../../src/gateway/config/variables.ts';
 import { withGatewayErrors } from '../../../src/gateway/contract/error-codes.ts';
+import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../../src/store/index.ts';
-import { fillSampleStore } from '../../../src/store/sample.ts';
 import { type Block, blocksOf, read, requestOf } from '../../support/documents.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
@@ -67,7 +67,7 @@ afterAll(() => gateway.close());
 async function resetStore(): Promise<void> {
   await gateway.db.write(sql`truncate categories, pets, orders, inventory_items,
     idempotency_keys, changes restart identity cascade`);
-  await fillSampleStore(gateway.db);
+  await fillSample(gateway.db, petStore);
 }
 
 /** Sends a request of the documentation. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { readConfig } from '../../../src/gateway/config/config.ts';
+import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
 import { createLog } from '../../../src/gateway/telemetry/log.ts';
 import { copyOnPostgres } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   const config = readConfig({ DATABASE_URL: store });
   const log = createLog('error');
   const db = await openStore(petStore, config, log);
-  await petStore.fillSample(db);
+  await fillSample(db, petStore);
   const { server } = createGateway(petStore, db, config, log);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

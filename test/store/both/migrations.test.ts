@@ -175,9 +175,7 @@ describeOnDatabases(() => {
     });
     afterAll(() => database.close());
 
-    const recorded = Object.values(TABLES).filter(({ type }) =>
-      petStore.changedTypes.includes(type),
-    );
+    const recorded = Object.values(TABLES).filter(({ type }) => petStore.changedTypes.has(type));
 
     it('of all types with changes have the function and the triggers of record_changes_of', async () => {
       const read = () =>

@@ -1,4 +1,3 @@
-const MAX_SHOWN = 8;
 const UPDATE_MS = 2000;
 const TIMEOUT_MS = 10_000;
 
@@ -30,30 +29,30 @@ function toTime(changedAt) {
 
 const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was deleted' };
 
-/** Says what happened to a row of any type: an upgraded gateway can have some that this page does not know. */
-const toGeneralWords = ({ type, kind }) =>
-  `${type.replace(/Change$/, '').replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${KINDS[kind] ?? 'has changed'}`;
+/** Says what happened to a row, as `Order 43 was created`. Types that only a later release has come without ids. */
+function toWords({ type, kind, before, after }) {
+  const name = type
+    .replace(/Change$/, '')
+    .replaceAll(/(?<!^)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return [name, (after ?? before)?.id, KINDS[kind] ?? 'has changed'].filter(Boolean).join(' ');
+}
 
-function createItem(change, words) {
+function createItem(change) {
   const item = document.createElement('li');
   const changedAt = document.createElement('time');
   changedAt.dateTime = change.changedAt;
   changedAt.textContent = toTime(change.changedAt);
   const text = document.createElement('span');
-  text.textContent = words;
-  text.title = words;
+  text.textContent = toWords(change);
   item.append(changedAt, text);
   return item;
 }
 
 async function load() {
-  const { FIELDS, toWords } = await import('/assets/live-words.js');
-  const query = `{ changes(last: ${MAX_SHOWN}) {
-    nodes { type: __typename cursor kind changedAt ...Words } } } ${FIELDS}`;
   const response = await fetch('/graphql', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ query }),
+    body: JSON.stringify({ query: list.dataset.query }),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const { data } = await response.json();
@@ -63,8 +62,7 @@ async function load() {
   // Adds what is new and removes what is too old: a screen reader reads only what was added.
   for (const [index, change] of changes.entries()) {
     const { cursor } = change;
-    const words = toWords(change, changes) ?? toGeneralWords(change);
-    const item = before.get(cursor) ?? createItem(change, words);
+    const item = before.get(cursor) ?? createItem(change);
     items.set(cursor, item);
     if (list.children[index] !== item) list.insertBefore(item, list.children[index] ?? null);
   }

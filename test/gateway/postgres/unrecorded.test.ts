@@ -1,0 +1,49 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+
+import { readConfig } from '../../../src/gateway/config/config.ts';
+import { openStore } from '../../../src/gateway/server/serve.ts';
+import { createLog } from '../../../src/gateway/telemetry/log.ts';
+import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
+import { bookshop } from '../bookshop/index.ts';
+
+const LINE = "SELECT record_changes_of('books', 'Book', 'id');";
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Opens the bookshop with another line in its migration, on a new database. */
+async function open(line: string): Promise<void> {
+  await cp(bookshop.migrations, folder, { recursive: true });
+  const file = join(folder, '20270102000000_bookshop/migration.sql');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(LINE, line));
+  const { server } = inject('emptyPostgres');
+  const url = await createDatabaseOn(server);
+  const store = { ...bookshop, migrations: pathToFileURL(`${folder}/`) };
+  try {
+    const db = await openStore(store, readConfig({ DATABASE_URL: url }), createLog('error'));
+    await db.close();
+  } finally {
+    await dropDatabaseOn(server, url);
+  }
+}
+
+it.each(['', LINE.replace("'Book'", "'Author'")])(
+  'a store does not start if its migrations record no changes of a type: %s',
+  async (line) => {
+    await expect(open(line)).rejects.toThrow(
+      `The changes of the table books are not recorded. Add this line to a migration: ${LINE}`,
+    );
+  },
+);
+
+it('a store starts if its migrations record the changes of each type', async () => {
+  await expect(open(LINE)).resolves.toBeUndefined();
+});
