@@ -110,7 +110,7 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE * SHORT,
     ],
   ])(
-    'of %s is that of %d statements and %d more, with %j',
+    'of %s is %d statements plus %d, with variables %j',
     async (query, statements, more, variables) => {
       for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const { cost } = await askCost(gateway, { query, ...(variables && { variables }) });
@@ -130,7 +130,7 @@ describe('the cost of an operation', () => {
     'query ($ids: [ID!]!) { nodes(nodeIds: $ids) { nodeId } }',
     'query ($types: [ChangedType!]) { changes(first: 0, filter: { types: $types }) { nodes { kind } } }',
     'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { ... on CreatedPets { pets { id } } } }',
-  ])('does not depend on values that were sent before, right or wrong: %s', async (query) => {
+  ])('does not depend on values sent earlier, valid or not: %s', async (query) => {
     const variable = /\$(\w+)/.exec(query)?.[1];
     const costOf = async (document: string, value: string): Promise<unknown> => {
       const response = await fetch(`${gateway.url}/graphql`, {
@@ -157,7 +157,7 @@ describe('the cost of an operation', () => {
         )
         .map((argument) => [`${name}(${argument.name}:)`, argument] as const),
     ),
-  )('of a mutation grows with each of its lines: %s', (_name, { extensions }) => {
+  )('increases with each line of a mutation: %s', (_name, { extensions }) => {
     expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
   });
 
@@ -173,7 +173,7 @@ describe('the cost of an operation', () => {
     `{ ${repeat(50, (index) => `a${index}: pets(first: 1, filter: { name: "zg", status: [AVAILABLE] }) { nodes { id } }`)} }`,
     `{ ${repeat(50, (index) => `a${index}: pets(first: 0, filter: { categoryId: ${index} }) { totalCount }`)} }`,
     `{ ${repeat(3, (index) => `a${index}: __schema { types { name } }`)} }`,
-  ])('that is too high is rejected, and always in the response: %s', async (query) => {
+  ])('is reported with QUERY_TOO_COSTLY if it exceeds the limit: %s', async (query) => {
     await expectRejected(gateway, { query }, 'QUERY_TOO_COSTLY');
     const { errors, extensions = {} } = await gateway.graphql(query);
     const cost = extensions['cost'] as { requested: number };
@@ -182,7 +182,7 @@ describe('the cost of an operation', () => {
     expect(errors?.[0]?.message).toContain(`costs ${cost.requested};`);
   });
 
-  it('is too high if it is infinite, but not in a page without rows', async () => {
+  it('exceeds the limit if it is infinite, except in a page of size 0', async () => {
     const limits = { maxTokens: 20_000, maxFragments: 1000, maxAliases: 5000 };
     const lavish = await startGateway({}, openThatOf(gateway), limits);
     const query = `{ pets(first: 0) { nodes { ...F0 } } ...G } fragment G on Query { pet(id: 1) { id } }
@@ -194,7 +194,7 @@ describe('the cost of an operation', () => {
     await lavish.close();
   });
 
-  it('of each example of GraphiQL is less than a fifth of the limit, of introspection less than half', async () => {
+  it('is below a fifth of the limit for each GraphiQL example, and below half of it for introspection', async () => {
     const introspection = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,

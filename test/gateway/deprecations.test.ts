@@ -35,7 +35,7 @@ afterAll(async () => {
 const extensionsOf = async (selection: string): Promise<unknown> =>
   (await gateway.graphql(`{ category(id: ${id}) ${selection} }`)).extensions;
 
-describe('a response', () => {
+describe('a GraphQL response', () => {
   it.each([
     ['that is selected', '{ name description }'],
     ['once for an alias and a fragment', '{ a: description ... on Category { description } }'],
@@ -45,7 +45,7 @@ describe('a response', () => {
     expect(await extensionsOf(selection)).toEqual({ deprecations });
   });
 
-  it('has no extensions without a deprecated field', async () => {
+  it('has no extensions if no deprecated field is used', async () => {
     expect(await extensionsOf('{ name }')).toBeUndefined();
   });
 });

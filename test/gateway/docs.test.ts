@@ -122,7 +122,7 @@ const sampled = documents.filter(
 describe.each(sampled)('the samples of $file', ({ blocks }) => {
   beforeAll(resetStore);
 
-  it.each(samplesOf(blocks))('return what is shown: $request.text', async (sample) => {
+  it.each(samplesOf(blocks))('return the response shown: $request.text', async (sample) => {
     const { request, response } = sample;
     expect(response?.language).toBe('json');
     expect(await send(request)).toEqual(JSON.parse(response?.text ?? ''));
@@ -132,17 +132,20 @@ describe.each(sampled)('the samples of $file', ({ blocks }) => {
     ({ language, text }) => language === 'console' && !isSubscription(text),
   );
 
-  it.runIf(consoles.length > 0).each(consoles)('return what is shown: $text', async ({ text }) => {
-    const [head = '', body = ''] = text.split('\n\n');
-    const [command = '', statusLine = '', ...headers] = head.split('\n');
-    const response = await gateway.rest(requestOf(command).path);
-    expect(`HTTP/1.1 ${response.status} ${response.statusText}`).toBe(statusLine);
-    for (const header of headers) {
-      const [name = '', value] = header.split(/: (.*)/);
-      expect(response.headers.get(name)).toBe(value);
-    }
-    expect(await response.json()).toEqual(JSON.parse(body));
-  });
+  it.runIf(consoles.length > 0).each(consoles)(
+    'return the response shown: $text',
+    async ({ text }) => {
+      const [head = '', body = ''] = text.split('\n\n');
+      const [command = '', statusLine = '', ...headers] = head.split('\n');
+      const response = await gateway.rest(requestOf(command).path);
+      expect(`HTTP/1.1 ${response.status} ${response.statusText}`).toBe(statusLine);
+      for (const header of headers) {
+        const [name = '', value] = header.split(/: (.*)/);
+        expect(response.headers.get(name)).toBe(value);
+      }
+      expect(await response.json()).toEqual(JSON.parse(body));
+    },
+  );
 });
 
 const findCursor = (text = ''): string => /"cursor":"(\w+)"/.exec(text)?.[1] ?? '';
@@ -155,7 +158,7 @@ describe('the subscriptions of docs/live.md', () => {
   const realCursors = new Map<string, string>();
   beforeAll(resetStore);
 
-  it.each(subscriptions)('return what is shown: $text', async ({ text }) => {
+  it.each(subscriptions)('return the results shown: $text', async ({ text }) => {
     const [command = '', shown = ''] = text.split('\n\n');
     const { query } = JSON.parse(requestOf(command).body) as { query: string };
     const resumed = query.replaceAll(
@@ -175,7 +178,7 @@ describe('the subscriptions of docs/live.md', () => {
     );
   });
 
-  it('pass a proxy that is set up as shown', () => {
+  it('work through a proxy configured as shown', () => {
     const lines = read('deploy/nginx.conf')
       .split('\n')
       .map((line) => line.trim());
@@ -185,7 +188,7 @@ describe('the subscriptions of docs/live.md', () => {
 });
 
 describe('the samples of the documentation', () => {
-  it('are in languages that tests know', () => {
+  it('are in languages that the tests check', () => {
     const languages = new Set(
       documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
     );
@@ -194,7 +197,7 @@ describe('the samples of the documentation', () => {
     );
   });
 
-  it('show a response below each request, and JSON for nothing else but the log and clients', () => {
+  it('show a response below each request, and other JSON only for the log and clients', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))
       .map(({ response }) => response);
@@ -207,7 +210,7 @@ describe('the samples of the documentation', () => {
     ]);
   });
 
-  it('in TypeScript are lines of the source', () => {
+  it('in TypeScript are lines from the source', () => {
     const lines = new Set(
       [...sources, ...clientPrograms].flatMap((file) =>
         read(file)
@@ -248,7 +251,7 @@ const OTHER_NAMES = [
 const OLD_NAMES = ['ANSWER_TIMEOUT_MS', 'MAX_ANSWER_BYTES'];
 
 describe.each(documents)('$file', ({ file, markdown }) => {
-  it('links to files and headings that exist', () => {
+  it('links only to files and headings that exist', () => {
     const broken = [...markdown.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)].filter(
       ([, path = '', anchor = '']) => {
         const target = path === '' ? file : normalize(join(dirname(file), path));
@@ -258,7 +261,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  it.runIf(file !== TUTORIAL)('names paths that exist', () => {
+  it.runIf(file !== TUTORIAL)('names only existing paths', () => {
     const paths = markdown.matchAll(
       /(?<![\w/.@])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g,
     );
@@ -266,7 +269,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     expect(all.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('names npm scripts that exist', () => {
+  it('names only existing npm scripts', () => {
     const names = Array.from(
       markdown.matchAll(/\bnpm (?:run )?([a-z][\w:]*)/g),
       ([, name = '']) => name,
@@ -275,7 +278,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     expect(names.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it('names variables and error codes that exist', () => {
+  it('names only existing variables and error codes', () => {
     const found = markdown.matchAll(/`([A-Z\d]+(?:_[A-Z\d]+)+)`|(?<![\w$-])(?!OTEL_)([A-Z_]+)=/g);
     const names = Array.from(found, ([, quoted, variable]) => quoted ?? variable ?? '');
     const known = [
@@ -289,7 +292,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
 });
 
 describe('the documentation', () => {
-  it('names each folder of the gateway in the drawing of docs/architecture.md', () => {
+  it('shows each folder of the gateway in the diagram of docs/architecture.md', () => {
     const drawing = blocksOf(read('docs/architecture.md')).find(({ text }) =>
       text.startsWith('flowchart'),
     );
@@ -298,7 +301,7 @@ describe('the documentation', () => {
     expect(named.toSorted()).toEqual([...new Set(folders)].toSorted());
   });
 
-  it('explains in CONTRIBUTING.md each npm script', () => {
+  it('explains each npm script in CONTRIBUTING.md', () => {
     const names = Object.keys(scripts);
     const isHook = (name: string): boolean =>
       name.startsWith('pre') && names.includes(name.slice(3));
@@ -335,7 +338,7 @@ describe.each(['SECURITY.md', 'docs/operations.md', 'docs/growing.md'])(
       expect(references.toSorted()).toEqual(defined.toSorted());
     });
 
-    it('name tests that exist', () => {
+    it('name only existing tests', () => {
       const names = Array.from(notes.matchAll(/`([^`]+)`/g), ([, name = '']) => name);
       expect(names.filter((name) => !hasTest(name))).toEqual([]);
     });
@@ -349,7 +352,7 @@ it('each promise of SECURITY.md has a footnote', () => {
   expect(promises.slice(1).filter((text) => !/\[\^\w+\]\s*$/.test(text))).toEqual([]);
 });
 
-describe('a gateway that is started as docs/access.md shows', () => {
+describe('a gateway started as docs/access.md shows', () => {
   const [starting = '', calling = ''] = blocksOf(read('docs/access.md'))
     .filter(({ language }) => language === 'sh')
     .map(({ text }) => text);
@@ -362,7 +365,7 @@ describe('a gateway that is started as docs/access.md shows', () => {
     text.includes('"requestId"'),
   );
 
-  it('accepts the token that is created there, and logs each request as docs/observability.md shows', async () => {
+  it('accepts the token created there, and logs requests as docs/observability.md shows', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'store-'));
     onTestFinished(async () => {
       await killPrograms();

@@ -22,7 +22,7 @@ function holdUp(ms: number): void {
 }
 
 describe('a fair queue', () => {
-  it('lets callers take turns, however much each of them waits for', async () => {
+  it('lets callers take turns, however many tasks each of them has', async () => {
     const enqueue = createFairQueue(LIMITS);
     const order: string[] = [];
     const add = (caller: string, index: number): Promise<number> =>
@@ -33,7 +33,7 @@ describe('a fair queue', () => {
     expect(order).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   });
 
-  it('resolves and rejects with the result of the work, and goes on after a failure', async () => {
+  it('passes on the result or error of a task, and continues after a failure', async () => {
     const enqueue = createFairQueue(LIMITS);
     const failed = enqueue('a', () => {
       throw new Error('It fails.');
@@ -43,7 +43,7 @@ describe('a fair queue', () => {
     expect(await next).toBe('next');
   });
 
-  it('runs as much at the same time as it may', async () => {
+  it('runs as many tasks concurrently as allowed', async () => {
     const enqueue = createFairQueue({ ...LIMITS, concurrency: 2 });
     const first = createBlocker();
     const running = enqueue('a', first.work);
@@ -53,7 +53,7 @@ describe('a fair queue', () => {
     await running;
   });
 
-  it('rests after work that holds up the event loop, so that others run before the next', async () => {
+  it('yields after a task that blocks the event loop', async () => {
     const enqueue = createFairQueue(LIMITS);
     const order: string[] = [];
     const add = (name: string, ms: number) =>
@@ -69,7 +69,7 @@ describe('a fair queue', () => {
     expect(order.indexOf('tick after short')).toBeLessThan(order.indexOf('last'));
   });
 
-  it('rejects what has waited for too long, and never runs it', async () => {
+  it('rejects a task that has waited too long, and never runs it', async () => {
     const enqueue = createFairQueue({ ...LIMITS, maxWaitMs: 5 });
     const { work, end } = createBlocker();
     const running = enqueue('a', work);
@@ -86,7 +86,7 @@ describe('a fair queue', () => {
     expect(hasRun).toBe(false);
   });
 
-  it('rejects what waits beyond the limit of its caller, or of all callers', async () => {
+  it('rejects tasks beyond the limit per caller and the limit in total', async () => {
     const enqueue = createFairQueue({ ...LIMITS, maxWaitingOfCaller: 2, maxWaiting: 3 });
     const { work, end } = createBlocker();
     const accepted = [enqueue('a', work), enqueue('a', () => 1), enqueue('a', () => 2)];

@@ -79,7 +79,7 @@ describe('npm run manifest', () => {
       await gateway.close();
     }));
 
-  it('reports file and line of every error', async () => {
+  it('reports the file and line of every error', async () => {
     const { end } = await make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
       'b.graphql': '# twice\nquery Same { ...Missing }\ntype A { b: Int }',
@@ -94,7 +94,7 @@ describe('npm run manifest', () => {
     ]);
   });
 
-  it('reports file and line of a syntax error', async () => {
+  it('reports the file and line of a syntax error', async () => {
     const { end } = await make({ 'a.graphql': '\nquery {' });
     const message = 'a.graphql:2: Syntax Error: Expected Name, found <EOF>.';
     expect(end).toEqual({ code: 1, message });
@@ -120,20 +120,39 @@ const read = (content: unknown) =>
 
 describe('DOCUMENTS_MANIFEST', () => {
   it.each([
-    ["Relay's and GraphQL Code Generator's", { a: COUNT }],
-    ['one whose ids have their prefix', { 'sha256:a': COUNT }],
-    ["Apollo's", { ...APOLLO, operations: [{ id: 'a', name: 'A', type: 'query', body: COUNT }] }],
-  ])('may be %s', async (_whose, content) => {
+    ['the manifest of Relay and GraphQL Code Generator', { a: COUNT }],
+    ['a manifest whose ids have a prefix', { 'sha256:a': COUNT }],
+    [
+      "Apollo's manifest",
+      { ...APOLLO, operations: [{ id: 'a', name: 'A', type: 'query', body: COUNT }] },
+    ],
+  ])('accepts %s', async (_whose, content) => {
     expect(await read(content)).toEqual([['a', COUNT]]);
   });
 
   it.each([
-    ['no JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
-    ['another object', { ...APOLLO, version: 2, operations: [] }, /must be a JSON object /],
-    ['one with a document that does not parse', { a: COUNT, b: '{' }, /here, b: Syntax Error/],
-    ['one with a long document', { b: `${COUNT}#${'x'.repeat(50_000)}` }, /can't run here, b: /],
-    ['one with an id twice', { a: COUNT, 'sha256:a': COUNT }, /has two documents with the id a\.$/],
-  ])('is rejected if it is %s', async (_what, content, sentence) => {
+    ['a file that is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
+    [
+      'an object of another form',
+      { ...APOLLO, version: 2, operations: [] },
+      /must be a JSON object /,
+    ],
+    [
+      'a manifest with a document that does not parse',
+      { a: COUNT, b: '{' },
+      /here, b: Syntax Error/,
+    ],
+    [
+      'a manifest with a document that is too long',
+      { b: `${COUNT}#${'x'.repeat(50_000)}` },
+      /can't run here, b: /,
+    ],
+    [
+      'a manifest with a duplicate id',
+      { a: COUNT, 'sha256:a': COUNT },
+      /has two documents with the id a\.$/,
+    ],
+  ])('rejects %s', async (_what, content, sentence) => {
     const refused = read(content);
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(sentence);
@@ -144,9 +163,9 @@ describe('DOCUMENTS_MANIFEST', () => {
 
   it.each([
     ['creates no database', {}],
-    ['connects to none', SERVER],
-    ['connects to none from two processes', { ...SERVER, WORKERS: '2' }],
-  ])('ends a start that %s, with one sentence', (_what, environment) =>
+    ['connects to no server', SERVER],
+    ['starts no workers', { ...SERVER, WORKERS: '2' }],
+  ])('stops an invalid start with one message, and %s', (_what, environment) =>
     withFolder(async (folder) => {
       const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
       writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));

@@ -123,7 +123,7 @@ describe('the hooks of a plugin', () => {
     ['a query', '{ category(id: 1) { name } }'],
     ['a query without the store', '{ __typename }'],
     ['a mutation', 'mutation { deletePet(id: 9) { ... on Error { code } } }'],
-  ])('run for the first and each further request over HTTP: %s', async (_what, query) => {
+  ])('run for every request over HTTP, not only the first: %s', async (_what, query) => {
     for (let time = 1; time <= TIMES; time += 1) {
       ran.length = 0;
       expect((await post(target, { query })).status).toBe(200);
@@ -131,7 +131,7 @@ describe('the hooks of a plugin', () => {
     }
   });
 
-  it('run for each subscription over Server-Sent Events, and for each result', async () => {
+  it('run for each subscription over Server-Sent Events, and for each of its results', async () => {
     for (let time = 1; time <= 2; time += 1) {
       const payload = await subscriptionTo(gateway);
       ran.length = 0;
@@ -143,7 +143,7 @@ describe('the hooks of a plugin', () => {
     }
   });
 
-  it('run for each query and each subscription over a WebSocket', async () => {
+  it('run for each query and subscription over a WebSocket', async () => {
     const client = createSocketClient(target);
     for (let time = 1; time <= TIMES; time += 1) {
       ran.length = 0;

@@ -32,7 +32,7 @@ function openStream(): { stream: Stream; end: () => void } {
 describe('the results of a change', () => {
   const root = {};
 
-  it('are made once for all streams, however many operations there are', async () => {
+  it('are computed once for all streams, however many operations there are', async () => {
     let executions = 0;
     const share = shareResults(async () => {
       executions += 1;
@@ -49,7 +49,7 @@ describe('the results of a change', () => {
     expect(executions).toBe(OPERATIONS);
   });
 
-  it('are made for each combination of variables', async () => {
+  it('are computed once for each combination of variables', async () => {
     const [operation] = operations;
     if (!operation) throw new Error('There is no operation.');
     const share = shareResults(async ({ variables }) => ({ data: variables }));
@@ -64,7 +64,7 @@ describe('the results of a change', () => {
     );
   });
 
-  it('are not made for streams that have ended while they waited', async () => {
+  it('are not computed for streams that closed while waiting', async () => {
     const executed: unknown[] = [];
     const share = shareResults(async ({ operation }) => {
       executed.push(operation);

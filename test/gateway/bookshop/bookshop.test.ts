@@ -88,7 +88,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     return program.entries.slice(before).flatMap(({ sql }) => (typeof sql === 'string' ? sql : []));
   }
 
-  it('fills a new store with its samples, which the start page shows', async () => {
+  it('fills a new store with sample data, which the start page shows', async () => {
     const { example, mutation } = bookshop.pages;
     for (const { query, result } of [example, mutation]) {
       expect(await ask(query)).toEqual(JSON.parse(result));
@@ -101,11 +101,11 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       (field) => `{ books(filter: { releasedOn: { from: "1974-01-01" } },
         orderBy: { field: ${field} }) { nodes { title releasedOn author { name } } } }`,
     ),
-  ])('reads a list by one statement: %s', async (query) => {
+  ])('reads a list with one statement: %s', async (query) => {
     expect(await statementsOf(query)).toHaveLength(1);
   });
 
-  it('pages through a list by a day that may be null', async () => {
+  it('pages through a list by a nullable date', async () => {
     await data(`mutation {
       a: createBook(input: { title: "Old", isbn: "9780000000001", releasedOn: "1900-01-01" }) { __typename }
       b: createBook(input: { title: "Later", isbn: "9780000000002" }) { __typename } }`);
@@ -120,7 +120,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(titles).toEqual(['Old', 'The Dispossessed', 'Later']);
   });
 
-  it('returns the errors of a unique text, a relation, a rule and a CHECK, whatever their constraints are called', async () => {
+  it('returns an error for a duplicate text, a missing relation, a broken rule and a failed CHECK, whatever the constraint is called', async () => {
     expect(await createBook('isbn: "9780061054884"')).toEqual({
       createBook: {
         code: 'BOOK_ISBN_TAKEN',
@@ -139,7 +139,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('writes once for an idempotency key', async () => {
+  it('writes once per idempotency key', async () => {
     const first = await createAuthor('Octavia E. Butler');
     expect(await createAuthor('Octavia E. Butler')).toEqual(first);
     expect(await createAuthor('Ann Leckie')).toEqual({
@@ -147,12 +147,12 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('sells the copies of a book, until none is left', async () => {
+  it('sells copies of a book until none is left', async () => {
     for (const copies of [2, 1, 0]) expect(await sellBook()).toEqual({ sellBook: { copies } });
     expect(await sellBook()).toEqual({ sellBook: { code: 'BOOK_SOLD_OUT' } });
   });
 
-  it('sends each change, also those since a cursor', async () => {
+  it('sends each change, including those since a cursor', async () => {
     await release('1974-05-02');
     // Open transactions of other tests hold changes back.
     const cursor = await vi.waitFor(
@@ -186,14 +186,14 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     resumed.disconnect();
   });
 
-  it('rejects a query whose cost is above the limit', async () => {
+  it('rejects a query whose cost exceeds the limit', async () => {
     const nested = `{ authors(first: 100) { nodes { books(first: 100) { nodes { author {
       books(first: 100) { nodes { title } } } } } } } }`;
     const { errors } = await ask(nested);
     expect(errors[0].extensions.code).toBe('QUERY_TOO_COSTLY');
   });
 
-  it('requires the scope of a mutation', async () => {
+  it("requires a mutation's scope", async () => {
     const response = await post(
       program,
       { query: 'mutation { sellBook(id: "1") { ... on Forbidden { scope } } }' },
@@ -202,7 +202,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await response.json()).toEqual({ data: { sellBook: { scope: 'books:write' } } });
   });
 
-  it('has changes for the start page, which describes them by their types', async () => {
+  it('describes changes on the start page by their types', async () => {
     const script = await page('/assets/live-words.js');
     const { FIELDS, toWords } = (await import(
       `data:text/javascript,${encodeURIComponent(script)}`
@@ -212,7 +212,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(toWords()).toBeUndefined();
   });
 
-  it('finds a row by its global id', async () => {
+  it('finds a book by its global id', async () => {
     expect(await data('{ node(nodeId: "Book_1") { ... on Book { title } } }')).toEqual({
       node: { title: 'The Dispossessed' },
     });
@@ -232,13 +232,13 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('describes its REST route as OpenAPI', async () => {
+  it('describes its REST route in the OpenAPI document', async () => {
     const text = await page('/openapi.json');
     expect(await lintOpenApi(text)).toEqual([]);
     expect(Object.keys(JSON.parse(text).paths)).toEqual(['/books/{bookId}']);
   });
 
-  it('has GraphiQL with examples that run', async () => {
+  it('serves GraphiQL with examples that run', async () => {
     const html = await page('/graphql');
     expect(html).toContain('<title>GraphiQL · Bookshop</title>');
     expect(html).toContain('The newest books');
@@ -246,7 +246,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
   });
 
   it.each(['/', '/docs', '/docs/moving', '/status', '/schema.graphql', '/openapi.json'])(
-    'has no word of another store at %s',
+    'does not mention another store at %s',
     async (path) => {
       const text = await page(path);
       expect(text).toMatch(/book/i);
@@ -254,17 +254,17 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     },
   );
 
-  it('reports what runs', async () => {
+  it('reports its title and version', async () => {
     expect(await page('/status')).toContain('<title>Status · Bookshop</title>');
     expect(await page('/metrics')).toContain('database_up 1');
   });
 
-  it('stops on a signal', async () => {
+  it('shuts down on a signal', async () => {
     expect(await program.stop()).toBe(0);
   });
 });
 
-it('its first migration is a copy of the file with the tables of the gateway', async () => {
+it("the bookshop's first migration is a copy of the SQL file with the gateway's tables", async () => {
   const migration = new URL('20270101000000_gateway/migration.sql', bookshop.migrations);
   expect(await readFile(migration, 'utf8')).toBe(
     await readFile('src/gateway/database/gateway-tables.sql', 'utf8'),

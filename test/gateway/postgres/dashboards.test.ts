@@ -47,8 +47,8 @@ async function findNames(): Promise<Set<string>> {
 const routeSelectors = (exprs: readonly string[]): string[] =>
   exprs.flatMap((expr) => Array.from(expr.matchAll(/\broute[=!]~"(.*?)"/g), ([all]) => all));
 
-describe('the routes of the panels and alerts', () => {
-  it('are those that /status counts', () => {
+describe('the routes in the panels and alerts', () => {
+  it('are the ones that /status counts', () => {
     const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
     const selectors = new Set(routeSelectors(exprs));
     expect(selectors.size).toBe(1);
@@ -80,7 +80,7 @@ function metricsIn(expr: string): string[] {
   return Array.from(names, ([name]) => name).filter((name) => !NOT_METRICS.has(name));
 }
 
-describe('the metrics that are named', () => {
+describe('the metrics named', () => {
   it.each([
     ['the dashboard', readPanelQueries().flatMap(({ expr }) => metricsIn(expr)), 25],
     ['the rules', rules.flatMap(({ expr }) => metricsIn(expr)), 15],
@@ -100,13 +100,13 @@ describe('the metrics that are named', () => {
 });
 
 describe('deploy/prometheus/rules.yaml', () => {
-  it.each(alerts)('has for $alert what is wrong, what to do, and a test', ({ alert, ...rest }) => {
+  it.each(alerts)('gives $alert a summary, instructions and a test', ({ alert, ...rest }) => {
     expect(rest.labels?.['severity']).toMatch(/^(page|ticket)$/);
     expect(Object.keys(rest.annotations ?? {})).toEqual(['summary', 'description', 'action']);
     expect(readDeployed('prometheus/rules.test.yaml')).toContain(`alertname="${alert}"`);
   });
 
-  it('names panels of the dashboard that exist', () => {
+  it('links only to existing panels of the dashboard', () => {
     const titles = readPanels().map(({ title }) => title);
     const named = alerts.flatMap(({ annotations }) =>
       Array.from((annotations?.['action'] ?? '').matchAll(/"(.*?)"/g), ([, title = '']) => title),

@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-it('a small query runs few files, and seldom changes between their folders', () => {
+it('a small query executes few files, and seldom switches between their folders', () => {
   expect(data).toMatchObject({ data: { pet: { category: { name: expect.any(String) } } } });
   const folders = files.map(folderOf);
   const changes = folders.filter((folder, index) => index > 0 && folder !== folders[index - 1]);
