@@ -59,12 +59,12 @@ describeOnBothDatabases(() => {
       expect(kind.fromText(String(text))).toEqual(value);
     });
 
-    it.each(values)('get the same JSON from PostgreSQL as from graphql-js: %s', async (value) => {
+    it.each(values)('get the same JSON from PostgreSQL as from graphql-js: $0', async (value) => {
       const json = await read(value, `(${concatenate(kind.json('value'))})`);
       expect(JSON.parse(String(json))).toEqual(JSON.parse(JSON.stringify(type.serialize(value))));
     });
 
-    it.each(values)('get the same cursor text from PostgreSQL as from a row: %s', async (value) => {
+    it.each(values)('get the same cursor text from PostgreSQL as from a row: $0', async (value) => {
       const text = kind.sort.textOf(value);
       expect(await read(value, kind.sort.asText('value'))).toBe(text);
       expect(kind.sort.text.parse(text)).toBe(text);

@@ -119,7 +119,7 @@ describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
   // Names of properties of objects are never ids.
   // `constructor` is a property of any object.
   it.each([hashOf(unknown), 'constructor', 'sha256:'])(
-    'returns the error that clients expect if the id is unknown: %s',
+    'returns the error that clients expect if the id is unknown: $0',
     async (id) => {
       await expectAnswers(toParameters(id), ...HAVE_NONE);
     },

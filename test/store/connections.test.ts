@@ -43,9 +43,9 @@ describeOnBothGateways(() => {
     await write(sql`insert into orders (pet_id, quantity) select 1, 1 from pets`);
   });
 
-  describe('a page', () => {
+  describe('a page of a list', () => {
     it.each(LISTS)(
-      'of %s has 20 rows by default, and the count of all: %s',
+      'of %s has 20 rows by default, and the count of all rows: %s',
       async (list, parent) => {
         const { edges, nodes, totalCount, pageInfo } = await page(list, '', parent);
         expect(nodes.map(idOf)).toEqual(edges.map(({ node }: { node: Node }) => idOf(node)));
@@ -60,7 +60,7 @@ describeOnBothGateways(() => {
       },
     );
 
-    it('may be empty', async () => {
+    it('can be empty', async () => {
       expect(await page('pets', 'first: 0')).toMatchObject({ edges: [], totalCount: 25 });
     });
 
@@ -98,7 +98,7 @@ describeOnBothGateways(() => {
     );
   });
 
-  describe('a cursor', () => {
+  describe('a cursor of a list', () => {
     it.each([
       ['garbage', 'pets', 'ID', 'garbage'],
       ['the values of an order by id', 'pets', 'NAME', forge('ID', '1')],

@@ -261,12 +261,12 @@ describeOnBothDatabases(() => {
   afterAll(() => gateway.close());
 
   describe('executing an operation', () => {
-    it('returns the result of graphql-js each time, for generated queries without errors', async () => {
+    it('returns the result of graphql-js each time for generated queries without errors', async () => {
       const queries = operationsOn(schema, OperationTypeNode.QUERY, rounds(5, 7), TAME);
       await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
     });
 
-    it('executes most queries by one statement the third time', async () => {
+    it('needs one statement for most queries from the third execution on', async () => {
       const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
         seed: 1,
         numRuns: 25,
@@ -282,23 +282,20 @@ describeOnBothDatabases(() => {
       expect(single).toBeGreaterThan(7);
     });
 
-    describe('of a store with missing rows', () => {
+    describe('on a store with missing rows', () => {
       beforeAll(() => store.removeRows());
 
       it.each([
         ['queries', OperationTypeNode.QUERY, rounds(5, 6), QUERIES, WILD],
         ['mutations', OperationTypeNode.MUTATION, 4, MUTATIONS, FAILING],
-      ] as const)(
-        'returns the result of graphql-js each time, for generated %s',
-        async (...row) => {
-          const [, kind, depth, numRuns, ingredients] = row;
-          const operations = operationsOn(schema, kind, depth, ingredients);
-          await assert(asyncProperty(operations, expectAsReference), { numRuns });
-        },
-      );
+      ] as const)('returns the result of graphql-js each time for generated %s', async (...row) => {
+        const [, kind, depth, numRuns, ingredients] = row;
+        const operations = operationsOn(schema, kind, depth, ingredients);
+        await assert(asyncProperty(operations, expectAsReference), { numRuns });
+      });
     });
 
-    describe('of a store with missing rows and values that can not be sent', () => {
+    describe('on a store with missing rows and values that cannot be sent', () => {
       beforeAll(() => store.spoilValues());
 
       it.each(CASES)('returns the result of graphql-js for %s', async (_what, query, variables) => {
@@ -316,7 +313,7 @@ describeOnBothDatabases(() => {
   });
 
   describe('a compiled query', () => {
-    it('gets its own data, whatever the values of other requests for the same statement', async () => {
+    it('gets its own data, whatever values other requests have for the same statement', async () => {
       const query = `query ($after: String, $before: String) {
         pets(first: 100, orderBy: { field: NAME }, after: $after, before: $before) { nodes { id } } }`;
       // Joined by line breaks, the values of both are the same.
@@ -336,7 +333,7 @@ describeOnBothDatabases(() => {
       expect(isShared).toBe(true);
     });
 
-    it('depends on the variables of its own request, whatever those before it had', async () => {
+    it('depends on the variables of its own request, whatever earlier requests had', async () => {
       const query = `query ($first: Int, $last: Int, $field: PetSortField!, $status: [PetStatus!], $isNamed: Boolean = true) {
         pets(first: $first, last: $last, orderBy: { field: $field, direction: DESC }, filter: { status: $status }) {
           nodes { id name @include(if: $isNamed) } } }`;
@@ -356,7 +353,7 @@ describeOnBothDatabases(() => {
       expect(results.size).toBe(each.length);
     });
 
-    it('with too many relations to plan in one statement is left to graphql-js', async () => {
+    it('is left to graphql-js if it has too many relations to plan in one statement', async () => {
       const relations = Array.from(
         { length: 98 },
         (_value, index) => `a${index}: category { pets(first: 1) { nodes { category { id } } } }`,
@@ -378,7 +375,7 @@ describeOnBothDatabases(() => {
       c: category(id: 1) { pets(first: 1) { nodes { id } } }
     }`;
 
-    it('is not repeated, and its error is in each of the root fields', async () => {
+    it('is not repeated, and returns its error in each of the root fields', async () => {
       for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
       await gateway.db.write(raw('alter table pets rename column name to title'));
       gateway.statements.length = 0;

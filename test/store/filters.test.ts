@@ -317,7 +317,7 @@ describeOnBothGateways(() => {
       },
     );
 
-    it('of every parent has its own rows, and their count', async () => {
+    it("nested in a list has each parent's rows, and their count", async () => {
       const fields = `nodes { id list: pets(filter: { inStock: true, ids: [2, 3, 4, 5, 9, 10] }) { totalCount nodes { id } } }`;
       const data = await gateway.data(`{ categories(first: 2) { ${fields} } }`);
       expect(data.categories.nodes).toEqual([
@@ -345,7 +345,7 @@ describeOnBothGateways(() => {
       }
     });
 
-    it('of more ids than a list may have is rejected', async () => {
+    it('with more ids than allowed is rejected with INVALID_INPUT', async () => {
       const ids = Array.from({ length: 101 }, (_, index) => String(index));
       const { errors } = await gateway.graphql(
         'query ($ids: [ID!]) { pets(filter: { ids: $ids }) { totalCount } }',

@@ -30,7 +30,7 @@ describeOnBothGateways(() => {
     petId = await makePet(gateway);
   });
 
-  it.each(MUTATIONS)('of a row that does not exist, %s returns %s', async (mutation, code) => {
+  it.each(MUTATIONS)('%s of a missing row returns %s', async (mutation, code) => {
     const call = mutation.replace('"P"', `"${petId}"`).replace('"N"', '"999999"');
     const { changed } = await gateway.data(
       `mutation { changed: ${call} { ... on Error { code httpStatus } } }`,

@@ -82,7 +82,7 @@ describeOnBothDatabases(() => {
       expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
     });
 
-    it('is no more than the estimate, for generated queries', async () => {
+    it('does not exceed the estimate for generated queries', async () => {
       const limits = { ...UNLIMITED, maxResponseBytes: 500_000_000 };
       const open = await startGateway({}, openThatOf(gateway), limits);
       const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
@@ -97,7 +97,7 @@ describeOnBothDatabases(() => {
   });
 });
 
-it('the size of a value is that of its JSON in bytes', () => {
+it('the size of a value is the byte length of its JSON', () => {
   assert(
     property(jsonValue(), nat(), (value, less) => {
       const bytes = Buffer.byteLength(JSON.stringify(value));

@@ -107,7 +107,7 @@ describeOnBothDatabases(() => {
       });
     });
 
-    it('to the stock of a category returns that of its pets, also of those that were deleted', async () => {
+    it('to the stock of a category returns changes for its pets, including deleted ones', async () => {
       const categoryId = await makeCategory(gateway);
       const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
       const live = await subscribe(`${field}) { cursor kind petId }`);
@@ -127,7 +127,7 @@ describeOnBothDatabases(() => {
       expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
     });
 
-    it('to several types returns their changes in one order, also after a cursor', async () => {
+    it('to several types returns their changes in one order, even after a cursor', async () => {
       const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
       const all = await subscribe('changed { __typename }');
       await makePet(gateway, { stock: 1 });
@@ -173,7 +173,7 @@ describeOnBothDatabases(() => {
       ]);
     });
 
-    it('to the stock returns what has at most a quantity, before or after', async () => {
+    it('to the stock returns items at or below a quantity before or after the change', async () => {
       const petId = await makePet(gateway, { stock: 20 });
       const other = await makePet(gateway, { stock: 1 });
       const stream = await subscribe(
@@ -198,7 +198,7 @@ describeOnBothDatabases(() => {
       }
     });
 
-    it('to orders returns those of a pet, open or complete', async () => {
+    it('to orders returns the open or complete orders of a pet', async () => {
       const petId = await makePet(gateway, { stock: 9 });
       const other = await makePet(gateway, { stock: 9 });
       const ofPet = await subscribe(
@@ -225,7 +225,7 @@ describeOnBothDatabases(() => {
     });
 
     it.each(['petChanged(filter: { ids: [] })', 'petChanged(filter: { status: [] })'])(
-      'with %s returns nothing, as with any empty list',
+      'with %s returns nothing, because its list is empty',
       async (field) => {
         const none = await subscribe(`${field} { petId }`);
         const some = await subscribe('petChanged { petId cursor }');
@@ -242,7 +242,7 @@ describeOnBothDatabases(() => {
   });
 
   describe('a subscription that resumes', () => {
-    it('does not return again what was changed before its cursor, and is not yet read for others', async () => {
+    it('does not return again changes before its cursor, even if no other stream has read them', async () => {
       const seenByOther: string[] = [];
       const other = await subscribe(`categoryChanged ${NAMES}`);
       const readOther = async (): Promise<void> => {
@@ -267,7 +267,7 @@ describeOnBothDatabases(() => {
       expect(await changed(stream)).toMatchObject({ after: { name: 'after the pause' } });
     });
 
-    it('has each change once and in order, while many are made', async () => {
+    it('receives each change once and in order while many are made', async () => {
       await insert('start');
       const start = await lastCursor(gateway);
       const WRITES = 150;
@@ -304,7 +304,7 @@ describeOnBothDatabases(() => {
   });
 
   describe('a subscription with a filter that resumes', () => {
-    it('reads no change that does not match', async () => {
+    it('reads no changes that do not match', async () => {
       const after = await lastCursor(gateway);
       await run(`insert into categories (name) select 'read' from generate_series(1, 1200)`);
       const id = await makeCategory(gateway, 'wanted');
@@ -317,7 +317,7 @@ describeOnBothDatabases(() => {
       expect(catchUp.changes).toBe(1);
     });
 
-    it('has each matching change once and in order, however many do not match', async () => {
+    it('receives each matching change once and in order, however many do not match', async () => {
       const after = await lastCursor(gateway);
       const categoryId = await makeCategory(gateway);
       // More than a statement compares with the filter; among the first of them, more match than it returns.
@@ -338,7 +338,7 @@ describeOnBothDatabases(() => {
       expect(await changed(stream)).toEqual({ after: { name: 'live' } });
     });
 
-    it('gets the same changes as one that was there', async () => {
+    it('receives the same changes as a subscription that stayed open', async () => {
       const categoryId = await makeCategory(gateway);
       const first = await makePet(gateway, { categoryId, stock: 9 });
       const other = await makePet(gateway, { stock: 9 });
@@ -397,7 +397,7 @@ describeOnBothDatabases(() => {
       }
     });
 
-    it('gets the change of a row whose id is changed by SQL, live and after a cursor', async () => {
+    it('receives changes of a row whose id is changed by SQL, live and after a cursor', async () => {
       const petId = await makePet(gateway, { stock: 9 });
       const other = await makePet(gateway);
       const after = await lastCursor(gateway);
@@ -409,7 +409,7 @@ describeOnBothDatabases(() => {
       expect(await changed(await subscribe(field, { after }))).toEqual(moved);
     });
 
-    it('waits for others of its caller, and all of them succeed', async () => {
+    it('waits for other subscriptions of its caller, and all of them succeed', async () => {
       const after = await lastCursor(gateway);
       // More than are kept in memory.
       await run(
@@ -428,7 +428,7 @@ describeOnBothDatabases(() => {
     });
   });
 
-  it('a subscription goes on without loss after the record could not be read', async () => {
+  it('a subscription loses no changes while the change log cannot be read', async () => {
     const stream = await subscribe(`categoryChanged ${NAMES}`);
     // The first may come while the stream still reads what was older, when a failure ends it; not the second.
     for (const name of ['reached', 'reached again']) {

@@ -41,7 +41,7 @@ describe.each(stored.map(({ type, columns }) => [type, columns] as const))(
       expect(missing, `add a relatedRow, or a listBy, of these ${place} or their own`).toEqual([]);
     });
 
-    it('is read by an id, listed, found by its nodeId and followed', () => {
+    it('can be read by id, listed, found by nodeId and subscribed to', () => {
       const query = schema.getQueryType();
       const read = typesIn(query).filter((found) => found === name);
       expect(read, `add fields.row and fields.list ${place}`).toHaveLength(2);

@@ -61,7 +61,7 @@ async function follow(gateway: Gateway): Promise<EventStream> {
   return openEvents(gateway, NAMES);
 }
 
-describe('a transaction that is open', () => {
+describe('an open transaction', () => {
   it.each(['commit', 'rollback'])('holds back all later changes until its %s', async (end) => {
     const stream = await follow(first);
     const client = await begin(`early, ${end}`);
@@ -89,10 +89,10 @@ describe('a transaction that is open', () => {
   });
 });
 
-describe('SQL of an operator', () => {
+describe('the SQL of an operator', () => {
   const ROLE = `clerk_${process.pid}`;
 
-  it('needs no right to the record, and gives none', async () => {
+  it('neither requires nor gains access to the change log', async () => {
     await runSql(
       url,
       `create role ${ROLE};
@@ -121,7 +121,7 @@ describe('SQL of an operator', () => {
     await runSql(url, `drop owned by ${ROLE}; drop role ${ROLE}`);
   });
 
-  it('is recorded with any search path, also one with tables and operators of the same names', async () => {
+  it('is recorded with any search path, even if that has tables and operators of the same names', async () => {
     await runSql(
       url,
       `create schema other;
@@ -136,7 +136,7 @@ describe('SQL of an operator', () => {
   });
 });
 
-it('a store in another schema has its own record', async () => {
+it('a store in another schema has its own change log', async () => {
   const { url: empty, drop: dropEmpty } = await copyOnPostgres();
   await runSql(empty, 'drop schema public cascade; create schema shop');
   const ofShop = `${empty}?options=${encodeURIComponent('-c search_path=shop')}`;
@@ -156,7 +156,7 @@ const LISTENING = `from pg_stat_activity
   where query = 'LISTEN store_changes' and datname = current_database()`;
 
 describe('two gateways on one database', () => {
-  it('notify each other, and each sees what the other has written', async () => {
+  it("notify each other, and each sees the other's writes", async () => {
     const stream = await follow(second);
     const listener = new Client({ connectionString: url });
     await listener.connect();
@@ -170,7 +170,7 @@ describe('two gateways on one database', () => {
     await expect.poll(() => countStreams(second), WAIT).toBe(0);
   });
 
-  it('see changes also without notifications, with PGBOUNCER=true', async () => {
+  it('see changes even without notifications, with PGBOUNCER=true', async () => {
     const count = async (): Promise<number> => (await runSql(url, `select ${LISTENING}`)).length;
     const before = await count();
     const stream = await follow(polling);
@@ -182,7 +182,7 @@ describe('two gateways on one database', () => {
     stream.disconnect();
   });
 
-  it('go on without loss after PostgreSQL has ended all their connections', async () => {
+  it('lose no changes if PostgreSQL closes all their connections', async () => {
     const stream = await follow(second);
     await makeCategory(first, 'now');
     expect(await nameOf(stream)).toBe('now');

@@ -85,7 +85,7 @@ async function askByWebSocket(query: string): Promise<Leave> {
 const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   'closes its connection': askByHttp,
   'completes its operation on a WebSocket': askByWebSocket,
-  'has its error after RESPONSE_TIMEOUT_MS': (query) => {
+  'gets an error after RESPONSE_TIMEOUT_MS': (query) => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     void post(hasty, { query });
     return () => {
@@ -152,7 +152,7 @@ describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
     await expectFullPool();
   });
 
-  it('starts none of its statements that wait for others', async () => {
+  it('does not start its statements that are waiting in the queue', async () => {
     await lock('pets');
     const leave = await ask(
       `{ ${repeat(10, (n) => `n${n}: pets(filter: { name: "gone${n}" }) { nodes { id } }`)} }`,
@@ -169,7 +169,7 @@ describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
   });
 });
 
-it('a compiled query stays compiled when its caller leaves', async () => {
+it('a compiled query stays compiled when its caller disconnects', async () => {
   const query = '{ pets { nodes { id status } } }';
   await compile(query);
   await lock('pets');
@@ -183,13 +183,13 @@ it('a compiled query stays compiled when its caller leaves', async () => {
   expect(gateway.statements).toEqual([expect.stringContaining('json')]);
 });
 
-describe('a statement that callers share', () => {
+describe('a statement shared by several callers', () => {
   const LIST = '{ pets { nodes { id name } } }';
 
   it.each([
     ['by graphql-js', false],
     ['compiled', true],
-  ])('has its result for those that stay: %s', async (_how, isCompiled) => {
+  ])('returns its result to the callers that stay: %s', async (_how, isCompiled) => {
     const query = isCompiled ? LIST : LIST.replace('name', 'status');
     if (isCompiled) await compile(query);
     await lock('pets');
@@ -207,7 +207,7 @@ describe('a statement that callers share', () => {
     expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
   });
 
-  it('ends when the last of them has gone', async () => {
+  it('is cancelled when the last caller has disconnected', async () => {
     await lock('pets');
     const both = await askTwice(LIST.replace('name', 'categoryId'));
     await expectWaiting(1);
@@ -216,7 +216,7 @@ describe('a statement that callers share', () => {
   });
 });
 
-describe('a write of a caller that has gone', () => {
+describe('a write whose caller disconnected', () => {
   it.each([
     ['of one row', 'createCategory(input: { name: "of one row" })', 'categories'],
     [
@@ -247,10 +247,10 @@ describe('a write of a caller that has gone', () => {
   });
 });
 
-describe('a result of a subscription', () => {
+describe('the result of a subscription', () => {
   const QUERY = 'subscription { categoryChanged { after { pets { nodes { id } } } } }';
 
-  it('is not made any more when all its streams have ended', async () => {
+  it('is no longer computed when all its streams have closed', async () => {
     const streams = [await openEvents(gateway, QUERY), await openEvents(gateway, QUERY)];
     await changeWithLock();
     await expectWaiting(1);
@@ -258,7 +258,7 @@ describe('a result of a subscription', () => {
     await expectWaiting(0);
   });
 
-  it('is made for the streams that stay', async () => {
+  it('is computed for the streams that stay', async () => {
     const leaving = await openEvents(gateway, QUERY);
     const staying = await openEvents(gateway, QUERY);
     await changeWithLock();

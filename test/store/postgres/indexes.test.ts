@@ -45,7 +45,7 @@ describe('the indexes of a large store', () => {
     expect(await run(INDEXES)).toEqual(before);
   });
 
-  it('that were only partly created are named by the migration, which changes nothing', async () => {
+  it('cause the migration to fail and name them if they are incomplete', async () => {
     await createBefore();
     await run(
       `update pg_index set indisvalid = false where indexrelid = 'pets_folded_name_id_idx'::regclass`,

@@ -67,7 +67,7 @@ describe.concurrent('a deadlock', () => {
 describe.concurrent('a cart', () => {
   // The lines are in the opposite order.
   it.for(['pets', 'inventory_items'])(
-    'locks rows of %s in the order of the ids of the pets',
+    "locks rows of %s in the order of the pets' ids",
     async (table, { expect: expected }) => {
       const low = await makePet(gateway, { stock: 5 });
       const high = await makePet(gateway, { stock: 5 });
@@ -106,7 +106,7 @@ describe.concurrent('a change of stock', () => {
       2,
     ],
   ] as const)(
-    'waits for another one, and begins with what that leaves: %s',
+    'waits for a concurrent change, and begins with what that leaves: %s',
     async ([mutation, type, left], { expect: expected }) => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
@@ -125,11 +125,11 @@ describe.concurrent('a change of stock', () => {
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
 
-describe('orders that arrive at once', () => {
+describe('orders that arrive at the same time', () => {
   it.each([
     ['the pet', 'pets', 'id'],
     ['the stock', 'inventory_items', 'pet_id'],
-  ])('do not wait for one whose lock on %s is taken', async (_what, table, id) => {
+  ])('do not wait for another order whose lock on %s is taken', async (_what, table, id) => {
     const locked = await makePet(gateway, { stock: 5 });
     const others = await Promise.all(
       Array.from({ length: 4 }, () => makePet(gateway, { stock: 5 })),
@@ -158,7 +158,7 @@ describe('orders that arrive at once', () => {
     ['has an error of its own', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
     ['is ignored', 'return null', 'INSUFFICIENT_STOCK'],
     ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
-  ])('are placed if another one of them %s', async (_what, statement, expected) => {
+  ])('are placed even if another one of them %s', async (_what, statement, expected) => {
     await runSql(
       url,
       `create or replace function hinder() returns trigger language plpgsql as
@@ -195,7 +195,7 @@ describe('orders that arrive at once', () => {
   });
 });
 
-describe('removing old idempotency keys', () => {
+describe('deleting old idempotency keys', () => {
   it('does not wait for a key that another transaction has locked', async () => {
     const { db } = gateway;
     await db.write(sql`
@@ -210,8 +210,8 @@ describe('removing old idempotency keys', () => {
   });
 });
 
-describe('a database whose transactions are serializable', () => {
-  it('sells each unit once, as serialization failures are retried', async () => {
+describe('a database with serializable transactions', () => {
+  it('sells each unit once, because serialization failures are retried', async () => {
     await runSql(
       url,
       `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,

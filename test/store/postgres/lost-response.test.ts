@@ -135,20 +135,20 @@ const MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
 ];
 const WRITING = /\b(insert into|update|delete from)\s/i;
 
-it('every mutation is in the table of mutations', () => {
+it('every mutation is covered by the table of this test', () => {
   const fields = Object.keys(schema.getMutationType()?.getFields() ?? {});
   expect(new Set(MUTATIONS.map(([name]) => name))).toEqual(new Set(fields));
 });
 
-describe('a write whose connection is lost before PostgreSQL has answered', () => {
-  it.each(MUTATIONS)('is OUTCOME_UNKNOWN: %s', async (name, args) => {
+describe('a write whose connection is lost before PostgreSQL responds', () => {
+  it.each(MUTATIONS)('returns OUTCOME_UNKNOWN: %s', async (name, args) => {
     const mutation = `mutation { ${name}(${await args()}) { ... on Error { code } } }`;
     const { data, code } = await sendAndLose(mutation, 'its answer', WRITING);
     expect([data, code]).toEqual([{ [name]: null }, 'OUTCOME_UNKNOWN']);
     expectLogged();
   });
 
-  it.each(LOSSES)('may be done or not: without %s', async (lost) => {
+  it.each(LOSSES)('may or may not be applied: without %s', async (lost) => {
     const { status, data, code, retryAfter } = await sendAndLose(order(), lost, ORDERED);
     expect([status, data, code]).toEqual([200, { placeOrder: null }, 'OUTCOME_UNKNOWN']);
     // It must not be sent again without thinking.
@@ -158,7 +158,7 @@ describe('a write whose connection is lost before PostgreSQL has answered', () =
   });
 
   it.each(LOSSES)(
-    'is done once if it is sent again with its key: COMMIT without %s',
+    'is applied once if it is repeated with its key: COMMIT without %s',
     async (lost) => {
       const mutation = order(`${lost} ${petId}`);
       const { code, retryAfter } = await sendAndLose(mutation, lost, 'COMMIT');
@@ -175,14 +175,14 @@ describe('a write whose connection is lost before PostgreSQL has answered', () =
 describe.each(['FATAL', 'ERROR', 'FEHLER'])(
   'a server that a pooler reports as lost: %s',
   (severity) => {
-    it('may have done a write', async () => {
+    it('may have applied a write', async () => {
       lose('its answer', ORDERED, severity);
       expect((await send(gateway, order())).code).toBe('OUTCOME_UNKNOWN');
       expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
       expect(await ordersOf(petId)).toEqual(ONE);
     });
 
-    it('may have placed orders that arrived at once, and none is placed again', async () => {
+    it('may have placed concurrent orders, none of which is placed again', async () => {
       const petIds = await Promise.all(
         Array.from({ length: 6 }, () => makePet(direct, { stock: 9 })),
       );
@@ -208,9 +208,9 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
 // Of a write with an idempotency key, before its COMMIT.
 const STATEMENTS = ['BEGIN', 'insert into idempotency_keys', 'insert into orders'];
 
-describe('a write whose connection is lost before it can be done', () => {
+describe('a write whose connection is lost before it can be applied', () => {
   it.each(STATEMENTS.flatMap((text) => LOSSES.map((lost) => [text, lost] as const)))(
-    'is not done, and can be sent again: %s without %s',
+    'is not applied, and can be repeated: %s without %s',
     async (text, lost) => {
       const mutation = order(`${text} ${lost} ${petId}`);
       const { status, data, code, retryAfter } = await sendAndLose(mutation, lost, text);
@@ -223,7 +223,7 @@ describe('a write whose connection is lost before it can be done', () => {
     },
   );
 
-  it('is not done if the connection is new', async () => {
+  it('is not applied if the connection is new', async () => {
     const { code, retryAfter } = await sendAndLose(
       order(),
       'the statement',
@@ -243,7 +243,7 @@ describe('with several servers', () => {
     gateway = await startOn(href.replace(host, `127.0.0.1:${proxy.port},127.0.0.1:1`));
   });
 
-  it('a write whose connection is lost before the answer is not tried again', async () => {
+  it('a write is not retried if its connection is lost before the response', async () => {
     const { code, retryAfter } = await sendAndLose(order(), 'its answer', ORDERED);
     expect([code, retryAfter]).toEqual(['OUTCOME_UNKNOWN', null]);
     expectLogged();
@@ -251,7 +251,7 @@ describe('with several servers', () => {
   });
 
   it.each(STATEMENTS)(
-    'a write whose connection is lost before it can be done is tried again: %s',
+    'a write is retried if its connection is lost before it can be applied: %s',
     async (text) => {
       const { data, code } = await sendAndLose(order(`${text} ${petId}`), 'its answer', text);
       expect([data.placeOrder.id, code]).toEqual([expect.stringMatching(/^\d+$/), undefined]);
@@ -260,7 +260,7 @@ describe('with several servers', () => {
   );
 });
 
-it.each(LOSSES)('a query whose connection is lost can be sent again: without %s', async (lost) => {
+it.each(LOSSES)('a query whose connection is lost can be repeated: without %s', async (lost) => {
   const query = `{ pet(id: "${petId}") { name } }`;
   const { code, retryAfter } = await sendAndLose(query, lost, 'from pets');
   expect([code, retryAfter]).toEqual(['SERVICE_UNAVAILABLE', '1']);

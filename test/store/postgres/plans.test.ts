@@ -284,12 +284,12 @@ async function pagesOf(list: string, args: string): Promise<string[]> {
   ];
 }
 
-describe.each(LISTS)('$name of $type reads few rows', ({ type, name, filter, keys }) => {
+describe.each(LISTS)('$name of $type', ({ type, name, filter, keys }) => {
   const { rare, frequent } = FILTERS[filter.name] ?? { rare: [], frequent: [] };
   const within = PARENTS[type];
   if (!within) throw new Error(`Add a query for the rows of ${type} to PARENTS.`);
 
-  it('for each field of its filter', () => {
+  it('is covered by plans for each field of its filter', () => {
     const filters = [...rare, ...frequent].join();
     const unused = Object.keys(filter.getFields()).filter(
       (field) => !filters.includes(`${field}: `),
@@ -297,19 +297,22 @@ describe.each(LISTS)('$name of $type reads few rows', ({ type, name, filter, key
     expect(unused, `add a value of each to ${filter.name} in FILTERS`).toEqual([]);
   });
 
-  it.each(['', ...rare, ...frequent])('for a page with the filter { %s }', async (each) => {
-    const limit = frequent.includes(each) ? FEW_ROWS_OF_SEARCH : FEW_ROWS;
-    for (const key of keys) {
-      const args = `filter: { ${each} }, orderBy: { field: ${key} }`;
-      for (const page of type === 'Query' ? await pagesOf(name, args) : BOTH_ENDS) {
-        const query = within(`${name}(${args}, ${page}) { nodes { __typename } }`);
-        await expectFewRows(await statementsOf(query), limit);
+  it.each(['', ...rare, ...frequent])(
+    'reads few rows for a page with the filter $0',
+    async (each) => {
+      const limit = frequent.includes(each) ? FEW_ROWS_OF_SEARCH : FEW_ROWS;
+      for (const key of keys) {
+        const args = `filter: { ${each} }, orderBy: { field: ${key} }`;
+        for (const page of type === 'Query' ? await pagesOf(name, args) : BOTH_ENDS) {
+          const query = within(`${name}(${args}, ${page}) { nodes { __typename } }`);
+          await expectFewRows(await statementsOf(query), limit);
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each(type === 'Query' ? rare : ['', ...rare])(
-    'for a count with the filter { %s }',
+    'reads few rows for a count with the filter $0',
     async (each) => {
       const query = within(`${name}(filter: { ${each} }) { totalCount }`);
       await expectFewRows(await statementsOf(query), FEW_ROWS);
@@ -318,7 +321,7 @@ describe.each(LISTS)('$name of $type reads few rows', ({ type, name, filter, key
 });
 
 it.each(['/pets/9', '/store/orders?limit=1000', '/store/orders?after=98000'])(
-  'a request of REST reads few rows: %s',
+  'a REST request reads few rows: %s',
   async (path) => {
     const sent = await sentFor(() => gateway.rest(path).then((response) => response.text()));
     await expectFewRows(sent, 1002);
@@ -334,7 +337,7 @@ describe.each([
   });
 
   it.each(['', 'filter: { types: [CATEGORY] }', 'filter: { types: [ORDER] }'])(
-    'reads few of the others: %s',
+    'reads few rows of other types: %s',
     async (filter) => {
       for (const page of BOTH_ENDS) {
         const query = `{ changes(${filter}, ${page}) { nodes { __typename } } }`;
@@ -343,7 +346,7 @@ describe.each([
     },
   );
 
-  it('of a rare type counts only its changes', async () => {
+  it('counts only changes of a rare type', async () => {
     const query = '{ changes(first: 0, filter: { types: [CATEGORY] }) { totalCount } }';
     await expectFewRows(await statementsOf(query), 100);
   });
@@ -380,7 +383,7 @@ describe('a deletion', () => {
   it.each([
     ['pets', 95_000],
     ['categories', 15_000],
-  ])('from %s scans no table, as the foreign keys have indexes', async (table, id) => {
+  ])('from %s scans no table, because the foreign keys have indexes', async (table, id) => {
     const scans = async (): Promise<number> => {
       const { rows } = await client.query<{ scans: string }>(
         'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
@@ -397,7 +400,7 @@ describe('a deletion', () => {
   });
 });
 
-describe('a page of pets in stock, of which there are few', () => {
+describe('a page of pets in stock when few are', () => {
   const FEW = 100;
   beforeAll(async () => {
     await client.query(
