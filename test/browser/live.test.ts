@@ -38,7 +38,7 @@ describeInChromium((chromium) => {
       await page.locator('#live-state').getByText('Live').waitFor();
     });
 
-    it('shows the last eight changes, the newest first', async () => {
+    it('shows the last eight changes, newest first', async () => {
       await expect.poll(shown).toHaveLength(8);
       expect(await shown()).toEqual([
         'New order: 10 × Biscuit',
@@ -49,7 +49,7 @@ describeInChromium((chromium) => {
       ]);
     });
 
-    it('adds each change, and nothing below it moves', async () => {
+    it('adds each change without moving anything below', async () => {
       const place = await placeOfNext();
       await chromium.gateway.data(`mutation {
         a: updatePet(id: "1", input: { status: SOLD }) { __typename }
@@ -67,7 +67,7 @@ describeInChromium((chromium) => {
       expect(await placeOfNext()).toBe(place);
     });
 
-    it('lets screen readers read only what is new', async () => {
+    it('has screen readers announce only new changes', async () => {
       expect(await page.locator('#changes').getAttribute('aria-live')).toBe('polite');
       await page
         .locator('#changes li')
@@ -81,7 +81,7 @@ describeInChromium((chromium) => {
         .toBe('kept');
     });
 
-    it('says that the gateway does not respond, until it does', async () => {
+    it('reports that the gateway does not respond, until it does', async () => {
       await page.route('**/graphql', (route) => route.abort());
       await expect.poll(state).toBe('No response');
       await order(1, '3');
@@ -95,8 +95,8 @@ describeInChromium((chromium) => {
 
     it.each<[what: string, end: () => Promise<unknown>, begin: () => Promise<unknown>]>([
       ['it is paused', () => button('Pause').click(), () => button('Continue').click()],
-      ['nobody sees it', () => hide(true), () => hide(false)],
-    ])('reads nothing while %s', async (_what, end, begin) => {
+      ['it is hidden', () => hide(true), () => hide(false)],
+    ])('polls nothing while %s', async (_what, end, begin) => {
       await page.waitForResponse('**/graphql');
       await end();
       let reads = 0;
@@ -112,7 +112,7 @@ describeInChromium((chromium) => {
       await expectFirst(`Stock of Peanut: ${adjustInventory.quantity}`);
     });
 
-    it('goes on after changes that only a later release knows', async () => {
+    it('continues after changes that only a later release knows', async () => {
       await page.route('**/graphql', async (route) => {
         const response = await route.fetch();
         const body = (await response.text()).replaceAll('"OrderChange"', '"SupplierChange"');
@@ -125,7 +125,7 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL', () => {
-    it('lists the events of a subscription, the newest first, until it is stopped', async () => {
+    it('lists the events of a subscription, newest first, until it is stopped', async () => {
       await page.goto(`${chromium.gateway.url}/graphql`);
       await page.getByText('OnePet').first().waitFor();
       await openExample(page, 'Orders as they come');

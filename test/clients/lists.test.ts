@@ -60,7 +60,7 @@ describe.each([
     create = await connect(gateway);
   });
 
-  it.each(Object.entries(WRITES))('are right after %s', async (_write, { text, result }) => {
+  it.each(Object.entries(WRITES))('are correct after %s', async (_write, { text, result }) => {
     const stored = await store();
     const client = create(fetch);
     onTestFinished(() => client.stop());
@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-describe('the table of lists', () => {
+describe('the table of lists in this test', () => {
   const { schema } = petStore;
   const isError = (name: string): boolean => {
     const type = schema.getType(name);
@@ -101,7 +101,7 @@ describe('the table of lists', () => {
     );
   };
 
-  it('has the results of all mutations and subscriptions', () => {
+  it('covers the results of all mutations and subscriptions', () => {
     const fields = [schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
       Object.values(type?.getFields() ?? {}),
     );

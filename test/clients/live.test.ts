@@ -114,7 +114,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     create = await prepare(gateway, SCHEMA);
   });
 
-  describe.each(Object.entries(TRANSPORTS))('by %s', (_transport, open) => {
+  describe.each(Object.entries(TRANSPORTS))('over %s', (_transport, open) => {
     const changes: PetChange[] = [];
     const errors: unknown[] = [];
     let reads = 0;
@@ -157,7 +157,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     it.each([
       ['without a proxy', async () => gateway, 0],
       ['through a proxy that cuts connections', () => use(startTcpProxy([gateway.url], LIMIT)), 3],
-    ] as const)('get each change once and in order %s', async (_way, start, cuts) => {
+    ] as const)('receive each change once and in order %s', async (_way, start, cuts) => {
       const [one, other, third] = [
         await makePet(gateway),
         await makePet(gateway),
@@ -173,7 +173,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(reads).toBe(1);
     });
 
-    it('go on with a new token when one expires', async () => {
+    it('continue with a new token when one expires', async () => {
       const id = await makePet(gateway);
       const { length } = await readRecord();
       const secured = await startOther(AUTH_BY_SECRET);
@@ -192,7 +192,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       await expectRecorded(length, id);
     });
 
-    it('report that new tokens are rejected as well', async () => {
+    it('report an error if new tokens are rejected as well', async () => {
       const id = await makePet(gateway);
       const secured = await startOther(AUTH_BY_SECRET);
       let requests = 0;
@@ -206,7 +206,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(requests).toBeLessThan(7);
     });
 
-    it('read again when the changes since their last one are not kept', async () => {
+    it('reload the data when the changes since their cursor have been deleted', async () => {
       const id = await makePet(gateway);
       const proxy = await use(startTcpProxy([gateway.url]));
       await follow(connect(proxy), id);
@@ -225,7 +225,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(errors).toEqual([]);
     });
 
-    it('go on at another gateway when one stops', async () => {
+    it('continue at another gateway when one shuts down', async () => {
       const id = await makePet(gateway);
       const { length } = await readRecord();
       const leaving = await startOther({ STOP_DELAY_MS: '0' });
@@ -239,7 +239,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(reads).toBe(1);
     });
 
-    it('report an error that they would meet again', async () => {
+    it('report an error that a retry would not fix', async () => {
       await follow(connect(gateway), 'x');
       await vi.waitUntil(() => errors.length > 0, WAIT);
       expect(JSON.stringify(errors)).toContain('INVALID_ID');
@@ -277,7 +277,7 @@ async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
 }
 
 describe.each(Object.entries(TRANSPORTS))(
-  'a subscription without a cursor by %s',
+  'a subscription without a cursor over %s',
   (_name, open) => {
     it('misses no change if its connection is cut before the first one', async () => {
       const id = await makePet(gateway);
@@ -292,7 +292,7 @@ describe.each(Object.entries(TRANSPORTS))(
       expect(results).toMatchObject([{ data: { petChanged: { pet: { name: 'Zoe' } } } }]);
     });
 
-    it('follows trusted documents', async () => {
+    it('works with trusted documents', async () => {
       const id = await makePet(gateway);
       const manifest = toManifest(LAST_CURSOR, PET_CHANGED);
       const trusted = await withManifest(manifest, (DOCUMENTS_MANIFEST) =>

@@ -114,7 +114,7 @@ describe('Relay', () => {
     expect(watched.methods).toHaveLength(3);
   });
 
-  it.each(Object.entries(WRITES))('reads its lists again after %s', async (name, write) => {
+  it.each(Object.entries(WRITES))('reloads its lists after %s', async (name, write) => {
     const categoryId = await makeCategory(gateway);
     const ids: string[] = [];
     for (const pet of NAMES) ids.push(await makePet(gateway, { name: pet, categoryId, stock: 9 }));
@@ -146,7 +146,7 @@ describe('Relay', () => {
     expect((await readPet(one)).orders).toMatchObject(pet.orders);
   });
 
-  it('reads a pet again by its nodeId, and shows it wherever it is', async () => {
+  it('reloads a pet by its nodeId, and shows it everywhere', async () => {
     const categoryId = await makeCategory(gateway);
     const id = await makePet(gateway, { name: 'Ada', categoryId });
     await readCategory(categoryId);
@@ -158,7 +158,7 @@ describe('Relay', () => {
     expect(namesOf(listOf(categoryId))).toEqual(['Zoe']);
   });
 
-  it('returns the error of a mutation as data, also one that its schema does not have yet', async () => {
+  it('returns the error of a mutation as data, including one missing from its schema', async () => {
     const id = await makePet(gateway, { stock: 1 });
     const { operations, mutate } = program;
     const update = (input: object): ReturnType<RelayProgram['mutate']> =>
@@ -176,7 +176,7 @@ describe('Relay', () => {
     });
   });
 
-  it('shows the stock after an order, and appends the order to the orders of the pet', async () => {
+  it("shows the stock after an order, and appends the order to the pet's orders", async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId, stock: 5 });
     await makeOrder(gateway, petId, { quantity: 1 });
@@ -190,7 +190,7 @@ describe('Relay', () => {
     expect(ordersOf(petId)).toMatchObject([{ quantity: 1 }, { quantity: 2 }]);
   });
 
-  it('removes a cancelled order from the lists that the mutation names, and shows the stock', async () => {
+  it('removes a cancelled order from the lists named by the mutation, and shows the stock', async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId, stock: 5 });
     const id = await makeOrder(gateway, petId, { quantity: 1 });
@@ -213,7 +213,7 @@ describe('Relay', () => {
     expect(pet.inventory.quantity).toBe(3);
   });
 
-  it('does not repeat a write without a key', async () => {
+  it('does not repeat a write without an idempotency key', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     await expect(order({ input: { petId, quantity: 2 } })).rejects.toThrow('fetch failed');

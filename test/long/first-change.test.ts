@@ -61,14 +61,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('the change of docs/first-change.md', () => {
-  it('fits the source, and compiles', () => {
+describe('the change described in docs/first-change.md', () => {
+  it('applies to the source, and compiles', () => {
     for (const [, path = '', block = ''] of tutorial.matchAll(BLOCK)) apply(path, block);
     expect(failureOf('npm', 'run', 'prepare')).toBe('');
     expect(failureOf('npx', 'tsc')).toBe('');
   });
 
-  it('is printed to schema.graphql, and needs no other format', () => {
+  it('updates schema.graphql, and is formatted', () => {
     expect(failureOf('npm', 'run', 'fix')).toBe('');
     const schema = readFileSync(join(folder, 'schema.graphql'), 'utf8');
     expect(schema).toContain('  birthDate: Date\n');

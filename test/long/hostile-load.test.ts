@@ -68,7 +68,7 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
     await expectWell();
   });
 
-  it('lets an honest caller wait for no more than the requests before its own', async () => {
+  it('makes an honest caller wait only for the requests before its own', async () => {
     const alone = await times(WORST_DOCUMENTS.length, attack);
     const until = new AbortController();
     const attackers = Array.from({ length: ATTACKERS }, async (_, first) => {

@@ -123,30 +123,33 @@ const titled = <Input>(inputs: readonly Input[]): [string, Input][] =>
 describe('hostile input does no harm', { timeout: TIMEOUT_MS }, () => {
   it.each(
     titled([...HOSTILE_DOCUMENTS, ...HOSTILE_INPUTS, ...HOSTILE_VARIABLES, ...HOSTILE_BODIES]),
-  )('in a body: %s', (_begin, body) => expectHarmlessPost(body));
+  )('if it is in a body: %s', (_begin, body) => expectHarmlessPost(body));
 
   it.each(titled(HOSTILE_REQUESTS))(
-    'in the head of a request: %s',
+    'if it is in the head of a request: %s',
     async (sent, { method, target, headers }) => {
       expectHarmless(await requestRaw(gateway, method, target, headers), sent + target);
     },
   );
 
-  it.each(titled(HOSTILE_BYTES))('as the bytes of a connection: %s', async (_begin, bytes) => {
-    expectHarmless(await sendRaw(gateway, bytes), bytes.toString());
-  });
+  it.each(titled(HOSTILE_BYTES))(
+    'if it is the bytes of a connection: %s',
+    async (_begin, bytes) => {
+      expectHarmless(await sendRaw(gateway, bytes), bytes.toString());
+    },
+  );
 });
 
 describe('thousands of arbitrary inputs do no harm', { timeout: 600_000 }, () => {
   it.each([
     ['documents', arbitraryDocuments],
     ['variables', arbitraryVariables],
-  ])('as %s', async (_what, bodies) => {
+  ])('if they are %s', async (_what, bodies) => {
     const property = asyncProperty(bodies, expectHarmlessPost);
     await assert(property, { numRuns: 2000 });
   });
 
-  it('as requests', async () => {
+  it('if they are whole requests', async () => {
     const property = asyncProperty(arbitraryRequests, async (bytes) => {
       expectHarmless(await sendRaw(gateway, bytes, { wait: true }), bytes);
     });
@@ -161,17 +164,17 @@ function open(bytes: string): Socket {
   return socket;
 }
 
-describe('a hundred hostile connections do not keep other callers waiting', () => {
+describe('a hundred hostile connections', () => {
   const HEAD =
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{';
   const LISTS = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20);
 
   it.each([
     ['send nothing', ''],
-    ['begin a head', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
-    ['begin a body', HEAD],
+    ['start to send headers', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
+    ['start to send a body', HEAD],
     ['read no response', LISTS],
-  ])('that %s', async (_what, bytes) => {
+  ])('do not delay other callers if they %s', async (_what, bytes) => {
     const sockets = Array.from({ length: 100 }, () => open(bytes).pause());
     await expectServed();
     for (const socket of sockets) socket.destroy();

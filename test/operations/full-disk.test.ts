@@ -35,7 +35,7 @@ async function findLost(
 
 // The soak test fills a real disk.
 describe('a write-ahead log that cannot be written', { timeout: 120_000 }, () => {
-  it('ends the gateway with a sentence, and no acknowledged write is lost', async () => {
+  it('stops the gateway with a message, and loses no acknowledged write', async () => {
     const fault = join(store.environment['DATA_DIR'] ?? '', 'fault');
     const environment = { ...store.environment, SAMPLE_STORE: 'false' };
     const program = await startProgram({

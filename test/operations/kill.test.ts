@@ -18,7 +18,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)(
   (database) => {
     const store = useProgramStore(database);
 
-    it('has every order that it acknowledged before it was killed', async () => {
+    it('keeps every order that it acknowledged before it was killed', async () => {
       const environment = { SAMPLE_STORE: 'false', ...store.environment };
       const acknowledged: string[] = [];
       let gateway = await startProgram(environment);

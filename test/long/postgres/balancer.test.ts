@@ -157,7 +157,7 @@ describe('one address that leads to another server after a failover', () => {
     },
   );
 
-  it('is found by a new connection, if the role of the gateway may not know timelines', async () => {
+  it("is detected by a new connection, even if the gateway's role may not read timelines", async () => {
     // A member of the owner, but without the rights of a superuser.
     await runSql(former.url, `create role plain login password 'store' in role store`);
     await promoted.catchUp(former);
@@ -196,7 +196,7 @@ async function namesOf(position?: string | null): Promise<Set<string>> {
   return new Set((await Promise.all(reads)).map(({ data }) => data.pet.name));
 }
 
-it('a replica that has what was lost in a failover is not read', async () => {
+it('a replica with changes that a failover lost serves no reads', async () => {
   await startOn([promoted, follower]);
   await rename('Kept');
   await promoted.catchUp(former);

@@ -89,7 +89,7 @@ async function settledPages(): Promise<number> {
 }
 
 describe('the list of all orders', () => {
-  it('is complete, in the order of the ids, and takes no more memory if it is longer', async () => {
+  it('is complete and sorted by id, and takes no more memory if it is longer', async () => {
     await fill(1, ORDERS / 10);
     await read(await openList(), ORDERS / 10);
     const short = await read(await openList(), ORDERS / 10);
@@ -104,8 +104,8 @@ describe('the list of all orders', () => {
   });
 });
 
-describe('a reader that pauses', () => {
-  it('stops the queries, and gets the rest when it goes on', async () => {
+describe('a client that pauses while it reads a list', () => {
+  it('pauses the queries, and receives the rest when it continues', async () => {
     const response = await openList();
     // The buffers of the two sockets hold some pages; the operating system decides how many.
     expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);

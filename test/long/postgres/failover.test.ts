@@ -89,7 +89,7 @@ const read = () => startReaders(gateway, PET(), { concurrency: 6, path: `/pets/$
 
 const write = (concurrency: number): Writers => startWriters(gateway, petId, { concurrency });
 
-it('loses no order and fails no read, by a crash or a stop of the primary', async () => {
+it('a gateway loses no order and fails no read when the primary crashes or stops', async () => {
   const readers = read();
   const writers = write(6);
   const expected = [];
@@ -115,7 +115,7 @@ it('loses no order and fails no read, by a crash or a stop of the primary', asyn
   expect(linesAboutPrimary()).toEqual(expected);
 });
 
-it('rejects mutations and starts while there is no primary, and answers queries', async () => {
+it('a gateway starts without a primary, serves queries and rejects mutations', async () => {
   const written = await send(gateway, order(petId, 'before'));
   await catchUp();
   await primary.kill();
@@ -160,7 +160,7 @@ it('rejects mutations and starts while there is no primary, and answers queries'
   expect(linesAboutPrimary()).toEqual([lost(old), expect.stringMatching(found(primary))]);
 });
 
-it('gives up what waits for a frozen primary when another server is promoted', async () => {
+it('a gateway cancels requests that wait for a frozen primary when another server is promoted', async () => {
   const former = primary;
   const readers = read();
   const writers = write(4);
@@ -179,7 +179,7 @@ it('gives up what waits for a frozen primary when another server is promoted', a
   expect(linesAboutPrimary()).toEqual([lost(former), expect.stringMatching(found(primary))]);
 });
 
-it('writes nothing to a former primary that comes back and accepts writes', async () => {
+it('a gateway writes nothing to a former primary that comes back and accepts writes', async () => {
   const former = primary;
   await former.kill();
   primary = await failOver(standbys());

@@ -201,12 +201,12 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`
     await expect.poll(findFailing, WAIT).toEqual([]);
   });
 
-  it.each(FAULTS.slice(0, 3))('finds what %s is for', async (alert) => {
+  it.each(FAULTS.slice(0, 3))('fires the alert %s for its fault', async (alert) => {
     const expr = `ALERTS{alertname="${alert}"}`;
     await expect.poll(() => largest(expr), WAIT).toBe(1);
   });
 
-  it('is not alarmed by anything else', async () => {
+  it('fires no other alert', async () => {
     const firing = await query('ALERTS{alertstate="firing"}');
     const others = firing.filter(({ metric }) => !FAULTS.includes(metric['alertname'] ?? ''));
     expect(others).toEqual([]);
@@ -217,7 +217,7 @@ describe.skipIf(!hasPrometheus)("promtool (needs Debian's package `prometheus`)"
   it.each([
     ['accepts prometheus.yaml', ['check', 'config', '--syntax-only', 'prometheus.yaml']],
     ['accepts rules.yaml', ['check', 'rules', 'rules.yaml']],
-    ['finds that each alert fires when it should', ['test', 'rules', 'rules.test.yaml']],
+    ['finds each alert firing when it should', ['test', 'rules', 'rules.test.yaml']],
   ])('%s', (_what, args) => {
     const { status, stdout, stderr } = spawnSync('promtool', args, {
       encoding: 'utf8',

@@ -142,8 +142,8 @@ async function nameByRest(position?: string | null): Promise<unknown> {
   return ((await response.json()) as { name: unknown }).name;
 }
 
-describe('with two replicas', () => {
-  it('queries read them both, and mutations and their answers the primary, with a position', async () => {
+describe('a gateway with two replicas', () => {
+  it('sends queries to both replicas, and mutations with their results to the primary, and returns a position', async () => {
     const { data, position } = await send(gateway, rename('Cleo'));
     expect(data.updatePet.category.description).toBe(primary.name);
     expect(position).toMatch(/^[\da-f]{16}$/);
@@ -151,7 +151,7 @@ describe('with two replicas', () => {
     expect((await send(gateway, PET(), position)).position).toBeNull();
   });
 
-  it('a request with the position sees the write, and replicas answer it', async () => {
+  it('lets a request with a position see the write on a replica', async () => {
     let stale = 0;
     const check = async (): Promise<void> => {
       for (let count = 0; count < 100; count += 1) {
@@ -169,7 +169,7 @@ describe('with two replicas', () => {
     expect([first.name, second.name]).toContain(await serverOf(written.position));
   });
 
-  it('a request waits for a replica that is a little behind', async () => {
+  it('waits for a replica that is slightly behind the position', async () => {
     const servers = await whileBehind(30, async () => {
       const names = [];
       for (let count = 0; count < 20; count += 1) {
@@ -183,7 +183,7 @@ describe('with two replicas', () => {
   });
 
   it.each(['', '0/15E0F28', '0000000005475de0, 0000000005475de0'])(
-    'a request with a position of another form is rejected: %j',
+    'rejects a malformed position: %j',
     async (position) => {
       const { status, code } = await send(gateway, PET(), position);
       expect([status, code]).toEqual([400, 'BAD_REQUEST']);
@@ -195,7 +195,7 @@ describe('with two replicas', () => {
     },
   );
 
-  it('a request with a position in the future is answered, by the primary, in bounded time', async () => {
+  it('serves a request with a future position from the primary in bounded time', async () => {
     const future = 'f'.repeat(16);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => send(gateway, SERVER, future)),
@@ -207,8 +207,8 @@ describe('with two replicas', () => {
   });
 });
 
-describe('while both replicas are far behind', () => {
-  it('a request with the position of a write sees it, and others do not', async () => {
+describe('a gateway whose replicas are both far behind', () => {
+  it('shows a write to requests with its position, and not to others', async () => {
     const old = await send(patient, rename('Old'));
     await catchUp();
     await whileBehind(HOUR, async () => {
@@ -225,7 +225,7 @@ describe('while both replicas are far behind', () => {
     });
   });
 
-  it('the primary is asked instead, after REPLICA_MAX_LAG_MS', async () => {
+  it('reads from the primary after REPLICA_MAX_LAG_MS', async () => {
     await whileBehind(HOUR, async () => {
       await writeUntil(() => isBehind(first) && isBehind(second));
       expect(await serverOf()).toBe(primary.name);
@@ -260,7 +260,7 @@ describe('a replica that fails', () => {
     expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
   });
 
-  it('leaves queries to the primary if the other one is gone too', async () => {
+  it('leaves queries to the primary if the other replica is gone too', async () => {
     const readers = startReaders(gateway, SERVER, READERS);
     await readers.more(100);
     await Promise.all([first.kill(), second.kill()]);

@@ -85,8 +85,8 @@ const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
     socket.on('close', () => resolve());
   });
 
-describe('a gateway whose callers break their connections', { timeout: 300_000 }, () => {
-  it('keeps running and logs nothing but requests', async () => {
+describe('a gateway whose clients break their connections', { timeout: 300_000 }, () => {
+  it('keeps running, and logs only requests', async () => {
     const port = Number(new URL(program.url).port);
     const attacks = Array.from({ length: ROUNDS }, () => ATTACKS).flat();
     const attackAll = async (): Promise<void> => {

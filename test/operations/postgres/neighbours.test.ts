@@ -63,7 +63,7 @@ const times = (count: number, toText: (index: number) => string): string[] =>
 const filter = (index: number): string => `filter: { status: [${'AVAILABLE '.repeat(index + 1)}] }`;
 const nested = times(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`).join(' ');
 
-describe('other requests are answered', () => {
+describe('a gateway serves other requests', () => {
   it.each([
     [
       'forty callers wait for searches for names',

@@ -90,8 +90,8 @@ async function beginRequest(body: string): Promise<SlowRequest> {
   return { request, response };
 }
 
-describe('a gateway that stops', () => {
-  it('is not ready, and answers requests for a while, each as the last of its connection', async () => {
+describe('a gateway that is shutting down', () => {
+  it('is not ready, and serves requests for a while, each as the last of its connection', async () => {
     await start(2000);
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');
@@ -126,7 +126,7 @@ describe('a gateway that stops', () => {
     expect(silentEnd - answeredEnd).toBeGreaterThan(300);
   });
 
-  it('sends a response that has begun to its end', async () => {
+  it('completes a response that has started', async () => {
     await start(0);
     const count = await fillOrders();
     const response = await gateway.rest('/store/orders');
@@ -137,7 +137,7 @@ describe('a gateway that stops', () => {
     await stopped;
   });
 
-  it('answers a request that was still arriving, and closes its connection', async () => {
+  it('serves a request that was still arriving, and closes its connection', async () => {
     await start(0);
     const petId = await makePet(gateway);
     const body = JSON.stringify({ query: `{ pet(id: "${petId}") { id } }` });
@@ -150,7 +150,7 @@ describe('a gateway that stops', () => {
     expect(await stopped).toBeLessThan(SOON_MS);
   });
 
-  it('cuts requests that are still open at the timeout', async () => {
+  it('aborts requests that are still open at the timeout', async () => {
     await start(0, 1000);
     const { response } = await beginRequest('{ "query": "{ __typename }" }');
     const cut = response.catch((error: NodeJS.ErrnoException) => error.code);
@@ -175,7 +175,7 @@ describe('a gateway that stops', () => {
     expect(await countOrders(petId)).toBe(placed.length);
   });
 
-  it('does not wait for a caller that keeps its rejected connection', async () => {
+  it('does not wait for a client that keeps its rejected connection open', async () => {
     await start(0);
     const { port } = new URL(gateway.url);
     const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('a gateway in any time zone', () => {
-  it.each(DATES)('stores and returns the date of shipment %s', async (date) => {
+  it.each(DATES)('stores and returns the ship date %s', async (date) => {
     const input = `{ petId: "1", quantity: 1, shipDate: "${date}" }`;
     const order = '... on Order { id shipDate }';
     const { one, cart, moved } = await ask<Record<string, Record<string, unknown>>>(
