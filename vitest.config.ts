@@ -9,15 +9,15 @@ const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }
 interface Options {
   include: string[];
   exclude?: string[];
-  databases?: ('PGlite' | 'PostgreSQL')[];
+  /** The databases on which its tests run; the first is that of tests that do not name one. */
+  databases: ('PGlite' | 'PostgreSQL')[];
   timeout?: number;
   /** What else runs before the tests. */
   setups?: string[];
 }
 
-/** Returns a project of Vitest: the tests of one script of package.json. */
-function project(name: 'quick' | 'test' | 'long' | 'clients' | 'browser', options: Options) {
-  const { databases = ['PGlite', 'PostgreSQL'], timeout = 60_000, setups = [], ...rest } = options;
+/** Returns a project of Vitest: tests that run on the same databases. */
+function project(name: string, { databases, timeout = 60_000, setups = [], ...rest }: Options) {
   return {
     resolve,
     test: {
@@ -38,38 +38,59 @@ function project(name: 'quick' | 'test' | 'long' | 'clients' | 'browser', option
   };
 }
 
+// Builds the programs that tests start.
+const BUILD = 'test/support/build.ts';
+
 // They do more rounds in `npm run test:long`, or take more combinations.
-const ROUNDS = {
-  store: 'test/store/{executor,filters,shared-orders}.test.ts',
-  embedded: 'test/operations/{database-memory,kill}.test.ts',
-  storeOnPostgres: 'test/store/postgres/carts.test.ts',
-  postgres: 'test/operations/postgres/{broken-connections,outage}.test.ts',
-};
+const ROUNDS = [
+  'test/store/{executor,filters,shared-orders,postgres/carts,postgres/plans}.test.ts',
+  'test/operations/{database-memory,kill}.test.ts',
+  'test/operations/postgres/{broken-connections,outage}.test.ts',
+];
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/build.ts', 'test/support/temporary-folder.ts'],
+    globalSetup: ['test/support/temporary-folder.ts'],
     // One more than the cores, as some tests wait for programs or for PostgreSQL.
     maxWorkers: availableParallelism() + 1,
-    // The tests in a folder `postgres` run on PostgreSQL; others say so themselves if they run on both
-    // databases. The rest runs on PGlite.
+    // `npm test` runs the projects `postgres` and `pglite`: all tests of the store and the gateway on PostgreSQL, but
+    // those in a folder `pglite` on PGlite, and those in a folder `both` on both. The other projects have the names
+    // of their scripts; `npm run test:long` also runs `rest`: on PGlite what `npm test` runs on PostgreSQL only.
     projects: [
-      project('quick', {
-        include: ['test/{store,gateway}/*.test.ts'],
-        exclude: ['test/store/executor.test.ts'],
+      project('postgres', {
+        include: ['test/{store,gateway}/{*,both/*,postgres/*}.test.ts'],
+        databases: ['PostgreSQL'],
+      }),
+      project('pglite', {
+        include: ['test/{store,gateway}/{both,pglite}/*.test.ts'],
         databases: ['PGlite'],
       }),
-      project('test', { include: ['test/{store,gateway,operations}/**/*.test.ts'] }),
-      project('clients', { include: ['test/clients/*.test.ts'] }),
+      project('rest', {
+        include: ['test/{store,gateway}/*.test.ts'],
+        exclude: ROUNDS,
+        databases: ['PGlite'],
+      }),
+      project('operations', {
+        include: ['test/operations/**/*.test.ts'],
+        databases: ['PGlite', 'PostgreSQL'],
+        setups: [BUILD],
+      }),
+      project('long', {
+        include: ['test/long/**/*.test.ts', ...ROUNDS],
+        databases: ['PGlite', 'PostgreSQL'],
+        setups: [BUILD],
+        timeout: 600_000,
+      }),
+      project('clients', {
+        include: ['test/clients/*.test.ts'],
+        databases: ['PGlite', 'PostgreSQL'],
+        setups: [BUILD],
+      }),
       project('browser', {
         include: ['test/browser/*.test.ts'],
         databases: ['PGlite'],
-        setups: ['test/support/chromium-setup.ts'],
+        setups: [BUILD, 'test/support/chromium-setup.ts'],
         timeout: 120_000,
-      }),
-      project('long', {
-        include: ['test/long/**/*.test.ts', ...Object.values(ROUNDS)],
-        timeout: 600_000,
       }),
     ],
   },

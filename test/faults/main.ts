@@ -9,8 +9,16 @@ import { createVitest, type Vitest } from 'vitest/node';
 import { type Fault, FAULTS } from './list.ts';
 
 const { values: options } = parseArgs({
-  options: { only: { type: 'string', default: '' }, hinted: { type: 'boolean', default: false } },
+  options: {
+    only: { type: 'string', default: '' },
+    // Without the other tests, if the hinted one does not find a fault.
+    hinted: { type: 'boolean', default: false },
+    // Also with the tests that only CI runs.
+    ci: { type: 'boolean', default: false },
+  },
 });
+
+const SCRIPTS = options.ci ? ['test', 'test:operations', 'test:long'] : ['test'];
 
 /** Returns the source with a fault. @throws Error if it has the text to replace not exactly once */
 function plant(source: string, { name, file, text, replacement }: Fault): string {
@@ -49,9 +57,12 @@ async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<stri
   return undefined;
 }
 
-/** Rebuilds the programs and runs all tests until one fails; returns whether one does. */
-const runAll = (): boolean =>
-  spawnSync('npm', ['test', '--', '--bail', '1'], { stdio: 'ignore' }).status !== 0;
+/** Runs all tests until one fails; returns its script. */
+const runAll = (): string | undefined =>
+  SCRIPTS.find(
+    (script) =>
+      spawnSync('npm', ['run', script, '--', '--bail', '1'], { stdio: 'ignore' }).status !== 0,
+  );
 
 /** Plants a fault; returns what finds it. */
 async function findFault(vitest: Vitest, fault: Fault): Promise<string | undefined> {
@@ -60,7 +71,7 @@ async function findFault(vitest: Vitest, fault: Fault): Promise<string | undefin
   writeFileSync(path, plant(source, fault));
   vitest.invalidateFile(path);
   const test = await runHinted(vitest, [fault]);
-  const found = test ?? (!options.hinted && runAll() ? 'npm test' : undefined);
+  const found = test ?? (options.hinted ? undefined : runAll());
   writeFileSync(path, source);
   vitest.invalidateFile(path);
   return found;

@@ -6,9 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { withTable } from '../../scripts/print.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
-import { spawnProgram } from '../support/program.ts';
-
-const UNREACHABLE = 'postgresql://me:hunter2@127.0.0.1:1/store';
 
 describe('the configuration', () => {
   it('treats an empty variable as unset', () => {
@@ -204,18 +201,4 @@ describe('docs/configuration.md', () => {
     expect(names).toEqual(Object.keys(Variables.shape));
     expect(table).not.toContain('undefined');
   });
-});
-
-describe('starting with an invalid configuration', () => {
-  it.each([
-    [{ PORT: 'abc' }, 'PORT must be a whole number, 0 to 65535.'],
-    [{ DATABASE_URL: UNREACHABLE }, 'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.'],
-  ])(
-    'logs one message that names the variable, and exits with code 1: %j',
-    async (environment, sentence) => {
-      const program = spawnProgram('main', environment);
-      expect(await program.end).toBe(1);
-      expect(program.messages).toEqual([sentence]);
-    },
-  );
 });

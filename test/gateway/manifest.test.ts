@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
@@ -9,11 +7,7 @@ import { makeManifest } from '../../scripts/manifest.ts';
 import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { readManifest } from '../../src/gateway/graphql/manifest.ts';
 import { petStore } from '../../src/store/index.ts';
-import { startGateway } from '../support/gateway.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
-import { spawnProgram } from '../support/program.ts';
-
-const run = promisify(execFile);
 
 /** Creates the manifest of some files, and returns its text and how the program ends. */
 const make = (files: Record<string, string>) =>
@@ -66,18 +60,6 @@ describe('npm run manifest', () => {
     const elsewhere = await make({ 'z.graphql': NAMED + SHOWN, 'zz/a.graphql': COUNT + PETS });
     expect(elsewhere.made).toBe(made);
   });
-
-  it('writes a manifest that a gateway accepts', () =>
-    withFolder(async (folder) => {
-      writeFileSync(join(folder, 'count.graphql'), COUNT);
-      const file = join(folder, 'made.json');
-      const { stdout } = await run('npm', ['run', '--silent', 'manifest', '--', folder, file]);
-      expect(stdout).toBe(`Trusted documents in ${file}: 1\n`);
-      const gateway = await startGateway({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: file });
-      const response = await fetch(`${gateway.url}/graphql?documentId=sha256:${hashOf(COUNT)}`);
-      expect(await response.json()).toEqual({ data: { pets: { totalCount: 0 } } });
-      await gateway.close();
-    }));
 
   it('reports the file and line of every error', async () => {
     const { end } = await make({
@@ -157,26 +139,4 @@ describe('DOCUMENTS_MANIFEST', () => {
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(sentence);
   });
-
-  // Nothing listens there: a start that connects first fails with ECONNREFUSED.
-  const SERVER = { DATABASE_URL: 'postgresql://127.0.0.1:1/store' };
-
-  it.each([
-    ['creates no database', {}],
-    ['connects to no server', SERVER],
-    ['starts no workers', { ...SERVER, WORKERS: '2' }],
-  ])('stops an invalid start with one message, and %s', (_what, environment) =>
-    withFolder(async (folder) => {
-      const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
-      writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
-      const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
-      expect(await program.end).toBe(1);
-      expect(program.messages).toEqual([
-        expect.stringMatching(
-          /^DOCUMENTS_MANIFEST has a document that can't run here, a: Cannot query field /,
-        ),
-      ]);
-      expect(existsSync(DATA_DIR)).toBe(false);
-    }),
-  );
 });

@@ -129,3 +129,20 @@ describe('a start on PostgreSQL', () => {
     expect(await ask(program, '{ categories { totalCount } }')).toEqual(empty);
   });
 });
+
+describe('starting with an invalid configuration', () => {
+  it.each([
+    [{ PORT: 'abc' }, 'PORT must be a whole number, 0 to 65535.'],
+    [
+      { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/store' },
+      'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',
+    ],
+  ])(
+    'logs one message that names the variable, and exits with code 1: %j',
+    async (environment, sentence) => {
+      const program = spawnProgram('main', environment);
+      expect(await program.end).toBe(1);
+      expect(program.messages).toEqual([sentence]);
+    },
+  );
+});

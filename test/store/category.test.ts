@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { toNodeId } from '../../src/gateway/schema/nodes.ts';
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
 
 const CATEGORY = '... on Category { id name description }';
@@ -21,7 +21,7 @@ const find = async (id: string) =>
   (await gateway.data('query ($id: ID!) { category(id: $id) { id name description } }', { id }))
     .category;
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('creating a category', () => {
     it('returns the category, and a query finds it', async () => {
       const input = { name: 'Fish', description: 'For a tank.' };

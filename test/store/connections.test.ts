@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 
 // With their parent, if they have one.
 const LISTS = [
@@ -32,7 +32,7 @@ async function page(list: string, args = '', parent = '') {
 const forge = (...place: unknown[]): string =>
   Buffer.from(JSON.stringify(place)).toString('base64url');
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   beforeAll(async () => {
     const { write } = gateway.db;
     await write(sql`insert into categories (name) select 'Cats' from generate_series(1, 25)`);

@@ -28,7 +28,7 @@ import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
 import { petStore } from '../../src/store/index.ts';
-import { describeOnBothDatabases } from '../support/databases.ts';
+import { describeOnDatabases } from '../support/databases.ts';
 import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store.ts';
 import {
   type ClientError,
@@ -249,7 +249,7 @@ const FAILING = {
   texts: { ...WILD.texts, name: [...(WILD.texts['name'] ?? []), 'fails', 'busy'] },
 };
 
-describeOnBothDatabases(() => {
+describeOnDatabases(() => {
   beforeAll(async () => {
     gateway = await startGateway({}, openFaulty, UNLIMITED);
     store = await fillStore(gateway.db);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { insertRows } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { rounds } from '../support/rounds.ts';
@@ -269,7 +269,7 @@ function sorted({ sorts }: List, rows: Row[], field: string, direction: string):
   return rows.toSorted(compare).map(({ id }) => id);
 }
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   beforeAll(async () => {
     await insertRows(
       gateway.db,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../support/make.ts';
 
 const ITEM =
@@ -30,7 +30,7 @@ const entryOf = async (petId: string) =>
   (await gateway.data('query ($id: ID!) { inventoryItem(petId: $id) { quantity } }', { id: petId }))
     .inventoryItem;
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('setting the stock', () => {
     it('creates the inventory item, then changes it', async () => {
       const petId = await makePet(gateway);

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnBothDatabases } from '../support/databases.ts';
+import { describeOnDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
@@ -20,7 +20,7 @@ const placeWith = (fields: string): string =>
     placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id quantity @skip(if: $yes) pet { ...F } } }
   } fragment F on Pet { id unread: orders(first: $n) @skip(if: true) { totalCount } ${fields} }`;
 
-describeOnBothDatabases(() => {
+describeOnDatabases(() => {
   let petId: string;
   beforeAll(async () => {
     gateway = await startGateway({}, outage.open);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makePet, mutate, stockOf } from '../support/make.ts';
 
 type Lines = Record<string, unknown>[];
@@ -39,7 +39,7 @@ const adjustInventories = (input: Lines) =>
      ... on InsufficientStock { line available } ... on StockLimitExceeded { line } ${PET_LINE}`,
   );
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('creating several pets', () => {
     it('returns them in input order, with their stock, using one statement', async () => {
       const categoryId = await makeCategory(gateway);

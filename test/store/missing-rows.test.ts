@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 
 let petId: string;
@@ -25,7 +25,7 @@ const MUTATIONS = [
   ['cancelOrder(id: "N")', 'ORDER_NOT_FOUND'],
 ] as const;
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   beforeAll(async () => {
     petId = await makePet(gateway);
   });

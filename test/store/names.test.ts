@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 
 // In order. The names in one line are equal, so that their ids decide.
 const NAMES = [
@@ -46,7 +46,7 @@ async function timeOf(name: string): Promise<number> {
   return Math.min(...times);
 }
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   beforeAll(async () => {
     // In another order, but for the names that are equal.
     const data = NAMES.toReversed().flat();

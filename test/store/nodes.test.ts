@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { toNodeId } from '../../src/gateway/schema/nodes.ts';
 import { askCost } from '../support/cost.ts';
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makeOrder, makePet } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
@@ -15,7 +15,7 @@ const NODES = `query ($nodeIds: [ID!]!) {
 
 const petIds = (count: number): string[] => Array.from({ length: count }, (_, id) => `Pet_${id}`);
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   let petId: string;
   let orderId: string;
   let categoryId: string;

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { toNodeId } from '../../src/gateway/schema/nodes.ts';
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
@@ -33,7 +33,7 @@ const toRejection = (...path: string[]) => ({
   issues: [{ path, code: 'INVALID_ID' }],
 });
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('creating a pet', () => {
     it('returns the pet, which is AVAILABLE by default', async () => {
       const categoryId = await makeCategory(gateway);

@@ -8,7 +8,7 @@ import type { Estimate } from '../../src/gateway/graphql/analysis/field-cost.ts'
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { isLargerThan } from '../../src/gateway/graphql/json-text.ts';
 import { petStore } from '../../src/store/index.ts';
-import { describeOnBothDatabases } from '../support/databases.ts';
+import { describeOnDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
 import { post } from '../support/post.ts';
@@ -33,7 +33,7 @@ function estimateOf({ query, variables, operationName }: Operation): Estimate {
 
 const TOO_LARGE = [{ extensions: { code: 'RESPONSE_TOO_LARGE', status: 400 } }];
 
-describeOnBothDatabases(() => {
+describeOnDatabases(() => {
   beforeAll(async () => {
     gateway = await startGateway({ MAX_RESPONSE_BYTES: String(MAX_BYTES) });
     const { write } = gateway.db;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { requestRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
@@ -41,7 +41,7 @@ const createOrdersView = (quantity: string): Promise<unknown> =>
     from generate_series(1, 20000) as id`),
   );
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('reading a pet', () => {
     it('returns id, name, categoryId and lowercase status, with ids as JSON integers', async () => {
       const name = ' "Zoë" \\ \n\t\u0001 🐈 \u2028 </script>';

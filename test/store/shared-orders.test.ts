@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../support/make.ts';
 import { rounds } from '../support/rounds.ts';
 
@@ -32,7 +32,7 @@ async function ordersOf(petId: string): Promise<Map<string, Line>> {
 const countShared = (): number =>
   gateway.statements.filter((sql) => sql.includes('skip locked')).length;
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   it('concurrent orders share statements, and each has its own result', async () => {
     const served = await makePet(gateway, { name: 'Ada', stock: 100 });
     const scarce = await makePet(gateway, { name: 'Bo', stock: 2 });

@@ -18,7 +18,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { COSTS } from '../../bench/statements.ts';
 import { petStore } from '../../src/store/index.ts';
 import { namesWithoutOperation } from '../support/every-operation.ts';
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 
 /** Sends a request and returns the body of the response. */
 async function ask(request: string, first: number): Promise<string> {
@@ -34,7 +34,7 @@ const isLoaded = (type: GraphQLObjectType, field: GraphQLField<unknown, unknown>
   return field.name === 'totalCount' || (isOfStore && isCompositeType(getNamedType(field.type)));
 };
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   /**
    * 31 categories: the first has 5 pets, the last none, the others 4. Each pet has stock, and each of
    * the first 120 has two orders.

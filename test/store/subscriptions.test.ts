@@ -2,7 +2,7 @@ import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
-import { describeOnBothDatabases, openCopy } from '../support/databases.ts';
+import { describeOnDatabases, openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
@@ -73,7 +73,7 @@ const namesAfter = (after: string): Promise<EventStream> =>
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
-describeOnBothDatabases(() => {
+describeOnDatabases(() => {
   beforeAll(async () => {
     gateway = await startGateway({}, open);
   });

@@ -1,7 +1,7 @@
 import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
+import { describeOnGateways, gateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import { makeCategory, makePet } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
@@ -51,7 +51,7 @@ const page = async (variables: Record<string, unknown>) =>
 type Named = { after?: { name: string } };
 const namesOf = ({ nodes }: { nodes: Named[] }): unknown[] => nodes.map(({ after }) => after?.name);
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('on the database of a later release', () => {
     let start: string;
     beforeAll(async () => {

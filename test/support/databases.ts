@@ -20,7 +20,7 @@ export type DatabaseKind = 'PGlite' | 'PostgreSQL';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The databases of this run: `npm run test:quick` has only PGlite. */
+    /** The databases of this project. */
     databases: DatabaseKind[];
     /** The file with a dump of a migrated, empty PGlite, to copy. */
     emptyPglite: string;
@@ -29,15 +29,16 @@ declare module 'vitest' {
   }
 }
 
-let kind: DatabaseKind = 'PGlite';
+let kind: DatabaseKind | undefined = inject('databases')[0];
 
-/** Declares tests that run twice: with copies of PGlite, and with copies of PostgreSQL. */
-export function describeOnBothDatabases(declareTests: (database: DatabaseKind) => void): void {
+/** Declares tests that run on each database of the project. */
+export function describeOnDatabases(declareTests: (database: DatabaseKind) => void): void {
   describe.each(inject('databases'))('on %s', (database) => {
     beforeAll(() => {
+      const before = kind;
       kind = database;
       return () => {
-        kind = 'PGlite';
+        kind = before;
       };
     });
     declareTests(database);
@@ -120,8 +121,8 @@ export const openRaw = (): Promise<RawDatabase> =>
   kind === 'PGlite' ? openRawPglite() : openRawPostgres();
 
 /**
- * Opens a copy of the empty database for a gateway; closing it removes it. It is on PGlite, unless
- * `describeOnBothDatabases` runs its tests on PostgreSQL.
+ * Opens a copy of the empty database for a gateway; closing it removes it. It is on the first database of the
+ * project, or on that of `describeOnDatabases`.
  */
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);

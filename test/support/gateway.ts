@@ -7,7 +7,7 @@ import type { Database } from '../../src/gateway/database/database.ts';
 import { createGateway } from '../../src/gateway/server/server.ts';
 import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { petStore } from '../../src/store/index.ts';
-import { describeOnBothDatabases, openCopy } from './databases.ts';
+import { describeOnDatabases, openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';
 
@@ -123,12 +123,12 @@ export async function startGateway(
   };
 }
 
-/** The gateway of the tests that `describeOnBothGateways` declares. */
+/** The gateway of the tests that `describeOnGateways` declares. */
 export let gateway: Gateway;
 
-/** Declares tests that run twice: with a gateway on PGlite, and with one on PostgreSQL. */
-export function describeOnBothGateways(declareTests: () => void): void {
-  describeOnBothDatabases(() => {
+/** Declares tests that run on each database of the project, with a gateway on it. */
+export function describeOnGateways(declareTests: () => void): void {
+  describeOnDatabases(() => {
     beforeAll(async () => {
       gateway = await startGateway();
     });

@@ -92,7 +92,7 @@ async function beginRequest(body: string): Promise<SlowRequest> {
 
 describe('a gateway that is shutting down', () => {
   it('is not ready, and serves requests for a while, each as the last of its connection', async () => {
-    await start(2000);
+    await start(5000);
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');
     expect(ready.status).toBe(503);
@@ -101,8 +101,8 @@ describe('a gateway that is shutting down', () => {
       message: 'The gateway is shutting down.',
       status: 503,
     });
-    for (const path of ['/health', '/pets/1', '/store/orders', '/graphql?query={__typename}']) {
-      const response = await gateway.rest(path);
+    const paths = ['/health', '/pets/1', '/store/orders', '/graphql?query={__typename}'];
+    for (const response of await Promise.all(paths.map((path) => gateway.rest(path)))) {
       expect(response.headers.get('connection')).toBe('close');
       expect(response.status).not.toBe(503);
       await response.text();

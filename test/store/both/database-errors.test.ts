@@ -1,19 +1,19 @@
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { ERRORS } from '../../src/gateway/contract/error-codes.ts';
-import { isRolledBack, OutcomeUnknown } from '../../src/gateway/database/database-errors.ts';
-import type { Session } from '../../src/gateway/database/session.ts';
+import { ERRORS } from '../../../src/gateway/contract/error-codes.ts';
+import { isRolledBack, OutcomeUnknown } from '../../../src/gateway/database/database-errors.ts';
+import type { Session } from '../../../src/gateway/database/session.ts';
 import {
-  describeOnBothGateways,
+  describeOnGateways,
   type Gateway,
   gateway,
   type GraphqlAnswer,
   startGateway,
-} from '../support/gateway.ts';
-import { makeCategory, makePet } from '../support/make.ts';
-import { post } from '../support/post.ts';
-import { repeat } from '../support/repeat.ts';
+} from '../../support/gateway.ts';
+import { makeCategory, makePet } from '../../support/make.ts';
+import { post } from '../../support/post.ts';
+import { repeat } from '../../support/repeat.ts';
 
 const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 
@@ -76,7 +76,7 @@ const UNEXPECTED = {
   extensions: { code: 'INTERNAL_SERVER_ERROR', status: 500 },
 };
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   beforeAll(async () => {
     // The category 1 and the pet 1.
     await makePet(gateway, { stock: 100 });

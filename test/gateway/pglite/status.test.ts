@@ -1,14 +1,14 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { VERSION } from '../../src/gateway/config/version.ts';
-import { toDay } from '../../src/gateway/contract/day.ts';
-import { countedRoutes } from '../../src/gateway/pages/status.ts';
-import { petStore } from '../../src/store/index.ts';
-import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
-import { makePet } from '../support/make.ts';
-import { readMetrics, sumOf } from '../support/metrics.ts';
-import { awaitStatus, readStatus, type Status } from '../support/status.ts';
+import { VERSION } from '../../../src/gateway/config/version.ts';
+import { toDay } from '../../../src/gateway/contract/day.ts';
+import { countedRoutes } from '../../../src/gateway/pages/status.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
+import { makePet } from '../../support/make.ts';
+import { readMetrics, sumOf } from '../../support/metrics.ts';
+import { awaitStatus, readStatus, type Status } from '../../support/status.ts';
 
 const DAY_MS = 86_400_000;
 const IN_TEN_DAYS = toDay(new Date(Date.now() + 10 * DAY_MS));

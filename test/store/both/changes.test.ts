@@ -1,11 +1,11 @@
 import sql, { raw } from 'sql-template-tag';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { deleteOldChanges } from '../../src/gateway/changes/change-log.ts';
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
-import { openEvents } from '../support/live.ts';
-import { makeCategory, makeOrder, makePet } from '../support/make.ts';
-import { lastCursor, untilSettled } from '../support/settled.ts';
+import { deleteOldChanges } from '../../../src/gateway/changes/change-log.ts';
+import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { openEvents } from '../../support/live.ts';
+import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
+import { lastCursor, untilSettled } from '../../support/settled.ts';
 
 // More than a JavaScript number can hold.
 const LARGE_ID = '9007199254740993';
@@ -94,7 +94,7 @@ const age = (place: number): Promise<unknown> =>
 const kept = async (): Promise<string[]> =>
   (await page({ first: 100 })).edges.map(({ cursor }) => cursor);
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('a SQL statement', () => {
     const category = { id: LARGE_ID, name: 'É\n"\u0001', description: 'null' };
     const pet = { id: LARGE_ID, name: 'Rex', categoryId: LARGE_ID, status: 'PENDING' };

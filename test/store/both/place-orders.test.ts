@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
-import { makePet, mutate, stockOf } from '../support/make.ts';
+import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { makePet, mutate, stockOf } from '../../support/make.ts';
 
 type Line = Record<string, unknown>;
 
@@ -21,7 +21,7 @@ const ordersOf = async (petId: string): Promise<number> =>
   (await gateway.data('query ($id: ID!) { pet(id: $id) { orders { totalCount } } }', { id: petId }))
     .pet.orders.totalCount;
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe('placing several orders', () => {
     it('takes the units of each line, and returns the orders in input order', async () => {
       const first = await makePet(gateway, { name: 'Ada', stock: 5 });

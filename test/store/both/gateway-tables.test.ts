@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { describeOnBothDatabases, openRaw, type RawDatabase } from '../support/databases.ts';
+import { describeOnDatabases, openRaw, type RawDatabase } from '../../support/databases.ts';
 
 const FILE = 'src/gateway/database/gateway-tables.sql';
 
@@ -30,7 +30,7 @@ const READ_CATALOGUE = `
     from pg_trigger where tgrelid = 'categories'::regclass and not tgisinternal
   order by 1, 2`;
 
-describeOnBothDatabases(() => {
+describeOnDatabases(() => {
   let petStore: Record<string, unknown>[];
   let raw: RawDatabase;
 

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
-import { deleteOldKeys } from '../../src/gateway/tables/idempotency.ts';
-import { petStore } from '../../src/store/index.ts';
-import { describeOnBothGateways, gateway } from '../support/gateway.ts';
-import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../support/make.ts';
+import { deleteOldKeys } from '../../../src/gateway/tables/idempotency.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { describeOnGateways, gateway } from '../../support/gateway.ts';
+import { makeCategory, makeOrder, makePet, mutate, stockOf } from '../../support/make.ts';
 
 interface Write {
   mutation: string;
@@ -218,7 +218,7 @@ it('every mutation accepts an idempotency key, and is covered by this test', () 
   expect(WRITES.map(({ mutation }) => mutation).toSorted()).toEqual(names);
 });
 
-describeOnBothGateways(() => {
+describeOnGateways(() => {
   describe.each(WRITES)('$mutation with an idempotency key', (write) => {
     it('runs once, and returns its first result for the same input in any notation', async () => {
       const { send, read } = await prepare(write);

@@ -1,23 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { Variables } from '../../src/gateway/config/variables.ts';
-import { withGatewayErrors } from '../../src/gateway/contract/error-codes.ts';
-import { petStore } from '../../src/store/index.ts';
-import { fillSampleStore } from '../../src/store/sample.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
-import { openEvents } from '../support/live.ts';
-import { post } from '../support/post.ts';
-import { killPrograms, startProgram } from '../support/program.ts';
-
-const ADDRESS = 'http://127.0.0.1:4000';
-
-const read = (file: string): string => readFileSync(file, 'utf8');
+import { Variables } from '../../../src/gateway/config/variables.ts';
+import { withGatewayErrors } from '../../../src/gateway/contract/error-codes.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { fillSampleStore } from '../../../src/store/sample.ts';
+import { type Block, blocksOf, read, requestOf } from '../../support/documents.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { openEvents } from '../../support/live.ts';
+import { post } from '../../support/post.ts';
 
 /** Lists the files in a folder and below it. */
 const filesIn = (folder: string): string[] =>
@@ -33,20 +27,6 @@ const sources = filesIn('src').filter(
 const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
 const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
-
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
-
-/** Reads the code blocks of a text; those of a list without their indentation. */
-const blocksOf = (markdown: string): Block[] =>
-  [...markdown.matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm)].map(
-    ([, indent = '', language = '', text = '']) => ({
-      language,
-      text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-    }),
-  );
 
 const documents = [
   'README.md',
@@ -77,20 +57,6 @@ const samplesOf = (blocks: readonly Block[]): { request: Block; response: Block 
   );
 
 const isSubscription = (text: string): boolean => text.includes('text/event-stream');
-
-/** Reads the request of a curl command. */
-function requestOf(command: string) {
-  const words = Array.from(
-    command.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|[^\s'"]+/g),
-    ([word, single, double]) => single ?? double ?? word,
-  );
-  const valuesOf = (option: string): string[] =>
-    words.filter((_word, index) => words[index - 1] === option);
-  const url = words.find((word) => word.startsWith(ADDRESS)) ?? '';
-  const headers = valuesOf('-H').map((header) => header.split(': ') as [string, string]);
-  const [body = ''] = valuesOf('-d');
-  return { path: url.slice(ADDRESS.length), headers, body };
-}
 
 let gateway: Gateway;
 beforeAll(async () => {
@@ -350,48 +316,4 @@ it('each promise of SECURITY.md has a footnote', () => {
   const promises = promised.split(/^(?:- |### )/m).filter((text) => text.includes('.'));
   expect(promises.length).toBeGreaterThan(20);
   expect(promises.slice(1).filter((text) => !/\[\^\w+\]\s*$/.test(text))).toEqual([]);
-});
-
-describe('a gateway started as docs/access.md shows', () => {
-  const [starting = '', calling = ''] = blocksOf(read('docs/access.md'))
-    .filter(({ language }) => language === 'sh')
-    .map(({ text }) => text);
-  const variables = starting.matchAll(/([A-Z_]+)=(\S+)/g);
-  const environment = Object.fromEntries(
-    Array.from(variables, ([, name = '', value = '']) => [name, value]),
-  );
-  const [creating = '', curl = ''] = calling.split('\ncurl ');
-  const [sample] = blocksOf(read('docs/observability.md')).filter(({ text }) =>
-    text.includes('"requestId"'),
-  );
-
-  it('accepts the token created there, and logs requests as docs/observability.md shows', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'store-'));
-    onTestFinished(async () => {
-      await killPrograms();
-      rmSync(folder, { recursive: true });
-    });
-    const program = await startProgram({ ...environment, DATA_DIR: folder, LOG_LEVEL: 'debug' });
-    const print = `${creating}\nprintf %s "$TOKEN"`;
-    const token = execFileSync('sh', ['-c', print], { encoding: 'utf8' });
-    const headers = { authorization: `Bearer ${token}` };
-    const url = program.url + requestOf(curl).path;
-    expect((await fetch(url)).status).toBe(401);
-    expect((await fetch(url, { headers })).status).toBe(200);
-    const query = `mutation Place {
-      placeOrder(input: { petId: "1", quantity: 1000 }) { ... on Order { id quantity shipDate complete } } }`;
-    await post(program, { query }, { headers });
-    await program.stop();
-
-    expect(program.entries.find(({ operationName }) => operationName === 'Place')).toEqual({
-      ...(JSON.parse(sample?.text ?? '') as object),
-      time: expect.any(String),
-      requestId: expect.any(String),
-      ms: expect.any(Number),
-    });
-    const log = JSON.stringify(program.entries);
-    for (const part of [...token.split('.'), environment['AUTH_SECRET'], 'somebody']) {
-      expect(log).not.toContain(part);
-    }
-  });
 });

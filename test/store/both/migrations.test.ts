@@ -3,14 +3,14 @@ import { readdir, readFile } from 'node:fs/promises';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { MigrationError } from '../../src/gateway/database/migrations.ts';
-import type { Log } from '../../src/gateway/telemetry/log.ts';
-import { TABLES } from '../../src/store/generated/tables.ts';
-import { petStore } from '../../src/store/index.ts';
-import { describeOnBothDatabases, openRaw, type RawDatabase } from '../support/databases.ts';
-import { startGateway } from '../support/gateway.ts';
+import { MigrationError } from '../../../src/gateway/database/migrations.ts';
+import type { Log } from '../../../src/gateway/telemetry/log.ts';
+import { TABLES } from '../../../src/store/generated/tables.ts';
+import { petStore } from '../../../src/store/index.ts';
+import { describeOnDatabases, openRaw, type RawDatabase } from '../../support/databases.ts';
+import { startGateway } from '../../support/gateway.ts';
 
-const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
+const FOLDER = new URL('../../../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
 
 /** Writes rows without their white space: the functions of the first tables are indented otherwise. */
@@ -26,7 +26,7 @@ const log: Log = {
   isLevelEnabled: () => false,
 };
 
-describeOnBothDatabases(() => {
+describeOnDatabases(() => {
   describe('the migrations', () => {
     let database: RawDatabase;
     beforeAll(async () => {

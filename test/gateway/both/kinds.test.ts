@@ -8,11 +8,11 @@ import {
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { concatenate } from '../../src/gateway/graphql/statement/json-sql.ts';
-import type { Kind } from '../../src/gateway/kinds/kind.ts';
-import { KINDS } from '../../src/gateway/kinds/kinds.ts';
-import { describeOnBothDatabases } from '../support/databases.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { concatenate } from '../../../src/gateway/graphql/statement/json-sql.ts';
+import type { Kind } from '../../../src/gateway/kinds/kind.ts';
+import { KINDS } from '../../../src/gateway/kinds/kinds.ts';
+import { describeOnDatabases } from '../../support/databases.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
 
 const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
   ID: GraphQLID,
@@ -32,7 +32,7 @@ function valuesOf({ graphql, scalar, rule }: Kind): { type: GraphQLScalarType; v
   return { type, values: samples.map((sample) => accepts.parse(type.parseValue(sample))) };
 }
 
-describeOnBothDatabases(() => {
+describeOnDatabases(() => {
   let gateway: Gateway;
   beforeAll(async () => {
     gateway = await startGateway();

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
-import { readExamples } from '../../../src/gateway/pages/files.ts';
-import type { DatabaseKind } from '../../support/databases.ts';
-import { lintOpenApi } from '../../support/lint-openapi.ts';
-import { openEvents } from '../../support/live.ts';
-import { post } from '../../support/post.ts';
-import { createDatabaseOn, dropDatabaseOn } from '../../support/postgres.ts';
-import { killPrograms, type Program, startProgram } from '../../support/program.ts';
-import { AUTH_BY_SECRET, withScopes } from '../../support/tokens.ts';
-import { bookshop } from './index.ts';
+import { readExamples } from '../../src/gateway/pages/files.ts';
+import { bookshop } from '../gateway/bookshop/index.ts';
+import type { DatabaseKind } from '../support/databases.ts';
+import { lintOpenApi } from '../support/lint-openapi.ts';
+import { openEvents } from '../support/live.ts';
+import { post } from '../support/post.ts';
+import { createDatabaseOn, dropDatabaseOn } from '../support/postgres.ts';
+import { killPrograms, type Program, startProgram } from '../support/program.ts';
+import { AUTH_BY_SECRET, withScopes } from '../support/tokens.ts';
 
 /** Creates an empty database for a program: returns the variable that names it, and how to remove it. */
 async function createEmpty(kind: DatabaseKind) {
