@@ -93,7 +93,7 @@ describeInChromium((chromium) => {
     beforeAll(async () => {
       const { url } = chromium.gateway;
       page = await chromium.openEmpty(url, PHONE);
-      // The editor reads the scheme when it is loaded.
+      // The editor reads the color scheme when it loads.
       await page.emulateMedia({ colorScheme: 'dark' });
       await page.addInitScript(`Object.assign(localStorage, ${JSON.stringify(STORED)})`);
       page.on('request', (request) => void bodies.push(request.postData() ?? ''));

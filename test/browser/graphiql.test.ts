@@ -42,7 +42,7 @@ describeInChromium((chromium) => {
       for (const link of links) {
         const query = new URL((await link.getAttribute('href')) ?? '', page.url()).searchParams;
         const [, name] = /^(?:query|mutation) (\w+)/m.exec(query.get('query') ?? '') ?? [];
-        // A subscription does not end: live.test.ts.
+        // A subscription never completes: see live.test.ts.
         if (name === undefined) continue;
         await toggleExamples(page);
         await link.click();
@@ -84,7 +84,7 @@ describeInChromium((chromium) => {
       await page.getByRole('button', { name: 'Settings' }).click();
       const cross = page.locator('.graphiql-dialog-close svg');
       const box = await cross.boundingBox();
-      // Beside its padding of 12 pixels on each side.
+      // Besides its padding of 12 pixels on each side.
       expect(box?.width).toBeGreaterThan(24);
       await page.keyboard.press('Escape');
       await cross.waitFor({ state: 'hidden' });

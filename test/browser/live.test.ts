@@ -55,7 +55,7 @@ describeInChromium((chromium) => {
         a: updatePet(id: "1", input: { status: SOLD }) { __typename }
         b: updatePet(id: "1", input: { name: "${'Biscuit '.repeat(30)}" }) { __typename }
         c: createCategory(input: { name: "Hedgehogs" }) { __typename } }`);
-      // Those of categories and of pets come on their own, in any order.
+      // Categories and pets arrive separately, in any order.
       await expect
         .poll(async () => (await shown()).slice(0, 3))
         .toEqual([
@@ -88,7 +88,7 @@ describeInChromium((chromium) => {
       await page.unroute('**/graphql');
       await expectFirst('New order: 1 × Clover');
       await expect.poll(state).toBe('Live');
-      // Chromium reports that it could not connect.
+      // Chromium logs that it could not connect.
       const others = chromium.takeComplaints().filter((text) => !text.includes('net::ERR_'));
       expect(others).toEqual([]);
     });
@@ -134,7 +134,7 @@ describeInChromium((chromium) => {
       await page.getByText('Waiting for events').waitFor();
       await order(1, '4');
       await events.getByText('"Peanut"').waitFor();
-      // It goes on in another tab.
+      // The subscription continues in another tab.
       await openExample(page, 'A pet');
       await order(1, '5');
       await events.getByText('"Pip"').waitFor();

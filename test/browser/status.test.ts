@@ -14,10 +14,10 @@ import { awaitStatus, readStatus } from '../support/status.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 const UPDATE_MS = 5000;
-// As long as a name of a caller can be.
+// As long as a caller's name can be.
 const LONG_NAME = 'shop-of-the-animal-shelter-'.repeat(3).slice(0, 64);
 
-/** Everything that a browser keeps of a page. */
+/** Everything that a browser stores for a page. */
 const KEPT =
   '[...Object.values(localStorage), ...Object.values(sessionStorage), document.cookie].join("")';
 
@@ -29,12 +29,12 @@ describeInChromium((chromium) => {
     await page.keyboard.press('Enter');
   };
 
-  /** Lets the page reach the time of its next update, and waits for it. */
+  /** Advances the page's clock to the next update, and waits for it. */
   const update = async (): Promise<void> => {
     await Promise.all([page.waitForResponse(/metrics$/), page.clock.runFor(UPDATE_MS)]);
   };
 
-  /** Calls what is deprecated, and updates the page. */
+  /** Calls a deprecated operation, and updates the page. */
   const callAs = async (name: string): Promise<void> => {
     const { total } = (await readStatus(chromium.gateway)).requests;
     await chromium.gateway.rest('/pets/none', { headers: { 'user-agent': name } });

@@ -28,7 +28,7 @@ const namesOf = (list: Data): string[] => nodesOf(list).map(({ name }) => name);
 const stocksOf = (list: Data): number[] =>
   nodesOf(list).map(({ inventory }) => inventory?.quantity);
 
-/** Creates a category with pets of these names, of each 5 in stock. */
+/** Creates a category with pets of these names, each with 5 in stock. */
 async function makePets(...names: string[]): Promise<{ categoryId: string; ids: string[] }> {
   const categoryId = await makeCategory(gateway);
   const ids: string[] = [];

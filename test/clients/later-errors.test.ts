@@ -8,7 +8,7 @@ import { schemaWithout } from './older-schema.ts';
 import { PLACE_ORDER } from './operations.ts';
 import { readPossibleTypes } from './possible-types.ts';
 
-// The clients were built with a schema that does not have this error yet.
+// The clients were built with an older schema without this error.
 const LATER = 'PetNotFound';
 const variables = { input: { petId: '0', quantity: 1 } };
 

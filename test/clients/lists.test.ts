@@ -37,7 +37,7 @@ async function store(): Promise<Stored> {
 const listIn = ({ path }: ShownList, data: Data): Data =>
   path.reduce((part, field) => part?.[field], data);
 
-/** Loads the pages that are missing, as someone who scrolls down. */
+/** Loads the remaining pages, like a user who scrolls down. */
 async function loadAll(list: ShownList, shown: Shown): Promise<void> {
   for (;;) {
     const { hasNextPage, endCursor } = listIn(list, shown.data).pageInfo;
@@ -79,7 +79,7 @@ describe.each([
         ...stored,
       });
       const { totalCount, rows } = rowsOf(listIn(list, expected)) as Data;
-      // The list is read again, at least its first page.
+      // The list is reloaded, at least its first page.
       await expect
         .poll(() => {
           const data = listIn(list, shown.data);
@@ -108,7 +108,7 @@ describe('the table of lists in this test', () => {
     const results = fields.flatMap(({ type }): string[] => {
       const named = schema.getType(String(type).replace('!', ''));
       if (!named) return [];
-      // Those of unions and interfaces.
+      // The members of unions and interfaces.
       return 'resolveType' in named
         ? schema.getPossibleTypes(named).map((member) => member.name)
         : [named.name];

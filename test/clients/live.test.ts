@@ -27,7 +27,7 @@ const TRANSPORTS = {
     openWebSockets(url.replace('http', 'ws'), readHeaders, { webSocketImpl: WebSocket }),
 } satisfies Record<string, typeof openEventStreams>;
 
-// So that tests do not wait.
+// Keeps the tests fast.
 const PAUSE_MS = 5;
 const WAIT = { timeout: 10_000, interval: 5 };
 // Some six changes.
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-// What a test leaves to be ended, the last first.
+// Functions that clean up after a test, the last one first.
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
@@ -60,7 +60,7 @@ async function use(starting: Promise<Proxy>): Promise<Proxy> {
   return proxy;
 }
 
-/** Changes a pet at a gateway, whose subscribers learn of it at once; those of others after a second. */
+/** Changes a pet at a gateway, which notifies its own subscribers immediately, and others after a second. */
 async function rename(
   id: string,
   name: string,
@@ -73,12 +73,12 @@ async function rename(
   expect(await response.json()).toEqual({ data: { updatePet: { __typename: 'Pet' } } });
 }
 
-/** Changes a pet some times. */
+/** Changes a pet several times. */
 async function renameOften(id: string, times: number): Promise<void> {
   for (let count = 1; count <= times; count += 1) await rename(id, `name ${count}`);
 }
 
-/** Reads the cursors of all changes of pets in the record. */
+/** Reads the cursors of all changes of pets in the change log. */
 async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
   const all: { cursor: string; petId: string }[] = [];
   let after: string | null = null;
@@ -98,7 +98,7 @@ async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
   }
 }
 
-/** Deletes all changes but the last, as if they were too old. */
+/** Deletes all changes except the last, as if they were too old. */
 const forgetChanges = (): Promise<unknown> =>
   gateway.db.write({
     text: `delete from changes where (transaction, id) < (
@@ -147,7 +147,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     const received = (count: number): Promise<unknown> =>
       vi.waitUntil(() => errors.length > 0 || changes.length >= count, WAIT);
 
-    /** Expects that the changes of these pets were received once and in order. */
+    /** Expects the changes of these pets to be received once and in order. */
     const expectRecorded = async (after: number, ...ids: string[]): Promise<void> => {
       const record = (await readRecord()).slice(after).filter(({ petId }) => ids.includes(petId));
       expect(changes.map(({ cursor }) => cursor)).toEqual(record.map(({ cursor }) => cursor));
@@ -261,7 +261,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
   });
 });
 
-/** Follows a pet from the end of the log; returns when that is known. What comes is in the result. */
+/** Follows a pet from the end of the log; returns once the end is known. The result collects what arrives. */
 async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
   const results: unknown[] = [];
   const next = (result: unknown): unknown => results.push(result);

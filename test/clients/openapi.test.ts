@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 
 const GENERATOR = join(dirname(require.resolve('openapi-typescript/package.json')), 'bin/cli.js');
 
-/** What callers do with the types of the document. */
+/** How callers use the document's types. */
 const PROGRAM = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './store.gen.ts';

@@ -7,7 +7,7 @@ import { schemaWithout } from './older-schema.ts';
 import { loadRelayProgram, type RelayProgram } from './relay-program.ts';
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 
-/** An error that the schema of the program does not have yet. */
+/** An error that the program's schema does not have yet. */
 const LATER_ERROR = 'CategoryNotFound';
 
 let gateway: Gateway;
@@ -29,11 +29,11 @@ beforeEach(() => {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 
-/** Reads a category and the first pets of it into the store. */
+/** Reads a category and its first pets into the store. */
 const readCategory = (id: string): Promise<Data> =>
   program.read(environment, program.operations.categoryQuery, { id });
 
-/** Returns a category with the pets of it that the store has. */
+/** Returns a category with its pets in the store. */
 function storedCategory(id: string): Data {
   const { categoryQuery, petsOfCategory } = program.operations;
   const { category } = program.readStore(environment, categoryQuery, { id });
@@ -49,7 +49,7 @@ const stocksOf = (list: Data): number[] => nodesOf(list).map(({ inventory }) => 
 const readPet = async (id: string): Promise<Data> =>
   (await program.read(environment, program.operations.petQuery, { id })).pet;
 
-/** Returns the orders of a pet that the store has. */
+/** Returns a pet's orders in the store. */
 const ordersOf = (id: string): Data[] =>
   nodesOf(program.readStore(environment, program.operations.petQuery, { id }).pet.orders);
 
@@ -60,7 +60,7 @@ const order = (
 
 const NAMES = ['Ada', 'Bo', 'Cleo', 'Dot', 'Edda'];
 
-/** Reads the pages of a category's pets that are missing, as `usePaginationFragment` does. */
+/** Reads the missing pages of a category's pets, like `usePaginationFragment`. */
 async function loadAll(id: string): Promise<void> {
   const { nodeId } = storedCategory(id);
   for (let list = listOf(id); list.pageInfo.hasNextPage; list = listOf(id)) {

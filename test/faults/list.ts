@@ -1,12 +1,12 @@
-/** A mistake that someone could make: a text of a file of the source, and what replaces it. */
+/** A plausible mistake: a text in a source file, and its replacement. */
 export interface Fault {
-  /** What a caller would suffer. */
+  /** The effect on callers. */
   readonly name: string;
   readonly file: string;
-  /** It is in the file exactly once. */
+  /** Occurs exactly once in the file. */
   readonly text: string;
   readonly replacement: string;
-  /** The test that should find it: its project, its file, and a pattern of its name. */
+  /** The test that should fail: its project, its file, and a pattern for its name. */
   readonly test: readonly [project: 'postgres' | 'pglite', file: string, name: string];
 }
 

@@ -12,9 +12,9 @@ import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 let gateway: Gateway;
 /** After the sunset. */
 let ended: Gateway;
-/** With a short request timeout. */
+/** A gateway with a short request timeout. */
 let hasty: Gateway;
-/** Its tables raise the error whose code is in the table `failure`. */
+/** A gateway whose tables raise the error with the code in the table `failure`. */
 let broken: Gateway;
 let document: OpenApi;
 

@@ -27,7 +27,7 @@ afterAll(() => gateway.close());
 describe('the cost of an operation', () => {
   const [PAGE_INFO, RELATION] = [20, 3];
   const [OF_SCHEMA, OF_TYPE] = [40_000, 5000];
-  // A statement is counted once, for whatever number of rows.
+  // A statement is counted once, for any number of rows.
   const STATEMENT = 100;
   const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
   // A text as long as a name, in the change log before and after.
@@ -143,7 +143,7 @@ describe('the cost of an operation', () => {
     };
     const values = VALUES.split(' ');
     for (const value of [...values, ...values.toReversed()]) {
-      // The document of no other test, and of no other value.
+      // A document of its own for each test and value.
       const alone = await costOf(`${query} # ${value}`, value);
       expect(await costOf(`${query} # all`, value)).toEqual(alone);
     }
@@ -206,7 +206,7 @@ describe('the cost of an operation', () => {
     expect(countFields(data)).toBeGreaterThan(3000);
     expect(cost.requested).toBeLessThan(50_000);
     const examples = await readExamples(petStore.pages.examples);
-    // The cost of a subscription is not reported, as each of its results costs that.
+    // A subscription does not report its cost, because each result costs it.
     const queries = examples.filter((example) => !example.includes('subscription '));
     const costs = queries.map(async (query) => (await askCost(gateway, { query })).cost.requested);
     expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(20_000);

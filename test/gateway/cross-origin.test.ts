@@ -6,11 +6,11 @@ import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 
 const SITE = 'https://shop.example';
 
-/** As it is by default: no other site may read its responses. */
+/** With the default settings: no other site may read its responses. */
 let gateway: Gateway;
-/** CORS_ORIGINS has two sites. */
+/** With two sites in CORS_ORIGINS. */
 let shared: Gateway;
-/** CORS_ORIGINS=*, and any Host. */
+/** With CORS_ORIGINS=* and any Host. */
 let open: Gateway;
 beforeAll(async () => {
   gateway = await startGateway();
@@ -163,7 +163,7 @@ const OTHER_ORIGINS = [
 const corsHeadersOf = ({ headers }: RawAnswer): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-/** Sends every request as a page of an origin does. */
+/** Sends every request like a page of an origin. */
 const askAll = (to: Gateway, origin?: string): Promise<RawAnswer[]> =>
   Promise.all(
     REQUESTS_OF_A_SITE.map(([method, target, headers]) =>

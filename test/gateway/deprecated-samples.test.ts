@@ -9,7 +9,7 @@ import { petStore } from '../../src/store/index.ts';
 
 const { schema, pages, rest } = petStore;
 
-/** Returns what a document uses that is deprecated. */
+/** Returns the deprecated fields that a document uses. */
 const deprecatedIn = (document: string, of = schema): string[] =>
   validate(of, parse(document), [NoDeprecatedCustomRule]).map(({ message }) => message);
 

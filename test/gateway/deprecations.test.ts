@@ -9,7 +9,7 @@ const { schema } = petStore;
 
 const COORDINATE = 'Category.description';
 
-/** The field that these tests deprecate, as the schema has no deprecated one now. */
+/** The field that these tests deprecate, because the schema has no deprecated field now. */
 function fieldOf(): GraphQLField<unknown, unknown> {
   const type = schema.getType('Category');
   const field = isObjectType(type) ? type.getFields()['description'] : undefined;

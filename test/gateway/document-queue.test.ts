@@ -17,7 +17,7 @@ const { schema } = petStore;
 let gateway: Gateway;
 /** The same with AUTH_READ=open: reading needs no token. */
 let readable: Gateway;
-/** Responds within 100 ms, also if a document has to wait. */
+/** A gateway that responds within 100 ms, even if a document has to wait. */
 let hasty: Gateway;
 let ann: Record<string, string>;
 let bob: Record<string, string>;
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 let last = 0;
-/** Returns a new document that has as many characters as a long one. */
+/** Returns a new document with as many characters as a long one. */
 const renew = (query: string): string => `${query} #${(last += 1)}`.padEnd(1100);
 /** Returns a new document that takes some milliseconds until its cost is rejected. */
 const renewSlow = (): string =>
@@ -60,7 +60,7 @@ async function flood(to: Gateway, headers: Record<string, string> = {}) {
   return { state, all: Promise.all(sent) };
 }
 
-/** Expects that a document has its response before all those of a flood that was sent earlier. */
+/** Expects a document to get its response before an earlier flood of documents. */
 async function expectOvertaking(
   to: Gateway,
   query: string,
@@ -156,7 +156,7 @@ describe('the time limit of an operation', () => {
   const document = parse('{ __typename }');
   const operation = operationOf(document, undefined) as Call['operation'];
   const MINUTE_MS = 60_000;
-  // What it is limited by, of all that a call has.
+  // The part of a call that limits its time.
   const context = { arrivedAt: performance.now() - MINUTE_MS } as Call['context'];
   const estimate = { cost: 1, bytes: 0, statements: 0 };
   const call = { schema, variables: {}, context, estimate, operation };

@@ -8,14 +8,14 @@ import { createFairQueue } from '../../src/gateway/graphql/fair-queue.ts';
 const LIMITS = { concurrency: 1, maxWaitingOfCaller: 10, maxWaiting: 10, maxWaitMs: 60_000 };
 const REJECTION = { code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' }, isLogged: false };
 
-/** Returns work that ends when it is told to. */
+/** Returns a task that completes on command. */
 function createBlocker() {
   const door = new EventEmitter();
   const opened = once(door, 'open');
   return { work: () => opened, end: () => void door.emit('open') };
 }
 
-/** Holds up the event loop. */
+/** Blocks the event loop. */
 function holdUp(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
@@ -80,7 +80,7 @@ describe('a fair queue', () => {
     await expect(waiting).rejects.toMatchObject(REJECTION);
     end();
     await running;
-    // While the queue rests, it rejects this too.
+    // The queue rejects this task too while it yields.
     const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
     await expect.poll(next).toBe('next');
     expect(hasRun).toBe(false);

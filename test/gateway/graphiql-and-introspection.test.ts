@@ -50,7 +50,7 @@ describe('the examples of GraphiQL', async () => {
   beforeAll(() => fillSampleStore(gateway.db));
 
   const examples = await readExamples(petStore.pages.examples);
-  // Those of subscriptions are in test/browser/live.test.ts.
+  // Subscriptions are tested in test/browser/live.test.ts.
   const titled = examples.flatMap((query) => {
     const name = /^(?:query|mutation) (\w+)/m.exec(query)?.[1];
     return name === undefined ? [] : [[name, query]];

@@ -52,7 +52,7 @@ const UPGRADE = {
   'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-/** A header, what it begins with to be read further, and what else its request needs. */
+/** A header, the prefix that lets the gateway parse it further, and the rest of its request. */
 interface ReadHeader {
   readonly name: string;
   readonly begin?: string;
@@ -101,7 +101,7 @@ const MAX_CPU_US = 1_000_000;
 describe('a header of 200,000 characters', () => {
   it.each(READ)('is parsed in linear time: $name', async (header) => {
     const { name, target = ASK, method = 'GET', begin = '', others } = header;
-    // The first request is not about the header: code is loaded, and the asset is prepared.
+    // The first request only loads code and prepares the asset.
     for (const each of [gateway, guarded]) await requestRaw(each, 'GET', target);
     for (const part of PARTS) {
       const value = begin + part.repeat(Math.max(1, LENGTH / part.length));
@@ -116,7 +116,7 @@ describe('a header of 200,000 characters', () => {
   });
 });
 
-/** A list with an element that has an effect, with this many characters. */
+/** A list of this length whose first element has an effect. */
 const listOf = (length: number, element: string): string => element.padEnd(length, ',a/b');
 
 describe('a list in a request header', () => {
@@ -158,7 +158,7 @@ describe('a request with more than 1,000 headers', () => {
     async (_what, line, headers) => {
       for (const count of [1001, 1010, 1100, 1500, 4000]) {
         const first = `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
-        // Besides the request line, and with Content-Length.
+        // Without the request line, and with Content-Length.
         const own = linesOf(first);
         const bytes = `${first}${fill(count - own)}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
         const received = await receiveAll(gateway, bytes, LAST);

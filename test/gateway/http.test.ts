@@ -45,7 +45,7 @@ async function expectTypename(response: Response): Promise<void> {
   expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
 }
 
-/** Expects that a mutation is rejected before it is executed. */
+/** Expects a mutation to be rejected before it is executed. */
 async function expectNotExecuted(
   send: (query: string) => Promise<Response>,
   status: number,
@@ -108,7 +108,7 @@ describe('the Content-Encoding of a POST', () => {
 });
 
 describe('the Content-Type of a POST', () => {
-  // All that a form of another site can send.
+  // The types that a form on another site can send.
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x'])(
     'is rejected before a mutation is executed: %s',
     (type) =>
@@ -155,7 +155,7 @@ describe('a request body larger than 1 MB', () => {
   });
 });
 
-/** Sends the head of a POST that waits, then the body after a response, and returns all responses. */
+/** Sends the headers of a POST, then its body after a response, and returns all responses. */
 const postLater = (head: string, length = BODY.length): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');

@@ -16,7 +16,7 @@ function firstError({ errors }: GraphqlAnswer) {
   return error;
 }
 
-/** Queries a pet by an id that is any JSON. */
+/** Queries a pet by any JSON value as its id. */
 const askById = async (id: string): Promise<GraphqlAnswer> => {
   const query = 'query ($id: ID!) { pet(id: $id) { id } }';
   const response = await post(

@@ -41,7 +41,7 @@ const TOO_MANY_PAIRS: [what: string, query: string][] = [
   ],
 ];
 
-/** What a document can have, and how many of it. */
+/** The limits of a document: the maximum, its unit, and a document with that many. */
 const LIMITED: [max: number, what: string, toQuery: (count: number) => string][] = [
   [100, 'aliases', (count) => `{ pet(id: 1) { ${repeat(count, (index) => `a${index}: id`)} } }`],
   [

@@ -9,7 +9,7 @@ import { readManifest } from '../../src/gateway/graphql/manifest.ts';
 import { petStore } from '../../src/store/index.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
 
-/** Creates the manifest of some files, and returns its text and how the program ends. */
+/** Creates the manifest of some files; returns its text and the program's result. */
 const make = (files: Record<string, string>) =>
   withFolder((folder) => {
     const app = join(folder, 'app');

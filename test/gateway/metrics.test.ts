@@ -54,7 +54,7 @@ async function valuesOf(name: string, ...by: string[]): Promise<Record<string, n
 
 const callsOf = (): Promise<Record<string, number>> => valuesOf(CALLS, 'operation', 'caller');
 
-/** Polls, as a request is counted only after its caller has the whole response. */
+/** Polls, because a request is counted only after its response is complete. */
 async function expectValues(values: object, name: string, ...by: string[]): Promise<void> {
   await expect.poll(() => valuesOf(name, ...by)).toEqual(values);
 }
@@ -122,7 +122,7 @@ describe('the metric of calls to REST operations', () => {
   });
 });
 
-/** Counts a call of something that is not deprecated. */
+/** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
 it('the metrics keep a hundred caller names, and evict the least recently used one with its series', async () => {
@@ -132,12 +132,12 @@ it('the metrics keep a hundred caller names, and evict the least recently used o
   await list('new/1');
   const calls = await callsOf();
   expect(Object.keys(calls)).toHaveLength(100);
-  // It has called what is deprecated.
+  // This caller used a deprecated operation.
   expect(calls).toHaveProperty(['GET /pets/{petId} nightly']);
   expect(calls).toMatchObject({ 'GET /store/orders bot0': 2, 'GET /store/orders new': 1 });
   expect(calls).not.toHaveProperty(['GET /store/orders bot1']);
   expect(calls).not.toHaveProperty(['GET /store/orders other']);
-  // It starts again from zero, in the place of the next one.
+  // The counter restarts at zero and evicts the next one.
   await list('bot1/1');
   expect(await callsOf()).toMatchObject({ 'GET /store/orders bot1': 1 });
   expect(await callsOf()).not.toHaveProperty(['GET /store/orders bot2']);
@@ -324,7 +324,7 @@ describe('the metrics of GraphQL operations', () => {
       await own.graphql(trusted);
       for (let index = 0; index <= 50; index += 1) {
         await own.graphql(`query Name${index} { __typename }`);
-        // A request is timed only after its caller has the whole response.
+        // A request is timed only after its response is complete.
         await expect.poll(() => count(`Name${index}`)).toBe(1);
       }
       expect(await count('Name0')).toBe(0);

@@ -122,7 +122,7 @@ describe('a large file', () => {
   });
 });
 
-/** The text of a part of a page, as people read it. */
+/** The visible text of a part of a page. */
 const textOf = (html: string): string =>
   html
     .replaceAll(/<[^>]*>/g, '')
@@ -132,7 +132,7 @@ const textOf = (html: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-/** The code of the blocks of a page that have this title. */
+/** The code in the blocks of a page with this title. */
 const codeOf = (html: string, title: string): string[] =>
   html
     .split('<figure class="code">')

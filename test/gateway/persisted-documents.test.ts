@@ -99,7 +99,7 @@ afterAll(async () => {
   for (const gateway of [known, automatic, trusted, any]) await gateway.close();
 });
 
-/** Sends parameters to a gateway of each kind, and expects these answers. */
+/** Sends parameters to a gateway of each kind, and expects these responses. */
 async function expectAnswers(parameters: Parameters, ...answers: object[]): Promise<void> {
   for (const [index, gateway] of [any, known, automatic, trusted].entries()) {
     expect(await ask(gateway, parameters)).toMatchObject(answers[index] ?? {});
@@ -116,7 +116,7 @@ describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
     await expectAnswers(toParameters(id), NOT_SUPPORTED, answer, answer, answer);
   });
 
-  // Names of properties of objects are never ids.
+  // The name of an object's property is not an id.
   // `constructor` is a property of any object.
   it.each([hashOf(unknown), 'constructor', 'sha256:'])(
     'returns the error that clients expect if the id is unknown: $0',

@@ -27,7 +27,7 @@ const LOG: Log = {
   isLevelEnabled: () => false,
 };
 
-/** The hooks that have run, in their order. */
+/** The hooks that have run, in order. */
 let ran: string[] = [];
 
 /** A plugin with each hook of a request. */

@@ -11,7 +11,7 @@ afterEach(() => {
 
 const KEPT_MS = 5000;
 
-/** Creates a lag that has a position of the primary for each half second. */
+/** Creates a lag with a position of the primary for each half second. */
 function createFilled(...positions: bigint[]): Lag {
   const lag = new Lag(KEPT_MS);
   for (const position of positions) {

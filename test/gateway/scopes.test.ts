@@ -68,7 +68,7 @@ const toData = ({ errors: [error] }: typeof READ) => ({
   httpStatus: error?.extensions.status,
 });
 
-// With its scope each has another error, so that it changes nothing.
+// With its scope, each mutation fails with another error, so nothing changes.
 const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
   ['createCategory', 'pets:write', 'input: { name: "" }', 'INVALID_INPUT'],
   ['updateCategory', 'pets:write', 'id: "99", input: {}', 'CATEGORY_NOT_FOUND'],

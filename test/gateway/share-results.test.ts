@@ -8,7 +8,7 @@ import type { Stream } from '../../src/gateway/graphql/streams.ts';
 
 /** More than the results that are cached. */
 const OPERATIONS = 60;
-// A result that is made one at a time.
+// A result that is computed one at a time.
 const estimate = { cost: 2000, bytes: 0, statements: 1 };
 
 const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {
@@ -38,7 +38,7 @@ describe('the results of a change', () => {
       executions += 1;
       return { data: {} };
     });
-    // In this order no cache of fewer results would have any of the second time.
+    // In this order, a smaller cache would miss every result the second time.
     const results = [1, 2].flatMap(() =>
       operations.map((operation) => {
         const { stream } = openStream();
@@ -84,7 +84,7 @@ describe('the results of a change', () => {
     leaving.end();
     await Promise.all(results);
     expect(executed).toEqual([first, kept]);
-    // One that comes later does not get the result that was not made.
+    // A later stream must not get the result that was skipped.
     expect(await ask(left, openStream().stream)).toEqual({ data: {} });
   });
 });

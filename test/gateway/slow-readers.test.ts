@@ -44,7 +44,7 @@ async function ask(query: string): Promise<Socket> {
   return socket;
 }
 
-/** Reads the rest of a response and returns its length. */
+/** Returns the length of the rest of a response. */
 async function readAll(socket: Socket): Promise<number> {
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
@@ -54,7 +54,7 @@ async function readAll(socket: Socket): Promise<number> {
   return bytes;
 }
 
-/** Opens a WebSocket on a connection that has had another response, and reads no more than its first message. */
+/** Opens a WebSocket on a connection that had another response, and reads only the first message. */
 async function openUnread(): Promise<{ webSocket: WebSocket; socket: Socket }> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -79,7 +79,7 @@ describe('the WebSocket of a slow client', () => {
   it('is closed if too much data is unsent, even on a connection that had a response before', async () => {
     const { webSocket, socket } = await openUnread();
     for (const id of ['1', '2', '3', '4']) subscribe(webSocket, id);
-    // A socket that reads nothing notices the end of its connection only when it writes.
+    // A socket that reads nothing detects a closed connection only when it writes.
     const isCut = (): boolean => {
       if (!socket.destroyed) webSocket.ping();
       return socket.destroyed;
@@ -101,7 +101,7 @@ describe('the WebSocket of a slow client', () => {
   });
 });
 
-/** Returns how many requests have no whole response, besides the one for this figure. */
+/** Returns the number of requests without a complete response, except the one for this figure. */
 async function countActive(): Promise<number> {
   const text = await (await gateway.rest('/metrics')).text();
   return sumOf(parseMetrics(text), 'http_active_requests') - 1;

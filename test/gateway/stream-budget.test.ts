@@ -9,7 +9,7 @@ import { makeOrder, makePet } from '../support/make.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 let gateway: Gateway;
-/** A gateway whose callers, and one whose process, may have streams that cost 10,000. */
+/** Gateways that limit streams to a cost of 10,000: per caller, and per process. */
 let byCaller: Gateway;
 let byProcess: Gateway;
 let petId: string;
@@ -28,7 +28,7 @@ const WAIT = { timeout: 10_000, interval: 10 };
 const COSTLY_FIELDS = Array.from({ length: 43 }, (_, index) => `a${index}: id`).join(' ');
 const CHEAP = 'subscription { orderChanged { orderId order { pet { name } } } }';
 
-/** A subscription of which each result costs about 4,900. Those with other names have results of their own. */
+/** A subscription whose results cost about 4,900 each. A different name prevents shared results. */
 const costly = (name: string, after?: string): string =>
   `subscription { orderChanged${after ? `(after: "${after}")` : ''} { orderId cursor ${name}: kind
     order { pet { orders(first: 100) { nodes { ${COSTLY_FIELDS} } } } } } }`;
@@ -74,7 +74,7 @@ describe('the budget for subscriptions', () => {
     expect(await rejected.rest()).toMatchObject([
       withCode('TOO_MANY_STREAMS', /cost 14\d{3} in all; at most 10000 is allowed/),
     ]);
-    // Neither cheap streams of the same caller, nor others, are rejected.
+    // Cheap streams of the same caller and streams of others are still accepted.
     await open(byCaller, 'subscription { orderChanged { kind } }', ann);
     await open(byCaller, costly('a'), await caller('bob'));
     const seen = await makeOrder(gateway, petId);

@@ -178,7 +178,7 @@ describe.each([
     expect(results).toMatchObject([withCode('FORBIDDEN')]);
   });
 
-  // A token is accepted for five seconds longer, as clocks differ.
+  // A token is accepted for five more seconds because clocks differ.
   it("a subscription ends with UNAUTHENTICATED when its caller's token expires", async () => {
     const headers = bearing(await mint({ scope: 'read', exp: -3 }));
     const results = await resultsOf(guarded, NAMES, headers);
@@ -242,13 +242,13 @@ describe('an open stream', () => {
       raw(`insert into categories (name, description)
       select 'slow ' || number, repeat('x', 2000) from generate_series(1, ${WRITES}) as number`),
     );
-    // A reader beside it has them all.
+    // A concurrent reader receives them all.
     for (let number = 1; number <= WRITES; number += 1) {
       expect(await other.data()).toEqual(named(`slow ${number}`));
     }
     const countSlow = async () =>
       sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
-    // Longer than it may read nothing, and than until the next poll.
+    // Longer than a client may stop reading, and than the poll interval.
     await sleep(4200);
     let received = '';
     socket.setEncoding('utf8').on('data', (data: string) => {
@@ -275,7 +275,7 @@ describe('an open stream', () => {
       });
       await Promise.all(sockets);
     }
-    // The gateway has begun, and ended, all that it has received.
+    // The gateway has started and closed every stream it received.
     expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
     await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
   });

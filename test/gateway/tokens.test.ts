@@ -48,16 +48,16 @@ async function ask(gateway: Gateway, headers: Record<string, string>, query = DE
   };
 }
 
-/** Expects that a token is accepted: then the error is the scope that it lacks. */
+/** Expects a token to be accepted: the only error is the missing scope. */
 async function expectAccepted(gateway: Gateway, token: string): Promise<void> {
   const answer = await ask(gateway, bearing(token));
   expect(answer).toMatchObject({ status: 200, data: { deletePet: { code: 'FORBIDDEN' } } });
 }
 
-// One for expired tokens and one for all others: they contain nothing of the token.
+// One for expired tokens and one for all others; neither contains the token.
 const messages = new Set<string>();
 
-/** Expects that a token is rejected on every route, for the same reason and without its content. */
+/** Expects a token to be rejected on every route for the same reason, without being quoted. */
 async function expectRejected(gateway: Gateway, token: string, reason = /valid/): Promise<void> {
   const first = await gateway.rest('/pets/1', { headers: bearing(token) });
   const { message } = (await first.json()) as { message: string };
@@ -226,7 +226,7 @@ describe('the keys of an issuer', () => {
   });
 });
 
-/** Expects that a valid token is rejected while it cannot be verified, and that the log has the cause once. */
+/** Expects a valid token to be rejected while it cannot be verified, with the cause logged once. */
 async function expectUnavailable(gateway: Gateway, token: string): Promise<void> {
   const extensions = { code: 'SERVICE_UNAVAILABLE', status: 503 };
   const message = expect.stringContaining('oken');

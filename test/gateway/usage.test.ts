@@ -13,7 +13,7 @@ const schema = buildSchema(`
   input Filter { status: [Status]  tag: String @deprecated  or: [Filter] }
 `);
 
-/** Returns what the operation of a document uses. */
+/** Returns the usage of a document's operation. */
 function usageIn(query: string): Usage {
   const operation = operationOf(parse(query), undefined);
   if (!operation) throw new Error('The document has no operation.');

@@ -43,7 +43,7 @@ afterEach(async () => {
 const named = (name: string): object => ({ data: { categoryChanged: { after: { name } } } });
 const isError = (code: string): object => ({ type: 'error', payload: [{ extensions: { code } }] });
 
-/** Begins the operation 1 on a WebSocket, and waits for a first change. */
+/** Starts operation 1 on a WebSocket, and waits for a first change. */
 async function subscribe(opened: RawSocket): Promise<void> {
   opened.send({ type: 'subscribe', id: '1', payload: await subscriptionTo(gateway) });
   await makeCategory(gateway, 'first');
@@ -122,7 +122,7 @@ function handshake(target = '/graphql', own: Record<string, string> = {}): strin
   return `GET ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** Sends bytes and returns what comes back first. */
+/** Sends bytes and returns the first data received. */
 async function exchange(socket: Socket, bytes: string): Promise<string> {
   socket.write(bytes);
   const [data] = (await once(socket, 'data')) as [Buffer];
@@ -216,7 +216,7 @@ describe('an open WebSocket', () => {
     opened.socket.terminate();
   });
 
-  // Too long for the reason of a close frame.
+  // Too long for a close frame's reason.
   const ID = 'x'.repeat(200);
   it.each<[what: string, between: object[]]>([
     ['is running', []],
@@ -251,7 +251,7 @@ describe('an open WebSocket', () => {
     for (const { closed } of [busy, idle, silent]) {
       expect(await closed).toEqual({ code: 1001, reason: 'The gateway is shutting down.' });
     }
-    // A connection that was open becomes no WebSocket.
+    // An open connection cannot become a WebSocket.
     expect(await exchange(late, handshake())).toMatch(/^HTTP\/1\.1 503 /);
     late.destroy();
     await stopped;
@@ -325,7 +325,7 @@ describe('a request to upgrade to another protocol', () => {
     const post = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n`;
     socket.write(`${post}Connection: Upgrade\r\nUpgrade: x\r\n\r\n`);
     await once(socket, 'data');
-    // The end of the body and the next head arrive together, and the body of the next request later.
+    // The end of the body arrives with the next headers, and the next body later.
     socket.write('x'.repeat(smuggled.length) + post + 'Connection: close\r\n\r\n', () =>
       setImmediate(() => socket.write(smuggled)),
     );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-// What `npm ci` makes.
+// The files that `npm ci` creates.
 const GENERATED = ['src/store/generated', 'dist/guide.json'];
 const ROOT_MODULES = join(process.cwd(), 'node_modules');
 

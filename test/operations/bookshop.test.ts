@@ -14,7 +14,7 @@ import { createDatabaseOn, dropDatabaseOn } from '../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
 import { AUTH_BY_SECRET, withScopes } from '../support/tokens.ts';
 
-/** Creates an empty database for a program: returns the variable that names it, and how to remove it. */
+/** Creates an empty database for a program; returns its environment variable, and a function that removes it. */
 async function createEmpty(kind: DatabaseKind) {
   if (kind === 'PGlite') {
     const folder = await mkdtemp(join(tmpdir(), 'bookshop-'));
@@ -81,7 +81,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     const response = await post(program, { query }, { headers });
     expect(await response.json()).toEqual({ data: first });
     const requestId = response.headers.get('x-request-id');
-    // The lines of a request come before that of its end.
+    // The other lines of a request come before its last one.
     await vi.waitFor(() =>
       expect(program.entries).toContainEqual(expect.objectContaining({ requestId })),
     );
@@ -154,7 +154,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
 
   it('sends each change, including those since a cursor', async () => {
     await release('1974-05-02');
-    // Open transactions of other tests hold changes back.
+    // Open transactions of other tests delay changes.
     const cursor = await vi.waitFor(
       async () => {
         const { changes } = await data(

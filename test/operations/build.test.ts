@@ -51,7 +51,7 @@ describe('the build', () => {
   });
 
   it('runs again only after a change', async () => {
-    // A small program is bundled sooner.
+    // A small program is bundled faster.
     await writeFile(join(folder, 'src/main.ts'), '');
     await writeProgram('process.stdout.write("first");');
     const first = await build();

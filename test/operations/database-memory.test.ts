@@ -51,7 +51,7 @@ async function ask(program: Program, query: string, variables = {}): Promise<voi
   expect(errors.filter(({ extensions }) => extensions.code !== 'RESPONSE_TOO_LARGE')).toEqual([]);
 }
 
-/** Creates a category of pets whose texts are as long as they may be; returns its id. */
+/** Creates a category of pets with texts of maximum length; returns its id. */
 async function fill(program: Program, character: string): Promise<string> {
   const create = `mutation ($name: String!, $description: String) {
     createCategory(input: { name: $name, description: $description }) { ... on Category { id } } }`;

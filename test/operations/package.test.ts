@@ -31,7 +31,7 @@ async function copyPackages(target: string): Promise<void> {
   const found = execFileSync('npm', ['query', selector], { encoding: 'utf8', stdio: 'pipe' });
   const paths = (JSON.parse(found) as { location: string }[]).map(({ location }) => location);
   const options = { recursive: true, filter: isNoTemplate };
-  // One after the other, as some are in others.
+  // One after the other, because some contain others.
   for (const path of paths) await cp(path, join(target, path), options);
 }
 
@@ -84,7 +84,7 @@ describe('the package of `npm pack`', () => {
         PATH: process.env['PATH'],
         PORT: '0',
         STOP_DELAY_MS: '0',
-        // There is no template of a store: it is created without one.
+        // There is no template, so the store is created without one.
         DATA_DIR: join(folder, 'store'),
         NODE_ENV: 'production',
         NODE_OPTIONS,

@@ -19,7 +19,7 @@ const fillSample = (db: Database): Promise<boolean> =>
     return added.length > 0;
   });
 
-/** The bookshop: all that the gateway knows of it. */
+/** The bookshop, as the gateway sees it. */
 export const bookshop: Store = {
   title: 'Bookshop',
   migrations: new URL('migrations/', import.meta.url),

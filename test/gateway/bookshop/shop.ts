@@ -7,13 +7,13 @@ interface Types {
   PrismaTypes: PrismaTypes;
 }
 
-/** Pothos for the types of the bookshop, and what they are defined with besides it. */
+/** The Pothos builder of the bookshop, and the helpers that define its types. */
 export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,
 });
 
-/** Makes the table of a model of schema.prisma. */
+/** Defines the table of a model in schema.prisma. */
 export const table = createTables<PrismaTypes>(TABLES, ENUMS);
 
 /** What every mutation needs. */

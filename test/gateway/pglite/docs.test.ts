@@ -13,7 +13,7 @@ import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 
-/** Lists the files in a folder and below it. */
+/** Lists the files in a folder and its subfolders. */
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => !file.includes('node_modules'))
@@ -23,7 +23,7 @@ const sources = filesIn('src').filter(
   (file) => file.endsWith('.ts') && !file.includes('generated'),
 );
 
-// What tests compile and run with clients; `.txt` is a program that needs generated files.
+// Files that tests compile and run with clients; a `.txt` program needs generated files.
 const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
 const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
@@ -50,7 +50,7 @@ const blocksIn = (language: string): Block[] =>
 const isRequest = ({ language, text }: Block): boolean =>
   language === 'graphql' || (language === 'sh' && text.startsWith('curl'));
 
-/** Returns each request with the response that is shown below it. */
+/** Returns each request with the response shown below it. */
 const samplesOf = (blocks: readonly Block[]): { request: Block; response: Block | undefined }[] =>
   blocks.flatMap((request, index) =>
     isRequest(request) ? [{ request, response: blocks[index + 1] }] : [],

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const IN_TEN_DAYS = toDay(new Date(Date.now() + 10 * DAY_MS));
 const REQUESTS = 13;
 
-/** Its pets are those of `gateway`, whose requests are counted. */
+/** Uses the database of `gateway`, whose requests are counted. */
 let first: Gateway;
 let gateway: Gateway;
 let status: Status;

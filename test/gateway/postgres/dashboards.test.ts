@@ -43,7 +43,7 @@ async function findNames(): Promise<Set<string>> {
   return new Set([...exposed, ...records, 'worker_up', 'up']);
 }
 
-/** Returns how the queries select several routes; a query without a route counts all of them. */
+/** Returns the route matchers of the queries; a query without one counts all routes. */
 const routeSelectors = (exprs: readonly string[]): string[] =>
   exprs.flatMap((expr) => Array.from(expr.matchAll(/\broute[=!]~"(.*?)"/g), ([all]) => all));
 
@@ -70,7 +70,7 @@ const METRIC =
 const NOT_METRICS = new Set(['and', 'or', 'unless', 'offset', 'bool']);
 const CLAUSE = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g;
 
-/** Returns the names of the metrics in a query of PromQL: what is no label, duration, function or keyword. */
+/** Returns the metric names in a PromQL query: all words except labels, durations, functions and keywords. */
 function metricsIn(expr: string): string[] {
   const names = expr
     .replaceAll(/"[^"]*"/g, '')

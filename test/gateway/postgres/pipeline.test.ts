@@ -17,7 +17,7 @@ const MAX_CHANGES_OF_FOLDER = 12;
 /** Returns the folder of a file: one of the gateway, or one of the store. */
 const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/');
 
-/** The files that ran, in the order in which they first did. */
+/** The files that ran, in the order of their first call. */
 let files: readonly string[];
 let data: unknown;
 let close: () => Promise<void>;
@@ -38,9 +38,9 @@ beforeAll(async () => {
     await drop();
   };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  // Whatever happens once for all requests, such as opening a connection.
+  // One-time work, such as opening a connection.
   await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
-  // Each time another document. What a timer runs meanwhile is not in all of the traces.
+  // A different document each time. Code that a timer runs is not in every trace.
   const traces: string[][] = [];
   for (let time = 1; time <= 5; time += 1) {
     tracedFiles.clear();

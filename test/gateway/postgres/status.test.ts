@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => gateway.close());
 afterAll(() => dropStore());
 
-/** Returns the metrics whose names begin so. */
+/** Returns the metrics with this prefix. */
 const metricsOf = async (prefix: string): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await readMetrics(gateway))
@@ -32,7 +32,7 @@ const metricsOf = async (prefix: string): Promise<Record<string, number>> =>
       .map(({ name, value }) => [name.slice(prefix.length), value]),
   );
 
-/** Returns what /metrics and /status say about the database. */
+/** Returns the database's state in /metrics and /status. */
 const readState = async () => {
   const { up, writable } = await metricsOf('database_');
   const { state } = (await readStatus(gateway)).database;

@@ -27,7 +27,7 @@ let promoted: ReplicatedServer;
 let follower: ReplicatedServer;
 /** The URL of the database on the former primary. */
 let url: string;
-/** One address in front of the servers, like HAProxy. */
+/** A single address in front of the servers, like HAProxy. */
 let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;
@@ -72,9 +72,9 @@ afterEach(async () => {
   }
 });
 
-/** Does what Patroni does, whether or not the former primary knows of it. */
+/** Fails over like Patroni, whether or not the former primary notices. */
 async function promote(): Promise<void> {
-  // In this order, as the one that follows must not have received more.
+  // In this order, because the follower must not have received more.
   await follower.cutOff();
   await promoted.cutOff();
   await promoted.promote();
@@ -115,7 +115,7 @@ const rename = (name: string) =>
     `mutation { updatePet(id: "${petId}", input: { name: "${name}" }) { ... on Pet { name } } }`,
   );
 
-/** Lets the gateway have connections to the former primary that are idle. */
+/** Opens idle connections of the gateway to the former primary. */
 async function fillPool(): Promise<void> {
   const fill = async (): Promise<number> => {
     await Promise.all(Array.from({ length: 4 * POOL_SIZE }, () => rename('Cleo')));

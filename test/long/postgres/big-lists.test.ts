@@ -21,7 +21,7 @@ const fill = async (from: number, to: number): Promise<unknown> =>
     from generate_series(${from}::integer, ${to}::integer) as n`);
 
 beforeAll(async () => {
-  // To fill it may take long on a busy machine.
+  // Filling it may take long on a busy machine.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
   await gateway.db.write(sql`insert into categories (name) values ('Cats')`);
   await gateway.db.write(sql`insert into pets (name, category_id) values ('Cleo', 1)`);
@@ -53,7 +53,7 @@ function heapMb(): number {
 
 const SAMPLES = 10;
 
-/** Reads a response to its end and checks each order, but keeps none. */
+/** Reads a whole response and checks each order without keeping it. */
 async function read(response: IncomingMessage, expected: number): Promise<Reading> {
   let rest = '';
   let orders = 0;
@@ -78,7 +78,7 @@ async function read(response: IncomingMessage, expected: number): Promise<Readin
 
 const pagesRead = (): number => gateway.statements.filter((text) => text.includes('orders')).length;
 
-/** Returns how many pages the gateway has read once it reads no more while it does other things. */
+/** Returns how many pages the gateway has read, once that number stops growing. */
 async function settledPages(): Promise<number> {
   let pages = -1;
   while (pages !== pagesRead()) {

@@ -67,7 +67,7 @@ const found = (server: ReplicatedServer): RegExp =>
 const linesAboutPrimary = (): string[] =>
   gateway.messages.filter((message) => message.startsWith('The primary '));
 
-/** Waits until queries are read on all standbys: after a failover, each must be known to follow the primary. */
+/** Waits until all standbys serve queries: after a failover, each must be known to follow the primary. */
 async function expectReadsOnStandbys(): Promise<void> {
   const lastLines = () =>
     standbys().map((standby) =>
@@ -188,7 +188,7 @@ it('a gateway writes nothing to a former primary that comes back and accepts wri
   await expect.poll(() => runSql(former.urlOf(url), IS_CHECKED)).toHaveLength(1);
   const writers = write(4);
   await writers.more(200);
-  // A gateway that starts now meets it first.
+  // A gateway that starts now connects to it first.
   const other = await startOn([
     former,
     ...standbys().filter((server) => server !== former),
@@ -201,7 +201,7 @@ it('a gateway writes nothing to a former primary that comes back and accepts wri
   expect(await ordersOn(former)).toEqual(rows);
   expect(await ordersOn(primary)).toEqual(new Set(ids));
 
-  // Even when it is the only one.
+  // Even if it is the only server.
   const [third] = standbys().filter((server) => server !== former);
   await primary.kill();
   await expectLogged(gateway, lost(primary));

@@ -24,7 +24,7 @@ let second: ReplicatedServer;
 /** The URL of the database on the primary. */
 let url: string;
 let gateway: ReplicatedGateway;
-/** A gateway that asks replicas however far they are behind. */
+/** A gateway that reads from replicas whatever their lag is. */
 let patient: ReplicatedGateway;
 let petId: string;
 
@@ -63,15 +63,15 @@ const asked = ({ port }: ReplicatedServer): string => `Reads use the replica 127
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
   `Reads do not use the replica 127.0.0.1:${port}: ${why}.`;
 
-/** Returns what the log says about replicas. */
+/** Returns the log messages about replicas. */
 const linesAbout = (server: ReplicatedServer): string[] =>
   gateway.messages.filter((line) => line.includes(`the replica 127.0.0.1:${server.port}`));
 
-/** Whether a replica is not asked, as the log says last, because it is too far behind. */
+/** Whether the last log message reports that a replica lags too far behind to serve reads. */
 const isBehind = (server: ReplicatedServer): boolean =>
   linesAbout(server).at(-1) === notAsked(server, 'it is too far behind');
 
-/** Returns the names of the servers that answer many queries at once. */
+/** Returns the names of the servers that serve many concurrent queries. */
 async function serversOf(): Promise<Set<string>> {
   return new Set(await Promise.all(Array.from({ length: 40 }, () => serverOf())));
 }
@@ -80,7 +80,7 @@ async function expectBothAsked(): Promise<void> {
   await expect.poll(serversOf).toEqual(new Set([first.name, second.name]));
 }
 
-// Each test begins with two replicas that are asked.
+// Each test starts with two replicas that serve reads.
 beforeEach(async () => {
   await catchUp();
   await expectBothAsked();
@@ -89,7 +89,7 @@ beforeEach(async () => {
 
 const SERVER = '{ categories { nodes { description } } }';
 
-/** Returns the name of the server that answers a query. */
+/** Returns the name of the server that serves a query. */
 async function serverOf(position?: string | null): Promise<string> {
   const { data } = await send(gateway, SERVER, position);
   return data.categories.nodes[0].description;
@@ -117,7 +117,7 @@ const SLOW_ON_FIRST = `
     ) then 60 else 0 end) is not null $$;
   create view orders as select kept_orders.* from kept_orders, sleep_on_one() where sleep_on_one`;
 
-/** Runs \`work\` while both replicas replay each transaction so long after its commit. */
+/** Runs \`work\` while both replicas replay each transaction with a delay. */
 async function whileBehind<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
   await Promise.all([first.setDelay(ms), second.setDelay(ms)]);
   try {
@@ -252,7 +252,7 @@ describe('a replica that fails', () => {
     await expectLogged(gateway, notAsked(first, 'it does not respond'));
     await readers.more(100);
     expect(await serversOf()).not.toContain(first.name);
-    // Also the queries that it was asked for before.
+    // Including the queries already sent to it.
     await readers.stop();
     await end();
     await expectLogged(gateway, asked(first));
@@ -289,7 +289,7 @@ describe('a replica that fails', () => {
     await runSql(url, 'delete from sleepers');
     await runSql(url, 'vacuum sleepers');
     await Promise.all(reads);
-    // Without the conflict, the time limit of statements would have ended it.
+    // Without the conflict, the statement timeout would have cancelled it.
     expect(performance.now() - start).toBeLessThan(8000);
     await runSql(url, 'drop view orders; alter table kept_orders rename to orders');
     expect(gateway.messages).toEqual([]);

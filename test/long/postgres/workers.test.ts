@@ -23,7 +23,7 @@ const start = async (variables = {}): Promise<void> => {
 const findDeaths = (): LogEntry[] =>
   program.entries.filter(({ msg }) => /^Worker \d+ died/.test(msg));
 
-/** Returns when the workers died, in milliseconds: two at a time; what comes between is a pause and a start. */
+/** Returns when the workers died, in milliseconds: two at a time, with a pause and a start in between. */
 const timesOfDeaths = (): number[] =>
   findDeaths()
     .filter((_death, index) => index % 2 === 1)
@@ -42,7 +42,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
 
     process.kill(frozen, 'SIGSTOP');
     for (let scrape = 0; scrape < 2; scrape += 1) {
-      // The frozen process never responds to the one that it is given.
+      // The frozen process never responds to the connection it gets.
       const samples = await Promise.any(Array.from({ length: 4 }, () => readMetrics(program)));
       expect(sumOf(samples, 'operation_calls_total')).toBe(20);
       expect(sumOf(samples, 'worker_up', { pid: String(frozen) })).toBe(0);

@@ -10,7 +10,7 @@ const store = useProgramStore();
 
 const LONG = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;
 
-/** Posts long documents, each of them new. */
+/** Posts long, new documents. */
 async function postLong(program: Program, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const response = await post(program, { query: `${LONG}#${count}.${index}` });
@@ -27,7 +27,7 @@ describe('a gateway with little memory', () => {
     await postLong(program, 25);
     const before = await usedMb(program);
     await postLong(program, 24);
-    // All would take 12 MB.
+    // Keeping all would take 12 MB.
     expect(await usedMb(program)).toBeLessThan(before + 6);
     expect(await program.stop()).toBe(0);
   });
@@ -37,7 +37,7 @@ describe('a gateway with little memory', () => {
     await postValues(program, 'a');
     const before = await usedMb(program);
     await postValues(program, 'b');
-    // All would take 3 MB.
+    // Keeping all would take 3 MB.
     expect(await usedMb(program)).toBeLessThan(before + 1.5);
     expect(await program.stop()).toBe(0);
   });
@@ -51,7 +51,7 @@ const MANY = repeat(
 );
 const VALUES = 90;
 
-/** Posts a new document, and each of its operations with wrong values, each of them new. */
+/** Posts a new document, and each of its operations with new, invalid values. */
 async function postValues(program: Program, name: string): Promise<void> {
   const query = `${MANY}#${name}`;
   const { status } = await post(program, { query, operationName: 'A0' });
@@ -86,7 +86,7 @@ describe('the memory of a gateway', () => {
     return ((await oldBytes(program)) - before) / (CONNECTIONS * REQUESTS_EACH);
   }
 
-  /** At first also code and caches grow. A request with its response has 6 kB or more. */
+  /** At first, code and caches grow too. A request with its response takes 6 kB or more. */
   async function leastLeftBytes(send: () => Promise<Response>): Promise<number> {
     let least = Infinity;
     for (let round = 0; round < ROUNDS; round += 1) least = Math.min(least, await leftBytes(send));

@@ -43,7 +43,7 @@ async function untilWaiting(count: number): Promise<void> {
   await expect.poll(() => countLockWaits(store.url)).toBe(count);
 }
 
-/** Expects that other requests are answered soon while this many statements wait. */
+/** Expects quick responses to other requests while this many statements wait. */
 async function expectOthersServed(waiting: number): Promise<void> {
   await untilWaiting(waiting);
   for (let turn = 0; turn < 3; turn += 1) {

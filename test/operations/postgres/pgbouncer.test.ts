@@ -27,7 +27,7 @@ import {
 
 const PROGRAM = 'pgbouncer';
 const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
-// Fewer than the connections of the gateways, which have to share them.
+// Fewer than the gateways' connections, which have to share them.
 const SERVER_CONNECTIONS = 2;
 
 /** Starts PgBouncer in transaction mode before a PostgreSQL, and returns its port. */
@@ -49,7 +49,7 @@ default_pool_size = ${SERVER_CONNECTIONS}
 max_client_conn = 200
 `,
   );
-  // It does not run as root, but changes to another user after it has read the file.
+  // PgBouncer does not run as root, but switches to another user after reading the file.
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : [];
   return [await startDaemon(PROGRAM, [...user, file], /process up/), ownPort];
 }
@@ -87,7 +87,7 @@ describe.skipIf(!hasPgbouncer)(
 
     beforeAll(async () => {
       database = await copyOnPostgres();
-      // Sessions that do not set these read and write times and text in other forms.
+      // Sessions without these settings read and write times and text in other formats.
       const name = new URL(database.url).pathname.slice(1);
       await runSql(
         database.url,
@@ -112,7 +112,7 @@ describe.skipIf(!hasPgbouncer)(
       }
     });
 
-    /** Does something `count` times at once, through both gateways in turn. */
+    /** Runs a function `count` times concurrently, alternating between both gateways. */
     const atOnce = <Result>(
       count: number,
       work: (gateway: Gateway, index: number) => Promise<Result>,

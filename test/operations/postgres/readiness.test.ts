@@ -20,7 +20,7 @@ afterAll(async () => {
   await store.drop();
 });
 
-/** Returns the processes of the connections, without that for notifications, also before its first statement. */
+/** Returns the processes of the connections, except the one for notifications, even before its first statement. */
 const backends = async (): Promise<unknown[]> =>
   (
     await runSql(

@@ -12,7 +12,7 @@ const store = useProgramStore();
 describe('shutting down a gateway', () => {
   it.each([
     ['one process', 300, { WORKERS: '1', STOP_DELAY_MS: '0' }, 'SIGTERM'],
-    // node:cluster resets those that no worker has taken when the last one stops listening.
+    // node:cluster resets connections that no worker has taken when the last worker stops listening.
     ['several processes', 50, { WORKERS: '2', STOP_DELAY_MS: '3000' }, 'SIGHUP'],
   ] as const)(
     'of %s waits until each connected client has its response',

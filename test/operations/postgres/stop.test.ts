@@ -11,10 +11,10 @@ import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts
 import { makePet } from '../../support/make.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
-// A stop that does not wait for the timeout.
+// A shutdown that does not wait for the timeout.
 const SOON_MS = 15_000;
 
-// Its database is the one of every gateway that a test starts and stops.
+// All gateways that the tests start share its database.
 let store: Gateway;
 let gateway: Gateway;
 beforeAll(async () => {
@@ -62,7 +62,7 @@ async function countOrders(petId: string | null = null): Promise<number> {
 async function fillOrders(): Promise<number> {
   const petId = BigInt(await makePet(gateway));
   await gateway.db.transaction(async ({ query }) => {
-    // Without looking for the pet of each order, which takes half of the time.
+    // Without foreign key checks, which take half of the time.
     await query(sql`set local session_replication_role = replica`);
     for (let statement = 0; statement < 4; statement += 1) {
       await query(sql`
@@ -79,7 +79,7 @@ interface SlowRequest {
 
 const FIRST_BYTES = 10;
 
-/** Sends the first bytes of an operation; the caller sends the others. */
+/** Sends the first bytes of an operation; the caller sends the rest. */
 async function beginRequest(body: string): Promise<SlowRequest> {
   const request = httpRequest(`${gateway.url}/graphql`, {
     method: 'POST',

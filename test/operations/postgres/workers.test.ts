@@ -30,7 +30,7 @@ beforeAll(async () => {
   });
 });
 
-/** Makes a request and returns how many workers have responded to one so far. */
+/** Makes a request and returns how many workers have responded so far. */
 async function countResponding(): Promise<number> {
   await fetch(`${program.url}/none`, { headers: { connection: 'close' } });
   const lines = program.entries.filter(({ msg }) => msg === 'A request ended.');
@@ -40,7 +40,7 @@ async function countResponding(): Promise<number> {
 describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
   it('returns the sum of both workers from /metrics', async () => {
     await expect.poll(countResponding).toBe(2);
-    // Each on a connection of its own, which the primary process gives to the workers in turn.
+    // Each on its own connection, which the primary process assigns to the workers in turn.
     const headers = { connection: 'close', 'user-agent': 'shop/1' };
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
     for (let count = 0; count < 4; count += 1) {
@@ -58,7 +58,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
       expect(sumOf(samples, 'database_pool_max')).toBe(4);
       expect(sumOf(samples, 'dataloader_batch_size_count')).toBe(20);
       expect(sumOf(samples, 'request_errors_total', { code: 'PET_NOT_FOUND' })).toBe(20);
-      // What holds for each of them is not summed.
+      // Values that apply to every worker are not summed.
       for (const name of ['gateway_build_info', 'database_up', 'database_writable']) {
         expect(sumOf(samples, name)).toBe(1);
       }

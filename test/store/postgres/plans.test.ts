@@ -313,8 +313,8 @@ describe.each(LISTS)('$name of $type', ({ type, name, filter, keys }) => {
         const query = within(`${name}(${args}, ${page}) { nodes { __typename } }`);
         await expectFewRows(await statementsOf(query), limit);
       }
-    },
-  );
+    }
+  });
 
   it.each(type === 'Query' ? rare : ['', ...rare])(
     'reads few rows for a count with the filter $0',
