@@ -255,7 +255,7 @@ const LIMITS: Fault[] = [
     file: 'src/gateway/graphql/analysis/document-size.ts',
     text: 'kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1',
     replacement: 'kind === Kind.FRAGMENT_SPREAD ? 0 : inside + 1',
-    test: ['postgres', 'test/gateway/limits.test.ts', 'cannot have 21 levels in fragments'],
+    test: ['postgres', 'test/gateway/limits.test.ts', 'has 21 levels in fragments'],
   },
   {
     name: 'the documents of one caller hold up those of all others',

@@ -74,7 +74,7 @@ async function expectOvertaking(
 }
 
 describe('a new document', () => {
-  it('from a caller with a token does not wait for those of callers without one', async () => {
+  it('does not wait for documents of callers without a token if its caller has one', async () => {
     await expectOvertaking(readable, renew('{ __typename }'), ann, await flood(readable));
   });
 

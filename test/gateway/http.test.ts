@@ -282,7 +282,7 @@ describe('the Content-Type of a response', () => {
       `${GRAPHQL_TYPE}, application/graphql+json, ${JSON_TYPE}, text/event-stream, multipart/mixed`,
       GRAPHQL_TYPE,
     ],
-  ])('for Accept: %s is %s', async (accept, type) => {
+  ])('matches Accept: %s, so it is %s', async (accept, type) => {
     const response = await post(BODY, { accept });
     expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
     await expectTypename(response);
@@ -292,7 +292,7 @@ describe('the Content-Type of a response', () => {
     'application/json; charset=utf-8, text/html;q=0.1',
     'text/html;q=0, */*',
     'application/graphql-response+json, */*;q=0.1',
-  ])('for a GET with Accept: %s is JSON, not HTML', async (accept) => {
+  ])('is JSON, not HTML, for a GET with Accept: %s', async (accept) => {
     await expectTypename(await get({ query: TYPENAME }, { accept }));
   });
 
@@ -323,7 +323,7 @@ describe('the HTTP status of a result', () => {
     ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
     ['a query that costs too much', COSTLY, 400, 400],
   ])(
-    'for %s depends only on its Content-Type, unlike its body',
+    'depends only on its Content-Type, unlike its body: %s',
     async (_what, query, inJson, inGraphql) => {
       const send = (accept: string) => post(JSON.stringify({ query }), { accept });
       const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];

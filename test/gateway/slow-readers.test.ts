@@ -31,7 +31,7 @@ afterAll(() => gateway.close());
 const ofTexts = (index: number): string =>
   `a${index}: categories(first: 100) { nodes { description } }`;
 
-/** Posts a query on a new connection; resolves when the response begins or the connection closes. */
+/** Posts a query on a new connection; resolves when the response starts or the connection closes. */
 async function ask(query: string): Promise<Socket> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.on('error', () => {});

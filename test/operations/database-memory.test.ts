@@ -19,9 +19,9 @@ const aliases = (count: number, field: string): string =>
 const ofPets = (fields: string): string =>
   `query ($id: ID!) { pets(first: ${PETS}, filter: { categoryId: $id }) { nodes { ${fields} } } }`;
 
-// The estimates of the compiled ones are just within what a statement may write.
+// The estimates of the compiled queries are just within the limit of a statement.
 const QUERIES = [
-  // Too often to send, as often as it is sent, as PostgreSQL writes it, and as PGlite does.
+  // Too large to send, the most that is sent, the most that PostgreSQL writes, and the most that PGlite writes.
   ...[95, 7, 3, 1].map(
     (count) =>
       [

@@ -25,7 +25,7 @@ const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FL
 
 const isNoTemplate = (path: string): boolean => !path.endsWith('template-store');
 
-/** Copies the packages that the image has beside the bundle, without what this project has added to them. */
+/** Copies the packages that the image has beside the bundle, without this project's additions. */
 async function copyPackages(target: string): Promise<void> {
   const [, selector = ''] = /npm query '([^']+)'/.exec(await readFile('Dockerfile', 'utf8')) ?? [];
   const found = execFileSync('npm', ['query', selector], { encoding: 'utf8', stdio: 'pipe' });

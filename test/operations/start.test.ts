@@ -14,7 +14,7 @@ beforeAll(() => {
   folder = store.environment['DATA_DIR'] ?? '';
 });
 
-/** Returns the number that initdb gives to each PostgreSQL. */
+/** Returns the identifier that initdb generates for a PostgreSQL. */
 const identify = async (pglite: string): Promise<bigint> =>
   (await readFile(join(pglite, 'global/pg_control'))).readBigUInt64LE();
 

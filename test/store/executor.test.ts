@@ -99,7 +99,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   });
   const request = new Request('http://localhost/graphql', { method: 'POST' });
   return async (operation) => {
-    // Without the variables that are undefined, as they are sent.
+    // Without undefined variables, as they are sent.
     const params = JSON.parse(JSON.stringify(operation)) as Operation;
     const requestLog = { id: 'reference' };
     const result = await yoga.getResultForParams({ params, request }, { requestLog });
@@ -132,7 +132,7 @@ const leniently = (strict: GraphQLSchema): GraphQLSchema =>
     },
   });
 
-/** Returns where an error left a null: the last place of its path that is in the data. */
+/** Returns where an error left a null: the last part of its path in the data. */
 function placeOf(data: unknown, path: readonly (string | number)[]): string {
   let value = data;
   let depth = 0;
@@ -146,7 +146,7 @@ function placeOf(data: unknown, path: readonly (string | number)[]): string {
 const texts = (errors: readonly ClientError[] = []): string[] =>
   errors.map((error) => JSON.stringify(error)).toSorted();
 
-/** Returns the places of the nulls that errors left in a response, each once. */
+/** Returns the paths of the nulls that errors left in a response, each once. */
 const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
   [...new Set(errors.map(({ path = [] }) => placeOf(data, path)))].toSorted();
 
@@ -173,7 +173,7 @@ async function expectSame(
   expect(possible).toEqual(expect.arrayContaining(told));
 }
 
-/** Checks that the gateway returns what graphql-js does, each time that it gets the operation. */
+/** Checks that the gateway returns the result of graphql-js each time it gets the operation. */
 async function expectAsReference(operation: Operation): Promise<void> {
   const isWriting = operation.query.includes('mutation');
   const reference = await askReference(operation);
@@ -188,7 +188,7 @@ async function expectAsReference(operation: Operation): Promise<void> {
   }
 }
 
-/** Where a compiled query could differ, each as a short operation. */
+/** Short operations whose compiled queries could differ. */
 const CASES: [what: string, query: string, variables?: Record<string, unknown>][] = [
   [
     'errors in several places',
@@ -243,7 +243,7 @@ const cursor = (...position: string[]): string =>
 /** Whether a statement is a compiled query. */
 const isCompiled = (sql: string): boolean => / as json(, .+ as ms from unnest|$)/.test(sql);
 
-/** With names for which a statement fails. */
+/** With names that make a statement fail. */
 const FAILING = {
   ...WILD,
   texts: { ...WILD.texts, name: [...(WILD.texts['name'] ?? []), 'fails', 'busy'] },
@@ -316,14 +316,14 @@ describeOnDatabases(() => {
     it('gets its own data, whatever values other requests have for the same statement', async () => {
       const query = `query ($after: String, $before: String) {
         pets(first: 100, orderBy: { field: NAME }, after: $after, before: $before) { nodes { id } } }`;
-      // Joined by line breaks, the values of both are the same.
+      // Joined by line breaks, both lists of values are the same.
       const operations = [
         [cursor('1', 'A'), cursor('2', 'M\n5\nZ')],
         [cursor('5', 'A\n1\nM'), cursor('2', 'Z')],
       ].map(([after, before]) => ({ query, variables: { after, before } }));
       const expected = await Promise.all(operations.map(askReference));
       expect(expected[0]).not.toEqual(expected[1]);
-      // Only requests that arrive at once share a statement.
+      // Only requests that arrive at the same time share a statement.
       let isShared = false;
       for (let time = 1; time <= 100 && !isShared; time += 1) {
         gateway.statements.length = 0;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Keeps the only session of the embedded database until the returned function is called. */
+/** Blocks the only session of the embedded database until the returned function is called. */
 async function holdSession(): Promise<() => Promise<void>> {
   const door = new EventEmitter();
   let ended = Promise.resolve<unknown>(undefined);
@@ -43,7 +43,7 @@ describe('a caller that disconnects while the embedded database is busy', () => 
     await release();
     expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
     opened.socket.terminate();
-    // That of the other operation, and the one that may have started.
+    // The statement of the other operation, and one that may have started.
     const ran = gateway.statements.filter((text) => text.includes('from pets'));
     expect(ran.length).toBeLessThanOrEqual(2);
   });

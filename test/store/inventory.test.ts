@@ -25,7 +25,7 @@ const stale = (available: number) => ({ code: 'STALE_INVENTORY', available });
 
 const MAX = 2_147_483_647;
 
-/** Returns the inventory entry of a pet. */
+/** Returns the inventory item of a pet. */
 const entryOf = async (petId: string) =>
   (await gateway.data('query ($id: ID!) { inventoryItem(petId: $id) { quantity } }', { id: petId }))
     .inventoryItem;

@@ -10,7 +10,7 @@ import { post } from '../support/post.ts';
 let gateway: Gateway;
 const outage = createOutage();
 
-/** Sends a mutation while all reads fail, as in an outage that begins after the write. */
+/** Sends a mutation while all reads fail, as in an outage that starts after the write. */
 const writeInOutage = (mutation: string, variables: Record<string, unknown>) =>
   outage.during(() => gateway.graphql(mutation, variables));
 
@@ -68,7 +68,7 @@ describeOnDatabases(() => {
         () => post(gateway, { query: mutation, variables: { petId } }),
         () => (statements += 1) > 1,
       );
-      // It must not be repeated as a whole.
+      // The operation must not be repeated as a whole.
       expect(response.headers.get('retry-after')).toBeNull();
       const { data, errors } = (await response.json()) as GraphqlAnswer;
       expect(data).toEqual({ a: { id: expect.any(String) }, b: null });

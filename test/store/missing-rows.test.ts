@@ -5,7 +5,7 @@ import { makePet } from '../support/make.ts';
 
 let petId: string;
 
-// P stands for the id of a pet, N for one that no row has.
+// P stands for the id of a pet, N for the id of a missing row.
 const MUTATIONS = [
   ['updateCategory(id: "N", input: { name: "x" })', 'CATEGORY_NOT_FOUND'],
   ['deleteCategory(id: "N")', 'CATEGORY_NOT_FOUND'],

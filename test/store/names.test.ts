@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { describeOnGateways, gateway } from '../support/gateway.ts';
 
-// In order. The names in one line are equal, so that their ids decide.
+// In order. The names in one line are equal, so their ids break the tie.
 const NAMES = [
   ['#1'],
   ['APFEL', 'Äpfel', 'apfel'],
@@ -48,7 +48,7 @@ async function timeOf(name: string): Promise<number> {
 
 describeOnGateways(() => {
   beforeAll(async () => {
-    // In another order, but for the names that are equal.
+    // In another order, except equal names.
     const data = NAMES.toReversed().flat();
     await gateway.db.write(
       sql`insert into categories (name) select * from unnest(${data}::text[])`,

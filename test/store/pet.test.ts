@@ -20,7 +20,7 @@ const remove = (id: string) =>
     '... on DeletedPet { id nodeId } ... on InvalidInput { issues { path code } }',
   );
 
-/** Returns the inventory entry of a pet. */
+/** Returns the inventory item of a pet. */
 const entryOf = async (id: string) =>
   (await gateway.data('query ($id: ID!) { inventoryItem(petId: $id) { petId quantity } }', { id }))
     .inventoryItem;
@@ -185,7 +185,7 @@ describeOnGateways(() => {
           expect(pets.nodes).toEqual([expected]);
           statements.push(gateway.statements.length);
         }
-        // One reads the pets, one their stock; compiled, one reads both.
+        // One statement reads the pets, one their stock; compiled, one reads both.
         expect(Math.max(...statements)).toBeLessThanOrEqual(2);
         expect(statements.at(-1)).toBe(1);
       },

@@ -23,7 +23,7 @@ const MAX_BYTES = 1_000_000;
 
 let gateway: Gateway;
 
-/** Returns the largest response that the gateway expects of an operation. */
+/** Returns the estimated largest response of an operation. */
 function estimateOf({ query, variables, operationName }: Operation): Estimate {
   const document = parse(query);
   const operation = operationOf(document, operationName);

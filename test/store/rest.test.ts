@@ -32,7 +32,7 @@ const fillOrders = async (count: number): Promise<void> => {
     insert into orders (pet_id, quantity) select ${petId}, generate_series(1, ${count}::integer)`);
 };
 
-/** Creates a long list of orders in place of the table. */
+/** Replaces the table with a long list of orders. */
 const createOrdersView = (quantity: string): Promise<unknown> =>
   gateway.db.write(
     raw(`
@@ -112,7 +112,7 @@ describeOnGateways(() => {
       expect(answer.headers.get('etag')).toBe(tag);
       const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
       expect(head.status).toBe(304);
-      // It adds Cache-Control: no-cache by itself.
+      // fetch adds Cache-Control: no-cache by itself.
       const fetched = await gateway.rest(path, { headers: { 'if-none-match': toHeader(tag) } });
       expect(fetched.status).toBe(304);
     });
@@ -265,7 +265,7 @@ describeOnGateways(() => {
       await new Promise((resolve) => void socket.once('data', resolve));
       socket.destroy();
       const before = gateway.statements.length;
-      // While these run, the gateway could read many pages.
+      // During these requests, the gateway could read many pages.
       for (let turn = 0; turn < 10; turn += 1) await gateway.rest('/pets/1');
       const pages = gateway.statements.slice(before).filter((text) => text.includes('orders'));
       expect(pages.length).toBeLessThan(4);

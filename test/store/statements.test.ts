@@ -73,7 +73,7 @@ describeOnGateways(() => {
       expect(gateway.statements).toHaveLength(1);
     });
 
-    it('for pages is not shared with a request whose cursor is invalid', async () => {
+    it('is not shared with a request whose cursor is invalid', async () => {
       const query = `query ($after: String) {
       categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
     }`;

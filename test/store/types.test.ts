@@ -8,7 +8,7 @@ import { petStore } from '../../src/store/index.ts';
 const { schema, changedTypes } = petStore;
 const { models } = getDatamodel().datamodel;
 
-/** The types of the fields of a type; that of the rows if the field is a connection. */
+/** The types of a type's fields; the row type if the field is a connection. */
 function typesIn(type: GraphQLNamedType | null | undefined): string[] {
   const fields = isObjectType(type) ? Object.values(type.getFields()) : [];
   return fields.map((field) => {

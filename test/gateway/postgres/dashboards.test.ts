@@ -33,7 +33,7 @@ afterAll(async () => {
 const sampleNames = (name: string, type: string): string[] =>
   type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 
-/** Returns the names that queries can use: those of /metrics, of recording rules and of Prometheus itself. */
+/** Returns the names that queries can use: from /metrics, recording rules and Prometheus itself. */
 async function findNames(): Promise<Set<string>> {
   const text = await (await gateway.rest('/metrics')).text();
   const exposed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type = '']) =>
@@ -84,15 +84,15 @@ describe('the metrics named', () => {
   it.each([
     ['the dashboard', readPanelQueries().flatMap(({ expr }) => metricsIn(expr)), 25],
     ['the rules', rules.flatMap(({ expr }) => metricsIn(expr)), 15],
-  ])('in %s are exposed by a gateway', async (_file, named, least) => {
+  ])('are exposed by a gateway if they are in %s', async (_file, named, least) => {
     const names = await findNames();
     expect(new Set(named).size).toBeGreaterThan(least);
     expect(named.filter((name) => !names.has(name))).toEqual([]);
   });
 
-  it('in docs/observability.md are exposed by a gateway', async () => {
+  it('are exposed by a gateway if they are in docs/observability.md', async () => {
     const names = [...(await findNames())];
-    // Histograms are named without the ends of their samples.
+    // Histograms are named without their samples' suffixes.
     const named = readFileSync('docs/observability.md', 'utf8').match(METRIC) ?? [];
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((name) => !names.some((one) => one.startsWith(name)))).toEqual([]);

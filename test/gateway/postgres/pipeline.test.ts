@@ -9,8 +9,8 @@ import { copyOnPostgres } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
 import { importTraced } from '../../support/traced-program.ts';
 
-// So that one can read what a request does: how many files of the source run, and how often the folder changes, in the
-// order in which they first run. A change that lowers them lowers the bounds too.
+// Keeps requests traceable: how many source files run, and how often the folder changes, in the
+// order of their first call. A change that lowers these figures lowers the bounds too.
 const MAX_FILES = 40;
 const MAX_CHANGES_OF_FOLDER = 12;
 

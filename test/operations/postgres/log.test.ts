@@ -239,7 +239,7 @@ describe('the log, even at level debug,', () => {
   });
 });
 
-// Last, as it ends the program. A program that is stopped writes its lines in stop-signals.test.ts.
+// Last, because it ends the program. stop-signals.test.ts tests the lines of a program that is stopped.
 describe('a program that exits with an uncaught error', () => {
   const COUNT = 100;
 

@@ -63,7 +63,7 @@ const times = (count: number, toText: (index: number) => string): string[] =>
 const filter = (index: number): string => `filter: { status: [${'AVAILABLE '.repeat(index + 1)}] }`;
 const nested = times(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`).join(' ');
 
-describe('a gateway serves other requests', () => {
+describe('a busy gateway', () => {
   it.each([
     [
       'forty callers wait for searches for names',
@@ -89,7 +89,7 @@ describe('a gateway serves other requests', () => {
       [`{ categories(first: 1) { nodes { ${nested} } } }`],
       4,
     ],
-  ])('while %s', async (_what, lock, operations, waiting) => {
+  ])('serves other requests while %s', async (_what, lock, operations, waiting) => {
     const release = await holdLock(store.url, lock);
     const asked = operations.map((operation) => gateway.graphql(operation));
     await expectOthersServed(waiting);

@@ -48,7 +48,7 @@ async function untilNotListening(): Promise<void> {
   await expect.poll(isListening).toBe(false);
 }
 
-/** Counts the orders, or those of a pet. */
+/** Counts all orders, or the orders for a pet. */
 async function countOrders(petId: string | null = null): Promise<number> {
   const [row] = await gateway.db.query<{ count: number }>(sql`select count(*)::integer as count
     from orders where coalesce(pet_id = ${petId}::bigint, true)`);

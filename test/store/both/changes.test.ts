@@ -11,7 +11,7 @@ import { lastCursor, untilSettled } from '../../support/settled.ts';
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
-// Any change is older, also if the clock of PostgreSQL is ahead.
+// Any change is older, even if PostgreSQL's clock is ahead.
 const AT_ONCE = -HOUR_MS;
 
 const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
@@ -52,7 +52,7 @@ interface Page {
 const page = async (variables: Record<string, unknown>): Promise<Page> =>
   (await gateway.data(CHANGES, variables)).changes;
 
-/** Returns what callers see of a change, without its place and time. */
+/** Returns a change as callers see it, without its position and time. */
 function contentOf({ __typename: type, kind, before, after }: Change): unknown[] {
   return [type.replace('Change', ''), kind, before, after];
 }
@@ -85,12 +85,12 @@ const failToInsert = () =>
     throw new Error('No.');
   });
 
-/** Makes a change at a place of the record two hours old. */
+/** Makes a change at a position of the change log two hours old. */
 const age = (place: number): Promise<unknown> =>
   run(`update changes set changed_at = now() - interval '2 hours'
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);
 
-/** Returns the cursors of all changes in the record. */
+/** Returns the cursors of all changes in the change log. */
 const kept = async (): Promise<string[]> =>
   (await page({ first: 100 })).edges.map(({ cursor }) => cursor);
 
@@ -310,7 +310,7 @@ describeOnGateways(() => {
 
     let cursors: string[];
     beforeEach(async () => {
-      // The last change stays.
+      // The last change is kept.
       await makeCategory(gateway);
       await untilSettled(gateway.db);
       await deleteOldChanges(gateway.db, AT_ONCE);

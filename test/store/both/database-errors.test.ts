@@ -69,7 +69,7 @@ const STATES = [
 ];
 
 const SENTENCE = ERRORS.INTERNAL_SERVER_ERROR.description;
-/** The error of GraphQL for what nobody expected, without its path. */
+/** The GraphQL error for an unexpected failure, without its path. */
 const UNEXPECTED = {
   message: SENTENCE,
   locations: expect.any(Array) as unknown,
@@ -180,7 +180,7 @@ describeOnGateways(() => {
     });
     afterAll(() => run('comment on table categories is null'));
 
-    /** Writes in each way that the gateway has: by Prisma's API and by SQL, in transactions and not. */
+    /** The ways in which the gateway writes: by Prisma's API and by SQL, with and without a transaction. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
       const answers = await Promise.all(
@@ -249,7 +249,7 @@ describeOnGateways(() => {
       expectCauseInLog();
     });
 
-    it('in many fields is logged once with their number, and returned up to a hundred times', async () => {
+    it('is logged once with its number, and returned up to a hundred times', async () => {
       await broken.db.write(raw('drop table if exists inventory_items'));
       const categoryId = await makeCategory(broken);
       await broken.db.write(sql`insert into pets (name, category_id)
@@ -279,7 +279,7 @@ it.each([
   ['FEHLER', 'P0001', true],
   ['ERROR', '45000', true],
   ['ERROR', '57014', true],
-  // A pooler may report a lost server in this way.
+  // A pooler may report a lost server like this.
   ['ERROR', '08006', false],
   ['ERROR', '40003', false],
   ['ERROR', '58030', false],

@@ -14,11 +14,11 @@ interface Write {
    * pet without orders, E for a category without pets.
    */
   input: string;
-  /** The same input in other words. */
+  /** The same input in another notation. */
   same: string[];
   /** Other input. */
   others: string[];
-  /** Input that is refused until the pet has 9 more units. */
+  /** Input that is rejected until the pet has 9 more units. */
   refused?: string;
 }
 
@@ -170,7 +170,7 @@ const WRITES: Write[] = [
 
 let keys = 0;
 
-/** Returns a function that sends a mutation for new rows, and a function that reads all that it may change. */
+/** Returns a function that sends a mutation for new rows, and one that reads everything it may change. */
 async function prepare({ mutation, fields }: Write) {
   const key = `key ${(keys += 1)}`;
   const categoryId = await makeCategory(gateway);
@@ -317,7 +317,7 @@ describeOnGateways(() => {
 
     it('returns the pet that a release without quantities created with it', async () => {
       const id = await makePet(gateway, { name: 'Ida' });
-      // What that release stored for this name, the category 1 and the default status.
+      // The digest that release stored for this name, category 1 and the default status.
       const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
       const json = { id, name: 'Ida', categoryId: '1', status: 'available' };
       const meta = { values: { id: ['bigint'], categoryId: ['bigint'] }, v: 1 };

@@ -15,7 +15,7 @@ import { untilSettled } from '../../support/settled.ts';
 const WAIT = { timeout: 30_000, interval: 10 };
 const NAMES = 'subscription { categoryChanged { after { name } } }';
 
-/** Two gateways on one database, and one that may not listen. */
+/** Two gateways on one database, and one that cannot listen. */
 let first: Gateway;
 let second: Gateway;
 let polling: Gateway;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await drop();
 });
 
-/** Returns the names of the categories in the record, in its order. */
+/** Returns the names of the categories in the change log, in order. */
 async function recorded(): Promise<string[]> {
   const { changes } = await first.data(
     '{ changes(last: 100, filter: { types: [CATEGORY] }) { nodes { ... on CategoryChange { after { name } } } } }',
@@ -47,7 +47,7 @@ async function recorded(): Promise<string[]> {
 const nameOf = async (stream: EventStream): Promise<string> =>
   (await stream.data()).categoryChanged.after.name;
 
-/** Opens a connection of an operator, with a transaction that has begun to write. */
+/** Opens an operator's connection, with a transaction that has started to write. */
 async function begin(name: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -55,7 +55,7 @@ async function begin(name: string): Promise<Client> {
   return client;
 }
 
-/** Follows the names of categories, without what an earlier test has written. */
+/** Follows the names of categories, without the writes of earlier tests. */
 async function follow(gateway: Gateway): Promise<EventStream> {
   await untilSettled(gateway.db);
   return openEvents(gateway, NAMES);
@@ -110,7 +110,7 @@ describe('the SQL of an operator', () => {
     for (const name of ['changes', 'settled_changes']) {
       await expect(runSql(url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow('denied');
     }
-    // Else it could write to the record, with the rights of its owner.
+    // Otherwise it could write to the change log with its owner's rights.
     await expect(
       runSql(
         url,
@@ -147,7 +147,7 @@ it('a store in another schema has its own change log', async () => {
   );
   const kinds = () =>
     runSql(empty, 'select kind from shop.settled_changes order by transaction, id');
-  // A change is settled once all transactions of the server that began before it have ended.
+  // A change is settled once all earlier transactions on the server have ended.
   await expect.poll(kinds, WAIT).toEqual([{ kind: 'created' }, { kind: 'deleted' }]);
   await dropEmpty();
 });

@@ -6,7 +6,7 @@ import { openCopyOnPostgres } from '../../support/databases.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
-/** The words of the comment, which is about no store, and those of this one. */
+/** The terms in the comment, which names no store, and the pet store's. */
 const WORDS: readonly [RegExp, string][] = [
   [/\bbook/g, 'pet'],
   [/\btitle\b/g, 'name'],
@@ -14,7 +14,7 @@ const WORDS: readonly [RegExp, string][] = [
   [/\bauthor/g, 'category'],
 ];
 
-/** Returns a text of the comment for this store. */
+/** Returns a text of the comment in the pet store's terms. */
 const toStore = (text: string): string =>
   WORDS.reduce((changed, [word, own]) => changed.replaceAll(word, own), text);
 

@@ -39,7 +39,7 @@ const errorOf = (failing: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** The situations of which pg tells by a message only. */
+/** The failures that pg reports only by a message. */
 const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unknown>][] = [
   [
     'a connection that is lost while a statement runs',

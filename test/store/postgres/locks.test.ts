@@ -15,7 +15,7 @@ import { holdLock, runSql } from '../../support/postgres.ts';
 let gateway: Gateway;
 let url = '';
 beforeAll(async () => {
-  // Longer than a test, so that none goes on because a statement timed out.
+  // Longer than a test, so that no statement times out.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, async (config, log) => {
     const db = await openCopyOnPostgres(config, log);
     url = db.url ?? '';
@@ -27,11 +27,11 @@ afterAll(() => gateway.close());
 const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
 
-/** Begins a transaction that takes locks. */
+/** Starts a transaction that takes locks. */
 async function begin(text: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  // PostgreSQL ends the first that finds a deadlock; the gateway looks after a second.
+  // PostgreSQL aborts the first session that detects a deadlock; the gateway's sessions check after a second.
   await client.query("set deadlock_timeout = '1min'");
   await client.query(`begin; ${text}`);
   return client;
@@ -50,7 +50,7 @@ describe.concurrent('a deadlock', () => {
   it.for([
     ['a statement', undefined],
     ['a transaction', 'a key'],
-  ])('that ends %s is retried and not returned', async ([, key], { expect: expected }) => {
+  ])('is retried and not returned if it ends %s', async ([, key], { expect: expected }) => {
     const petId = await makePet(gateway, { stock: 5 });
     const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
@@ -80,7 +80,7 @@ describe.concurrent('a cart', () => {
       await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
       const free = `select from ${table} where ${id} = ${high} for update skip locked`;
       expected((await other.query(free)).rowCount).toBe(1);
-      // It locks all pets before any stock.
+      // The cart locks all pets before any stock.
       const pets = `select from pets where id in (${low}, ${high}) for update skip locked`;
       expected((await other.query(pets)).rowCount).toBe(table === 'pets' ? 2 : 0);
       await other.query('commit');
@@ -152,7 +152,7 @@ describe('orders that arrive at the same time', () => {
     expect(await waiting).toEqual({ __typename: 'Order' });
   });
 
-  // What a trigger of an operator does with an order of 7 units.
+  // The effect of an operator's trigger on an order of 7 units.
   it.each([
     ['is rejected', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
     ['has an error of its own', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
@@ -166,7 +166,7 @@ describe('orders that arrive at the same time', () => {
       create or replace trigger hinder before insert on orders for each row
         when (new.quantity = 7) execute function hinder()`,
     );
-    // After a failure, a gateway does not share for some time.
+    // After a failure, a gateway shares no statements for some time.
     const fresh = await startGateway({}, openThatOf(gateway));
     const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
     const placeAll = (quantity: number) =>
@@ -245,7 +245,7 @@ it.each<[string, () => Promise<unknown>]>([
 ])('many reads of a whole list leave connections to others: %s', async (_name, read) => {
   const petId = await makePet(gateway);
   const other = await begin('lock table orders in access exclusive mode');
-  // More than there are connections. Those of one tick would share a statement.
+  // More than there are connections. Queries of one tick would share a statement.
   const reads: Promise<unknown>[] = [];
   for (let count = 0; count < 15; count += 1) {
     reads.push(read());

@@ -52,7 +52,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Closes the connection that sends a text. With a severity, an error is sent before, as poolers do. */
+/** Closes the connection that sends a text. With a severity, it first sends an error, like poolers. */
 function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   proxy.intercept(text, (message, client, server) => {
     if (lost === 'the statement') {
@@ -68,7 +68,7 @@ function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   });
 }
 
-/** Sends an operation; the connection is lost at a text that one of its statements has. */
+/** Sends an operation whose connection is lost at a text in one of its statements. */
 async function sendAndLose(operation: string, lost: Loss, text: string | RegExp) {
   lose(lost, text);
   const answer = await send(gateway, operation);
@@ -76,7 +76,7 @@ async function sendAndLose(operation: string, lost: Loss, text: string | RegExp)
   return answer;
 }
 
-/** Expects that the log has a line for a response, with what happened to its connection. */
+/** Expects a log line for a response, with the cause of the lost connection. */
 function expectLogged(): void {
   const lost = expect.objectContaining({ message: expect.stringMatching(/terminated|ECONNRESET/) });
   const lines = gateway.loggedErrors.splice(0) as { err: Error }[];
@@ -85,7 +85,7 @@ function expectLogged(): void {
   expect([err, err?.cause]).toContainEqual(lost);
 }
 
-/** Returns how many orders some pets have, and how many units that takes. */
+/** Returns the number of orders for some pets, and their units. */
 async function ordersOf(...petIds: string[]): Promise<unknown> {
   const [row] = await runSql(
     database.url,
@@ -151,7 +151,7 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
   it.each(LOSSES)('may or may not be applied: without %s', async (lost) => {
     const { status, data, code, retryAfter } = await sendAndLose(order(), lost, ORDERED);
     expect([status, data, code]).toEqual([200, { placeOrder: null }, 'OUTCOME_UNKNOWN']);
-    // It must not be sent again without thinking.
+    // The caller must not repeat the request blindly.
     expect(retryAfter).toBeNull();
     expectLogged();
     expect(await ordersOf(petId)).toEqual(lost === 'its answer' ? ONE : NONE);

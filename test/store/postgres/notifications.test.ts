@@ -26,7 +26,7 @@ afterAll(() => drop());
 let notifications: Notifications;
 /** When each connection was opened. */
 let opened: number[];
-/** How many of the next LISTEN the server refuses, as a pooler does. */
+/** How many of the next LISTEN statements the server rejects, like a pooler. */
 let refusals: number;
 /** How often the listener was called. */
 let calls: number;
@@ -44,7 +44,7 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-/** How many notifications were sent, and the last of them, which may not yet have arrived. */
+/** The number of notifications sent, and the last one, which may not have arrived yet. */
 let sent: number;
 let last: Promise<void> | undefined;
 
@@ -89,7 +89,7 @@ async function expectOneListens(): Promise<void> {
 it('one connection listens after LISTEN was rejected several times', async () => {
   refusals = 3;
   notifications.listen(() => calls++);
-  // Many writes do not make it connect more often.
+  // Many writes do not cause more connections.
   await expect
     .poll(() => {
       notifications.notify();

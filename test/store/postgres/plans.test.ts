@@ -111,11 +111,11 @@ interface Plan {
   /** The tables that it scans sequentially. */
   scanned: string[];
   rowsRead: number;
-  /** The values that a condition converts again for each row, which takes longer than to compare them. */
+  /** The values that a condition converts for each row, which takes longer than comparing them. */
   converting: string[];
 }
 
-// Of a text as a value, or of a parameter.
+// For a text as a value, or a parameter.
 const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
@@ -154,7 +154,7 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
   return (await Promise.all(plans)).flat();
 }
 
-/** Returns the statements that the gateway sends for a request, but for the sample of rare texts. */
+/** Returns the statements that the gateway sends for a request, except the sample of rare texts. */
 async function sentFor(request: () => Promise<unknown>): Promise<Statement[]> {
   sending.mockClear();
   await request();
@@ -167,7 +167,7 @@ async function sentFor(request: () => Promise<unknown>): Promise<Statement[]> {
   });
 }
 
-/** Expects that each statement reads few rows, and none by scanning a table. */
+/** Expects each statement to read few rows without scanning a table. */
 async function expectFewRows(statements: readonly Statement[], limit: number): Promise<void> {
   expect(statements).not.toEqual([]);
   for (const statement of statements) {
@@ -179,7 +179,7 @@ async function expectFewRows(statements: readonly Statement[], limit: number): P
   }
 }
 
-/** Returns the statements of a query by graphql-js, and the one to which it is compiled. */
+/** Returns a query's statements with graphql-js, and its compiled statement. */
 const statementsOf = (query: string): Promise<Statement[]> =>
   sentFor(async () => {
     for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) await gateway.data(query);
@@ -194,7 +194,7 @@ const FEW_ROWS_OF_SEARCH = 20_000;
 const SOME_IDS = Array.from({ length: 100 }, (_, index) => `"${index * 977 + 1}"`).join();
 const A_DAY = '{ from: "2026-08-01T00:00:00Z", before: "2026-08-02T00:00:00Z" }';
 
-/** Filters by their types. To count the rows of a frequent one, PostgreSQL has to read them all. */
+/** Filters by type. Counting the rows of a frequent filter requires reading them all. */
 const FILTERS: Record<string, { rare: string[]; frequent: string[] }> = {
   CategoryFilter: { rare: ['name: "D 12345"', `ids: [${SOME_IDS}]`], frequent: [] },
   PetFilter: {
@@ -388,7 +388,7 @@ describe('a deletion', () => {
   it.each([
     ['pets', 95_000],
     ['categories', 15_000],
-  ])('from %s scans no table, because the foreign keys have indexes', async (table, id) => {
+  ])('scans no table, because the foreign keys have indexes: %s', async (table, id) => {
     const scans = async (): Promise<number> => {
       const { rows } = await client.query<{ scans: string }>(
         'select sum(seq_scan) as scans from pg_stat_xact_user_tables',

@@ -25,7 +25,7 @@ const ADDITIONS = `
   create table owners (id bigint primary key, pet_id bigint references pets on delete cascade);
   alter type pet_status add value 'lost'`;
 
-// Each stands for a kind of migration that would break gateways of the last release.
+// Each is a kind of migration that would break gateways of the last release.
 const BREAKING = [
   ['drops a column', 'alter table categories drop column description'],
   ['changes a type', 'alter table orders alter column quantity type bigint'],
