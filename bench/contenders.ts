@@ -18,7 +18,7 @@ export interface Contender {
   readonly leastNode?: number;
 }
 
-/** A contender that is running. */
+/** A running contender. */
 export interface Running {
   readonly url: string;
   readonly pid: number;
@@ -41,7 +41,7 @@ export const versionIn = (folder: string): Contender => ({
   name: BEFORE,
   program: GATEWAY.program.map((part) => (part.startsWith('dist/') ? resolve(folder, part) : part)),
 });
-/** The baseline that the others are compared with. */
+/** The baseline for the other contenders. */
 export const FLOOR: Contender = {
   name: 'floor',
   dialect: plainDialect,

@@ -6,7 +6,7 @@ import type { Running } from './contenders.ts';
 import { databaseProcesses } from './measure.ts';
 import { mutate, type Query, randomQuery, writeQuery } from './random-query.ts';
 
-/** A query with what it costs by the schema, and what it was measured to cost. */
+/** A query with its declared cost and its measured cost. */
 export interface MeasuredQuery {
   readonly text: string;
   readonly declared: number;
@@ -22,7 +22,7 @@ export interface CostSearch {
   readonly worst: readonly MeasuredQuery[];
 }
 
-// What a request costs in any case says nothing about fields.
+// The fixed cost of a request says nothing about its fields.
 const MIN_DECLARED = 200;
 const SAMPLE = 250;
 const KEPT = 25;
@@ -121,7 +121,7 @@ export async function searchCosts(
   }
   const worst: MeasuredQuery[] = [];
   for (const { measured } of found.slice(0, KEPT)) {
-    // Again, as the worst of many measurements are also those that were disturbed.
+    // Measured again, because the worst of many measurements include disturbed ones.
     const again = [await measure(measured.text), await measure(measured.text)];
     const least = again.flatMap((one) => one ?? []).toSorted((a, b) => perUnit(a) - perUnit(b));
     worst.push(...least.slice(0, 1));

@@ -2,11 +2,11 @@
 export interface Dialect {
   /** The GraphQL documents by workload. REST workloads have none. */
   readonly documents: Readonly<Record<string, string>>;
-  /** Whether it has the REST routes. */
+  /** Whether the contender has the REST routes. */
   readonly rest: boolean;
-  /** The cursor of the row with this id. */
+  /** Returns the cursor of the row with this id. */
   readonly cursor: (id: number, workload: string) => string;
-  /** Converts a value of its response to the form of the gateway's. */
+  /** Converts a value in its response to the gateway's form. */
   readonly revive?: (key: string, value: unknown) => unknown;
 }
 

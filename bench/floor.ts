@@ -8,7 +8,7 @@ import { Pool } from 'pg';
 const { DATABASE_URL, PORT } = process.env;
 const pool = new Pool({ connectionString: DATABASE_URL, max: 10 });
 
-// Does not parse the JSON.
+// Skips parsing the JSON.
 const types = { getTypeParser: () => String };
 
 const DATE = `to_char(ship_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

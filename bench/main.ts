@@ -33,7 +33,7 @@ const SETTINGS = [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
-  // No background work, and no short-lived processes, whose CPU time would be missed.
+  // No background work and no short-lived processes: their CPU time would not be counted.
   'autovacuum=off',
   'jit=off',
   'max_parallel_workers_per_gather=0',
@@ -69,7 +69,7 @@ const known = new Set([...all, ...WORKLOADS].map(({ name }) => name));
 const unknown = only.filter((name) => !known.has(name));
 if (unknown.length > 0) throw new Error(`Not one of ${[...known].join(', ')}: ${unknown.join()}`);
 
-/** Returns the things that `only` names, or all of them if it names none. */
+/** Returns the items named by `only`, or all of them if it is empty. */
 function choose<Thing extends { readonly name: string }>(
   things: readonly Thing[],
 ): readonly Thing[] {

@@ -117,14 +117,14 @@ async function load(
 
 /** The CPU time of each process since its start, in milliseconds. */
 async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
-  // A process that has ended meanwhile has no status.
+  // A process that has since exited has no status.
   const usage: Record<string, Status | undefined> = await pidusage([...pids]);
   return new Map(
     Object.entries(usage).flatMap(([pid, status]) => (status ? [[Number(pid), status.ctime]] : [])),
   );
 }
 
-/** The ids of the processes of PostgreSQL: its first process and all that it started. */
+/** The ids of PostgreSQL's processes: the first one and its children. */
 export async function databaseProcesses(url: string): Promise<number[]> {
   const rows = await runSql(
     url,

@@ -52,7 +52,7 @@ const VALUES: Readonly<Record<string, () => string>> = {
   DateTime: () => `"2026-0${idUpTo(9)}-01T00:00:00Z"`,
 };
 
-/** Writes the arguments or input fields that are required, and some others. */
+/** Writes the required arguments or input fields, and some optional ones. */
 function writeValues(
   fields: readonly (GraphQLArgument | GraphQLInputField)[],
   probability: number,

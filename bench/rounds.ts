@@ -43,7 +43,7 @@ export function medians(samples: readonly Sample[]): Sample {
   };
 }
 
-/** A contender that is up, and its measurements by workload. */
+/** A running contender, and its measurements by workload. */
 interface Turn {
   readonly entry: Entry;
   readonly running: Running;

@@ -78,7 +78,7 @@ export class Store {
   /** The statements that fill an empty database. VACUUM must be a statement of its own. */
   get fillStatements(): string[] {
     return [
-      // Without checks of foreign keys, which would take most of the time.
+      // Without foreign key checks, which would take most of the time.
       `set session_replication_role = replica;
       insert into categories (id, name)
         select i, 'Category ' || i from generate_series(1, ${CATEGORIES}) i;

@@ -22,7 +22,7 @@ interface Question {
   readonly answer: () => unknown;
 }
 
-/** Spreads the requests over the rows. */
+/** Distributes the requests over the rows. */
 const spread = (index: number, rows: number): number => (index * 7919) % rows;
 
 /** Returns the first rows from this id on for which `row` is not undefined. */

@@ -25,7 +25,7 @@ const PATHS = ['/ready?for=writes', '/pets/1', '/store/orders', '/store/orders?l
 const DAY_MS = 86_400_000;
 const CHANGES = /^\s*(insert|update|delete|with|begin|commit|rollback|set|savepoint|release)\b/i;
 
-/** Returns the list of all statements that are sent from now on, without repeated ones that only read. */
+/** Returns the list of all statements sent from now on, without repeated reads. */
 function recordStatements(): Statement[] {
   const statements: Statement[] = [];
   const seen = new Set<string>();
@@ -46,7 +46,7 @@ function recordStatements(): Statement[] {
 /** Sends every operation to a gateway on an empty store. */
 async function sendAll(databaseUrl: string): Promise<void> {
   const environment = { DATABASE_URL: databaseUrl, MAX_COST: String(UNLIMITED.maxCost) };
-  // The order of the statements is that of one connection.
+  // One connection keeps the statements in order.
   const gateway = await startGateway({ ...environment, POOL_SIZE: '1' }, (config, log) =>
     openDatabase(MIGRATIONS, config, log),
   );

@@ -5,7 +5,7 @@ import escapeHtml from 'escape-html';
 import { parse, print } from 'graphql';
 import { Marked, Renderer } from 'marked';
 
-// The documents in docs/, in the order in which one reads them.
+// The documents in docs/, in reading order.
 const GUIDE = [
   'api',
   'api-reference',
@@ -30,20 +30,20 @@ const TITLES = {
 
 const read = (name) => readFileSync(`docs/${name}.md`, 'utf8');
 
-/** Lists the files of the examples to which a document links. */
+/** Lists the example files that a document links to. */
 const examplesOf = (markdown) =>
   Array.from(markdown.matchAll(/\]\((examples\/[\w/-]+\.\w+)\)/g), ([, file]) => file);
 
 const titleOf = (markdown) => /^# (.+)$/m.exec(markdown)[1];
 
-/** The id of a heading, as GitHub makes it. */
+/** The id of a heading, as GitHub generates it. */
 const toId = (text) =>
   text
     .toLowerCase()
     .replaceAll(/[^\w -]/g, '')
     .replaceAll(' ', '-');
 
-/** The operation in a block of code; none in one whose cursor no other store has. */
+/** The operation in a code block; none if its cursor is valid only in one store. */
 function operationIn(text, lang) {
   if (lang === 'graphql') return text;
   const [, body] = /^\$ curl .*-d '(\{"query".+\})'$/m.exec(text) ?? [];
@@ -70,7 +70,7 @@ function renderExamples(files) {
   return rendered.length === 0 ? '' : `<h2 id="files">Files</h2>\n${rendered.join('\n')}`;
 }
 
-/** Links to a document that is served; of one that is not, the name stays. */
+/** Links to a document if it is served; otherwise only the name stays. */
 function renderLink({ href, text, tokens }) {
   const { groups } = /^(?<name>[\w-]+)\.md(?<place>#.+)?$/.exec(href) ?? {};
   const isServed = groups && GUIDE.includes(groups.name);
@@ -88,7 +88,7 @@ const marked = new Marked({
   renderer: {
     code: renderCode,
     link: renderLink,
-    // What the pictures show is served too.
+    // The contents of the pictures are served too.
     image: () => '',
     heading({ tokens, text, depth }) {
       return `<h${depth} id="${toId(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;

@@ -20,7 +20,7 @@ async function takeGraphiql(page: Page, url: string): Promise<void> {
   await page.locator('.graphiql-query-editor').getByText('OnePet').waitFor();
   await page.getByRole('button', { name: 'Execute query' }).click();
   await page.getByText('"Biscuit"').waitFor();
-  // It is a word of its own once the syntax is highlighted.
+  // A separate word once the syntax is highlighted.
   await page.locator('.view-line').getByText('query', { exact: true }).waitFor();
   await page.addStyleTag({ content: NO_SCROLL_BARS });
   // No tooltip under the mouse.

@@ -25,7 +25,7 @@ const START_MS = 60_000;
 const report = (text: string): void =>
   void process.stdout.write(`${(performance.now() / 1000).toFixed(0).padStart(4)} s  ${text}\n`);
 
-// By its path, as PATH is that of the image.
+// By its path, because PATH is the image's.
 const UNSHARE = '/usr/bin/unshare';
 // Like `docker run --read-only`: its first arguments are the root folder, the folder that is mounted at /data,
 // and PATH for the command that follows.
@@ -108,7 +108,7 @@ async function waitUntilHealthy(container: Container): Promise<void> {
   }
 }
 
-/** Sends the requests of README.md; their responses must be the ones that are shown there. */
+/** Sends the requests of README.md, whose responses must be the ones shown there. */
 async function sendSamples(url: string): Promise<void> {
   const readme = await readFile('README.md', 'utf8');
   const samples = [...readme.matchAll(/```(sh|graphql)\n([^`]*)```\s+```json\n([^`]*)```/g)];
@@ -119,7 +119,7 @@ async function sendSamples(url: string): Promise<void> {
   }
 }
 
-/** Requests what is read or imported only when it is needed. */
+/** Requests everything that is loaded lazily. */
 async function requestRest(url: string): Promise<void> {
   const paths = ['/', '/guide/api', '/docs', '/openapi.json', '/schema.graphql', '/metrics'];
   const assets = ['page.css', 'graphiql/graphiql.js'];

@@ -1,5 +1,5 @@
-// Mercurius with its JIT: resolvers and loaders by hand over pg, as somebody would write who wants
-// of the gateway's schema what the workloads ask.
+// Mercurius with its JIT: hand-written resolvers and loaders over pg, with the part of the gateway's
+// schema that the workloads use.
 import Fastify from 'fastify';
 import mercurius from 'mercurius';
 import { Pool } from 'pg';

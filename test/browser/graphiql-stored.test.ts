@@ -24,7 +24,7 @@ describeInChromium((chromium) => {
     await expectShown(page.locator('.graphiql-editor-tool').getByText(`"${id}"`));
   };
 
-  describe('GraphiQL that keeps its tabs', () => {
+  describe('GraphiQL with stored tabs', () => {
     // Pages start with an empty storage, so their session carries it from one to the next.
     const KEEP = `Object.assign(localStorage, JSON.parse(sessionStorage.kept ?? '{}'));
       addEventListener('pagehide', () => (sessionStorage.kept = JSON.stringify(localStorage)));`;
@@ -45,25 +45,25 @@ describeInChromium((chromium) => {
       await page.goto(url);
     });
 
-    it('opens a link with its variables', async () => {
+    it('opens a linked query with its variables', async () => {
       await expect.poll(storedTabs).toContain('OnePet');
       await follow('1');
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens it once, however often the page is loaded', async () => {
+    it('opens a link only once, however often the page is loaded', async () => {
       await page.reload();
       await expectVariables('1');
       await follow('1');
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens the same query with other variables in a tab of its own', async () => {
+    it('opens the same query with other variables in a separate tab', async () => {
       await follow('2');
       expect(await titles()).toEqual(['OnePet', 'Typed', 'Typed']);
     });
 
-    it('opens no tab for an edit', async () => {
+    it('opens no tab for an edited query', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.type('# edited');
       await expect.poll(storedTabs).toContain('# edited');
@@ -93,7 +93,7 @@ describeInChromium((chromium) => {
     beforeAll(async () => {
       const { url } = chromium.gateway;
       page = await chromium.openEmpty(url, PHONE);
-      // The editor reads the scheme when it is loaded.
+      // The editor reads the color scheme when it loads.
       await page.emulateMedia({ colorScheme: 'dark' });
       await page.addInitScript(`Object.assign(localStorage, ${JSON.stringify(STORED)})`);
       page.on('request', (request) => void bodies.push(request.postData() ?? ''));
@@ -105,7 +105,7 @@ describeInChromium((chromium) => {
       await executeButton(page).waitFor();
     });
 
-    it('opens a link in a tab of its own, in sight and with its name', async () => {
+    it('opens a link in a separate tab, which is visible and has its name', async () => {
       const tab = page.locator('.graphiql-tab-active');
       await expect.poll(() => tab.textContent()).toContain('Linked');
       expect(await page.locator('.graphiql-tab').count()).toBe(13);
@@ -114,7 +114,7 @@ describeInChromium((chromium) => {
       expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
     });
 
-    it('executes the operation of a link only by the button', async () => {
+    it('executes the operation of a link only when the button is pressed', async () => {
       await page.getByText('Linked').first().waitFor();
       expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
       expect(await execute(page)).toContain('"__typename":"PetNotFound"');
@@ -128,7 +128,7 @@ describeInChromium((chromium) => {
       expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
     });
 
-    it('stores no token with a request, in no tab and not in the history', async () => {
+    it('stores no token with a request, neither in a tab nor in the history', async () => {
       await typeHeaders(page, '{"X-Token":"typed-secret"}');
       const sent = page.waitForRequest(
         (request) => request.postData()?.includes('Linked') === true,
@@ -139,7 +139,7 @@ describeInChromium((chromium) => {
       expect(await storedText()).not.toContain('typed-secret');
     });
 
-    it('in a dark scheme, axe finds nothing with a result and its menu open', async () => {
+    it('is accessible in dark mode with a result and its menu open, according to axe', async () => {
       await page.setViewportSize(DESKTOP);
       await toggleExamples(page);
       await expectAccessible(page);

@@ -30,7 +30,7 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('begins in the editor, where a key executes the query', async () => {
+    it('focuses the editor, where a shortcut executes the query', async () => {
       const response = page.waitForResponse((each) => isResult(each.request().postData()));
       await page.keyboard.press('Control+Enter');
       expect(await (await response).text()).toContain('"Biscuit"');
@@ -42,7 +42,7 @@ describeInChromium((chromium) => {
       for (const link of links) {
         const query = new URL((await link.getAttribute('href')) ?? '', page.url()).searchParams;
         const [, name] = /^(?:query|mutation) (\w+)/m.exec(query.get('query') ?? '') ?? [];
-        // A subscription does not end: live.test.ts.
+        // A subscription never completes: see live.test.ts.
         if (name === undefined) continue;
         await toggleExamples(page);
         await link.click();
@@ -55,13 +55,13 @@ describeInChromium((chromium) => {
       }
     });
 
-    it('in a light scheme, axe finds nothing with a result and its menu open', async () => {
+    it('is accessible in light mode with a result and its menu open, according to axe', async () => {
       await toggleExamples(page);
       await expectAccessible(page);
       await toggleExamples(page);
     });
 
-    it('closes its menu by Escape', async () => {
+    it('closes its menu on Escape', async () => {
       await toggleExamples(page);
       const menu = page.getByRole('navigation', { name: 'Examples' });
       await expectShown(menu);
@@ -69,22 +69,22 @@ describeInChromium((chromium) => {
       await menu.waitFor({ state: 'hidden' });
     });
 
-    it('marks an error while one types', async () => {
+    it('marks errors during typing', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.press('Control+A');
       await page.keyboard.type('{ nothing }');
       await expectShown(page.locator('.graphiql-query-editor .squiggly-error').first());
     });
 
-    it('names no icon by a minified function', async () => {
+    it('names no icon after a minified function', async () => {
       expect(await page.locator('svg > title').count()).toBe(0);
     });
 
-    it('shows the cross that closes a dialog', async () => {
+    it('shows the icon that closes a dialog', async () => {
       await page.getByRole('button', { name: 'Settings' }).click();
       const cross = page.locator('.graphiql-dialog-close svg');
       const box = await cross.boundingBox();
-      // Beside its padding of 12 pixels on each side.
+      // Besides its padding of 12 pixels on each side.
       expect(box?.width).toBeGreaterThan(24);
       await page.keyboard.press('Escape');
       await cross.waitFor({ state: 'hidden' });
@@ -97,7 +97,7 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('has the response below the editor, both as wide as the window and in sight', async () => {
+    it('shows the response below the editor, both as wide as the window', async () => {
       expect(await execute(page)).toContain('"Biscuit"');
       await expectFits(page);
       const editor = await boxOf('.graphiql-query-editor');
@@ -111,7 +111,7 @@ describeInChromium((chromium) => {
       expect((await boxOf('.graphiql-toolbar')).y).toBeGreaterThanOrEqual(code.bottom);
     });
 
-    it('opens the documentation over the editor and the response, with its types by name', async () => {
+    it('opens the documentation over the editor and the response, with types found by name', async () => {
       await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
       expect(await boxOf('.graphiql-plugin')).toEqual(await boxOf('.graphiql-main'));
       const types = page.getByRole('region', { name: 'Documentation Explorer' }).getByRole('link');
@@ -125,7 +125,7 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL of a gateway with AUTH=jwt', () => {
-    it('sends the token with every tab and example, and keeps it nowhere in the browser', async () => {
+    it('sends the token with every tab and example, and does not store it in the browser', async () => {
       const { url } = await chromium.startOther(AUTH_BY_SECRET);
       page = await chromium.openEmpty(url);
       await page.goto(`${url}/graphql`);

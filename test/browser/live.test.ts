@@ -41,7 +41,7 @@ describeInChromium((chromium) => {
       await page.locator('#live-state').getByText('Live').waitFor();
     });
 
-    it('shows the last eight changes, the newest first', async () => {
+    it('shows the last eight changes, newest first', async () => {
       await expect.poll(shown).toHaveLength(8);
       expect(await shown()).toEqual([
         `Order ${last} was created`,
@@ -52,7 +52,7 @@ describeInChromium((chromium) => {
       ]);
     });
 
-    it('adds each change, and nothing below it moves', async () => {
+    it('adds each change without moving anything below', async () => {
       const place = await placeOfNext();
       const { created } = await chromium.gateway.data(`mutation {
         updatePet(id: "1", input: { status: SOLD }) { __typename }
@@ -69,7 +69,7 @@ describeInChromium((chromium) => {
       expect(await placeOfNext()).toBe(place);
     });
 
-    it('lets screen readers read only what is new', async () => {
+    it('has screen readers announce only new changes', async () => {
       expect(await page.locator('#changes').getAttribute('aria-live')).toBe('polite');
       await page
         .locator('#changes li')
@@ -82,22 +82,22 @@ describeInChromium((chromium) => {
         .toBe('kept');
     });
 
-    it('says that the gateway does not respond, until it does', async () => {
+    it('reports that the gateway does not respond, until it does', async () => {
       await page.route('**/graphql', (route) => route.abort());
       await expect.poll(state).toBe('No response');
       const id = await order(1, '3');
       await page.unroute('**/graphql');
       await expectFirst(`Order ${id} was created`);
       await expect.poll(state).toBe('Live');
-      // Chromium reports that it could not connect.
+      // Chromium logs that it could not connect.
       const others = chromium.takeComplaints().filter((text) => !text.includes('net::ERR_'));
       expect(others).toEqual([]);
     });
 
     it.each<[what: string, end: () => Promise<unknown>, begin: () => Promise<unknown>]>([
       ['it is paused', () => button('Pause').click(), () => button('Continue').click()],
-      ['nobody sees it', () => hide(true), () => hide(false)],
-    ])('reads nothing while %s', async (_what, end, begin) => {
+      ['it is hidden', () => hide(true), () => hide(false)],
+    ])('polls nothing while %s', async (_what, end, begin) => {
       await page.waitForResponse('**/graphql');
       await end();
       let reads = 0;
@@ -111,7 +111,7 @@ describeInChromium((chromium) => {
       await expectFirst(`Category ${id} was created`);
     });
 
-    it('goes on after changes that only a later release knows', async () => {
+    it('continues after changes that only a later release knows', async () => {
       await page.route('**/graphql', async (route) => {
         const response = await route.fetch();
         const body = (await response.text())
@@ -126,7 +126,7 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL', () => {
-    it('lists the events of a subscription, the newest first, until it is stopped', async () => {
+    it('lists the events of a subscription, newest first, until it is stopped', async () => {
       await page.goto(`${chromium.gateway.url}/graphql`);
       await page.getByText('OnePet').first().waitFor();
       await openExample(page, 'Orders as they arrive');
@@ -135,7 +135,7 @@ describeInChromium((chromium) => {
       await page.getByText('Waiting for events').waitFor();
       await order(1, '4');
       await events.getByText('"Peanut"').waitFor();
-      // It goes on in another tab.
+      // The subscription continues in another tab.
       await openExample(page, 'A pet');
       await order(1, '5');
       await events.getByText('"Pip"').waitFor();

@@ -10,7 +10,7 @@ import { describeInChromium } from '../support/in-chromium.ts';
 describeInChromium((chromium) => {
   let page: Page;
 
-  /** Takes the complaints of the page, without those that it left its own server. */
+  /** Returns and clears the page's messages, except those about leaving its own server. */
   const takeComplaints = (): string[] =>
     chromium.takeComplaints().filter((text) => !text.startsWith('left'));
 

@@ -23,7 +23,7 @@ describeInChromium((chromium) => {
 
       it('fits a phone', () => expectFits(page));
 
-      it.each(SCHEMES)('in a %s scheme, axe finds nothing', async (scheme) => {
+      it.each(SCHEMES)('is accessible in %s mode, according to axe', async (scheme) => {
         await page.setViewportSize(DESKTOP);
         await setScheme(page, scheme);
         await expectAccessible(page);
@@ -31,7 +31,7 @@ describeInChromium((chromium) => {
     },
   );
 
-  it('a block of code is copied by its button, with the URL of this gateway', async () => {
+  it('a code block is copied by its button, with the URL of this gateway', async () => {
     page = await chromium.open('/');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy: The same with curl' }).click();

@@ -25,7 +25,7 @@ describeInChromium((chromium) => {
     return operation('getPet').getByRole('status');
   };
 
-  describe('the reference', () => {
+  describe('the API reference', () => {
     beforeAll(async () => {
       page = await chromium.open('/docs');
     });
@@ -37,17 +37,20 @@ describeInChromium((chromium) => {
       await expectShown(operation('listOrders').getByText('beta', { exact: true }));
     });
 
-    it('tries out a pet, but not the list of all orders', async () => {
+    it('tries out reading a pet, but not listing all orders', async () => {
       await expectShown((await send('1')).getByText('"Biscuit"'));
       expect(await operation('listOrders').getByRole('button', { name: /Send/ }).count()).toBe(0);
     });
 
-    it.each(SCHEMES)('in a %s scheme, axe finds nothing with a response', async (scheme) => {
-      await setScheme(page, scheme);
-      await expectAccessible(page);
-    });
+    it.each(SCHEMES)(
+      'is accessible in %s mode with a response, according to axe',
+      async (scheme) => {
+        await setScheme(page, scheme);
+        await expectAccessible(page);
+      },
+    );
 
-    it('reads a pet, and shows identifiers beyond 2^53 exactly', async () => {
+    it('reads a pet, and shows ids above 2^53 exactly', async () => {
       const id = 9007199254740993n;
       await insertRows(chromium.gateway.db, 'pets', [
         { id: String(id), name: 'Titan', category_id: 1 },
@@ -58,7 +61,7 @@ describeInChromium((chromium) => {
       await expectShown(response.getByText('sunset: Fri'));
     });
 
-    it('leads to the query that replaces a route, and GraphiQL executes it', async () => {
+    it('links to the query that replaces a route, which GraphiQL executes', async () => {
       await page.getByRole('link', { name: 'Moving to GraphQL' }).click();
       const guide = page.locator('#getPet');
       await guide.getByRole('link', { name: 'Run it in GraphiQL' }).click();
@@ -71,7 +74,7 @@ describeInChromium((chromium) => {
     });
   });
 
-  it('the reference of a gateway with AUTH=jwt takes a token, and fits a phone', async () => {
+  it('the API reference of a gateway with AUTH=jwt accepts a token, and fits a phone', async () => {
     const { url } = await chromium.startOther(AUTH_BY_SECRET);
     page = await chromium.openEmpty(url, PHONE);
     await page.goto(`${url}/docs`);

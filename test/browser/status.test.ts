@@ -14,10 +14,10 @@ import { awaitStatus, readStatus } from '../support/status.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 const UPDATE_MS = 5000;
-// As long as a name of a caller can be.
+// As long as a caller's name can be.
 const LONG_NAME = 'shop-of-the-animal-shelter-'.repeat(3).slice(0, 64);
 
-/** Everything that a browser keeps of a page. */
+/** Everything that a browser stores for a page. */
 const KEPT =
   '[...Object.values(localStorage), ...Object.values(sessionStorage), document.cookie].join("")';
 
@@ -29,12 +29,12 @@ describeInChromium((chromium) => {
     await page.keyboard.press('Enter');
   };
 
-  /** Lets the page reach the time of its next update, and waits for it. */
+  /** Advances the page's clock to the next update, and waits for it. */
   const update = async (): Promise<void> => {
     await Promise.all([page.waitForResponse(/metrics$/), page.clock.runFor(UPDATE_MS)]);
   };
 
-  /** Calls what is deprecated, and updates the page. */
+  /** Calls a deprecated operation, and updates the page. */
   const callAs = async (name: string): Promise<void> => {
     const { total } = (await readStatus(chromium.gateway)).requests;
     await chromium.gateway.rest('/pets/none', { headers: { 'user-agent': name } });
@@ -51,12 +51,12 @@ describeInChromium((chromium) => {
       await page.locator('.figure').first().waitFor();
     });
 
-    it('has no value of a figure before the second response', async () => {
+    it('shows no value in a figure before the second response', async () => {
       expect(await page.locator('.figure strong').allInnerTexts()).toEqual(Array(5).fill('–'));
       await expectAccessible(page);
     });
 
-    it('says that there were no errors, and no calls of what is deprecated', async () => {
+    it('reports that there were no errors and no calls to deprecated operations', async () => {
       await expectShown(page.getByText('None since the start.'));
       await expectShown(page.getByText('No calls since the start.').first());
     });
@@ -71,26 +71,26 @@ describeInChromium((chromium) => {
       expect(text).toMatch(/\d+ days left: may stop working on 2027-12-31/);
     });
 
-    it('draws a line for each figure that has values', async () => {
+    it('draws a line for each figure with values', async () => {
       const names = await page.locator('.figure h2').allInnerTexts();
       expect(names).toEqual(['Requests', 'Latency', 'Errors', 'Event loop', 'Memory']);
       const lines = page.locator('.figure path[d^="M"]');
       await expect.poll(() => lines.count()).toBe(5);
     });
 
-    it.each(SCHEMES)('has no violation that axe finds, %s', async (scheme) => {
+    it.each(SCHEMES)('is accessible in %s mode, according to axe', async (scheme) => {
       await setScheme(page, scheme);
       await expectAccessible(page);
     });
 
-    it('fits a phone, also with a long name of a caller', async () => {
+    it('fits a phone, even with a long caller name', async () => {
       await page.setViewportSize(PHONE);
       await callAs(LONG_NAME);
       await page.getByRole('row', { name: LONG_NAME }).waitFor();
       await expectFits(page);
     });
 
-    it('shows by how much the counts have grown, and no fall of the counts of a lost worker', async () => {
+    it('shows by how much the counts grew, and no decrease after a worker is lost', async () => {
       // Each response is read once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {
@@ -126,7 +126,7 @@ describeInChromium((chromium) => {
       await page.clock.resume();
     });
 
-    it('reads no figures while it is hidden, and at once when it is visible again', async () => {
+    it('reads no figures while it is hidden, and immediately when it becomes visible', async () => {
       await page.goto(`${chromium.gateway.url}/status`);
       await page.locator('.figure').first().waitFor();
       let reads = 0;
@@ -143,7 +143,7 @@ describeInChromium((chromium) => {
       expect(reads).toBe(1);
     });
 
-    it('says that the gateway does not respond, until it does', async () => {
+    it('reports that the gateway does not respond, until it does', async () => {
       const alert = page.getByText('The gateway is not responding.');
       await page.route('**/metrics', (route) => route.abort());
       await page.clock.runFor(UPDATE_MS);
@@ -163,7 +163,7 @@ describeInChromium((chromium) => {
         await page.goto(`${closed.url}/status`);
       });
 
-      it('asks for a token, and says why it does not accept one', async () => {
+      it('asks for a token, and explains why it does not accept one', async () => {
         await page.getByText('Enter a token with the scope metrics').waitFor();
         await sendToken('not a token');
         await page.getByPlaceholder('Not a valid token').waitFor();
@@ -178,11 +178,11 @@ describeInChromium((chromium) => {
         ]);
       });
 
-      it('has no violation that axe finds', async () => {
+      it('is accessible, according to axe', async () => {
         await expectAccessible(page);
       });
 
-      it('keeps the token nowhere in the browser', async () => {
+      it('does not store the token in the browser', async () => {
         await sendToken(await mint({ scope: 'metrics' }));
         await page.locator('.figure').first().waitFor();
         expect(await page.locator('#token').inputValue()).toBe('');

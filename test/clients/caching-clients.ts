@@ -11,17 +11,17 @@ import { readPossibleTypes } from './possible-types.ts';
 export type Data = any;
 type Variables = Record<string, unknown>;
 
-/** A query on a screen, which shows each change of the cache. */
+/** A query on a screen, which follows the cache. */
 export interface Shown {
-  /** What it shows now. */
+  /** The data shown now. */
   readonly data: Data;
   /** Loads the page after a cursor. */
   loadNext(after: string): Promise<unknown>;
 }
 
-/** What Apollo Client and urql have in common. */
+/** The common interface of Apollo Client and urql. */
 export interface CachingClient {
-  /** Returns the data of a query, from the cache if it is there. */
+  /** Returns the data of a query, from the cache if possible. */
   query(text: string, variables: Variables): Promise<Data>;
   /** Reads a query and shows it until the client is stopped. */
   show(text: string, variables: Variables): Promise<Shown>;

@@ -28,7 +28,7 @@ const namesOf = (list: Data): string[] => nodesOf(list).map(({ name }) => name);
 const stocksOf = (list: Data): number[] =>
   nodesOf(list).map(({ inventory }) => inventory?.quantity);
 
-/** Creates a category with pets of these names, of each 5 in stock. */
+/** Creates a category with pets of these names, each with 5 in stock. */
 async function makePets(...names: string[]): Promise<{ categoryId: string; ids: string[] }> {
   const categoryId = await makeCategory(gateway);
   const ids: string[] = [];
@@ -66,7 +66,7 @@ describe.each([
     expect(watched.methods).toHaveLength(3);
   });
 
-  it('shows a row that is read again by its nodeId wherever it is', async () => {
+  it('shows a reloaded row everywhere, by its nodeId', async () => {
     const { categoryId, ids } = await makePets('Ada', 'Bo');
     const [id = ''] = ids;
     await client.query(CATEGORY, { id: categoryId });
@@ -81,7 +81,7 @@ describe.each([
     expect(watched.methods).toHaveLength(3);
   });
 
-  it('returns the error of a mutation as data, beside the status of a pet', async () => {
+  it("returns the error of a mutation as data, beside the pet's status", async () => {
     const id = await makePet(gateway);
     const update = async (input: object): Promise<Data> =>
       (await client.mutate(UPDATE_PET, { id, input })).data.updatePet;
@@ -94,7 +94,7 @@ describe.each([
     });
   });
 
-  it('shows the first stock wherever the pet is shown', async () => {
+  it('shows the new stock wherever the pet is shown', async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId });
     const pets = await client.show(PETS, { categoryId });
@@ -119,7 +119,7 @@ describe.each([
     expect(nodesOf(orders)).toMatchObject([{ id: data.placeOrder.id }]);
   });
 
-  it('does not repeat a write without a key', async () => {
+  it('does not repeat a write without an idempotency key', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const { error } = await client.mutate(PLACE_ORDER, { input: { petId, quantity: 2 } });
@@ -127,7 +127,7 @@ describe.each([
     expect(watched.methods).toEqual(['POST']);
   });
 
-  it('returns an order although its pet cannot be read afterwards', async () => {
+  it('returns an order even if its pet cannot be read afterwards', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const { data, error } = await outage.during(() =>
       client.mutate(PLACE_ORDER, { input: { petId, quantity: 2 } }),

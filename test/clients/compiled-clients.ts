@@ -34,7 +34,7 @@ const COMPILER_OPTIONS = {
   noEmit: true,
 };
 
-/** Runs a generator of clients, the path of its program, in a folder. */
+/** Runs a client generator, given the path of its program, in a folder. */
 export async function runGenerator(
   folder: string,
   bin: string,
@@ -43,7 +43,7 @@ export async function runGenerator(
   await run(process.execPath, ['--import', HOOK, bin, ...options], { cwd: folder });
 }
 
-/** Returns what the project's compiler finds in the files of a folder; nothing if they are correct. */
+/** Returns the errors of the project's compiler for the files in a folder. */
 export async function compile(
   folder: string,
   files: readonly string[],
@@ -57,7 +57,7 @@ export async function compile(
   return stdout;
 }
 
-/** Bundles a program of a folder and imports it. */
+/** Bundles a program in a folder and imports it. */
 export async function load(folder: string, file: string): Promise<unknown> {
   const outfile = join(folder, `${file}.mjs`);
   const entryPoints = [join(folder, file)];

@@ -37,7 +37,7 @@ async function store(): Promise<Stored> {
 const listIn = ({ path }: ShownList, data: Data): Data =>
   path.reduce((part, field) => part?.[field], data);
 
-/** Loads the pages that are missing, as someone who scrolls down. */
+/** Loads the remaining pages, like a user who scrolls down. */
 async function loadAll(list: ShownList, shown: Shown): Promise<void> {
   for (;;) {
     const { hasNextPage, endCursor } = listIn(list, shown.data).pageInfo;
@@ -60,7 +60,7 @@ describe.each([
     create = await connect(gateway);
   });
 
-  it.each(Object.entries(WRITES))('are right after %s', async (_write, { text, result }) => {
+  it.each(Object.entries(WRITES))('are correct after %s', async (_write, { text, result }) => {
     const stored = await store();
     const client = create(fetch);
     onTestFinished(() => client.stop());
@@ -79,7 +79,7 @@ describe.each([
         ...stored,
       });
       const { totalCount, rows } = rowsOf(listIn(list, expected)) as Data;
-      // The list is read again, at least its first page.
+      // The list is reloaded, at least its first page.
       await expect
         .poll(() => {
           const data = listIn(list, shown.data);
@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-describe('the table of lists', () => {
+describe('the table of lists in this test', () => {
   const { schema } = petStore;
   const isError = (name: string): boolean => {
     const type = schema.getType(name);
@@ -101,14 +101,14 @@ describe('the table of lists', () => {
     );
   };
 
-  it('has the results of all mutations and subscriptions', () => {
+  it('covers the results of all mutations and subscriptions', () => {
     const fields = [schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
       Object.values(type?.getFields() ?? {}),
     );
     const results = fields.flatMap(({ type }): string[] => {
       const named = schema.getType(String(type).replace('!', ''));
       if (!named) return [];
-      // Those of unions and interfaces.
+      // The members of unions and interfaces.
       return 'resolveType' in named
         ? schema.getPossibleTypes(named).map((member) => member.name)
         : [named.name];

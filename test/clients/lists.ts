@@ -1,6 +1,6 @@
 const PAGE = 'totalCount pageInfo { hasNextPage endCursor }';
 
-/** A list that is shown page by page, and where its pages are in the data. */
+/** A list that is shown page by page, and the path of its pages in the data. */
 export interface ShownList {
   readonly text: string;
   readonly path: readonly string[];
@@ -65,7 +65,7 @@ export const SHOWN_LISTS: Readonly<Record<string, ShownList>> = {
   },
 };
 
-/** What a test has stored: each list has three pages of it. */
+/** The rows stored by a test: three pages for each list. */
 export interface Stored {
   readonly prefix: string;
   /** An empty category on the second page of categories. */
@@ -81,7 +81,7 @@ export interface Stored {
   readonly orderId: string;
 }
 
-/** A write, and what its result has. */
+/** A write, and the expected result. */
 export interface Write {
   readonly text: (stored: Stored) => string;
   readonly result: object;
@@ -92,12 +92,12 @@ const ORDER = '... on Order { id quantity complete shipDate pet { id inventory {
 const PET = '... on Pet { id name status inventory { id quantity status } }';
 
 const write = (text: (stored: Stored) => string, __typename: string): Write => ({
-  // urql leaves out what is not selected.
+  // urql omits fields that are not selected.
   text: (stored) => `mutation { result: ${text(stored).replace(/}$/, '__typename }')} }`,
   result: { __typename },
 });
 
-/** All that can move a row into, out of or within a list. */
+/** Every write that can move a row into, out of or within a list. */
 export const WRITES: Readonly<Record<string, Write>> = {
   createCategory: write(
     ({ prefix }) =>

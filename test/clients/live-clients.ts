@@ -17,7 +17,7 @@ import { PET_CHANGED, type PetChange } from './live-operations.ts';
 import { readPossibleTypes } from './possible-types.ts';
 import { loadRelayProgram } from './relay-program.ts';
 
-/** What a client uses for one test. */
+/** The connections of a client in one test. */
 export interface Connection {
   /** The URL of GraphQL. */
   readonly url: string;
@@ -36,7 +36,7 @@ export interface Changed {
   readonly petChanged: PetChange;
 }
 
-/** What all clients have in common. */
+/** The common interface of all clients. */
 export interface LiveClient {
   follow(ids: string[], follower: Follower<Changed>): Promise<() => void>;
   /** Returns the name of a pet, from the cache if it is there; undefined if the pet is gone. */

@@ -27,7 +27,7 @@ const TRANSPORTS = {
     openWebSockets(url.replace('http', 'ws'), readHeaders, { webSocketImpl: WebSocket }),
 } satisfies Record<string, typeof openEventStreams>;
 
-// So that tests do not wait.
+// Keeps the tests fast.
 const PAUSE_MS = 5;
 const WAIT = { timeout: 10_000, interval: 5 };
 // Some six changes.
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-// What a test leaves to be ended, the last first.
+// Functions that clean up after a test, the last one first.
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
@@ -60,7 +60,7 @@ async function use(starting: Promise<Proxy>): Promise<Proxy> {
   return proxy;
 }
 
-/** Changes a pet at a gateway, whose subscribers learn of it at once; those of others after a second. */
+/** Changes a pet at a gateway, which notifies its own subscribers immediately, and others after a second. */
 async function rename(
   id: string,
   name: string,
@@ -73,12 +73,12 @@ async function rename(
   expect(await response.json()).toEqual({ data: { updatePet: { __typename: 'Pet' } } });
 }
 
-/** Changes a pet some times. */
+/** Changes a pet several times. */
 async function renameOften(id: string, times: number): Promise<void> {
   for (let count = 1; count <= times; count += 1) await rename(id, `name ${count}`);
 }
 
-/** Reads the cursors of all changes of pets in the record. */
+/** Reads the cursors of all changes of pets in the change log. */
 async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
   const all: { cursor: string; petId: string }[] = [];
   let after: string | null = null;
@@ -98,7 +98,7 @@ async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
   }
 }
 
-/** Deletes all changes but the last, as if they were too old. */
+/** Deletes all changes except the last, as if they were too old. */
 const forgetChanges = (): Promise<unknown> =>
   gateway.db.write({
     text: `delete from changes where (transaction, id) < (
@@ -114,7 +114,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     create = await prepare(gateway, SCHEMA);
   });
 
-  describe.each(Object.entries(TRANSPORTS))('by %s', (_transport, open) => {
+  describe.each(Object.entries(TRANSPORTS))('over %s', (_transport, open) => {
     const changes: PetChange[] = [];
     const errors: unknown[] = [];
     let reads = 0;
@@ -147,7 +147,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     const received = (count: number): Promise<unknown> =>
       vi.waitUntil(() => errors.length > 0 || changes.length >= count, WAIT);
 
-    /** Expects that the changes of these pets were received once and in order. */
+    /** Expects the changes of these pets to be received once and in order. */
     const expectRecorded = async (after: number, ...ids: string[]): Promise<void> => {
       const record = (await readRecord()).slice(after).filter(({ petId }) => ids.includes(petId));
       expect(changes.map(({ cursor }) => cursor)).toEqual(record.map(({ cursor }) => cursor));
@@ -157,7 +157,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     it.each([
       ['without a proxy', async () => gateway, 0],
       ['through a proxy that cuts connections', () => use(startTcpProxy([gateway.url], LIMIT)), 3],
-    ] as const)('get each change once and in order %s', async (_way, start, cuts) => {
+    ] as const)('receive each change once and in order %s', async (_way, start, cuts) => {
       const [one, other, third] = [
         await makePet(gateway),
         await makePet(gateway),
@@ -173,7 +173,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(reads).toBe(1);
     });
 
-    it('go on with a new token when one expires', async () => {
+    it('continue with a new token when one expires', async () => {
       const id = await makePet(gateway);
       const { length } = await readRecord();
       const secured = await startOther(AUTH_BY_SECRET);
@@ -192,7 +192,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       await expectRecorded(length, id);
     });
 
-    it('report that new tokens are rejected as well', async () => {
+    it('report an error if new tokens are rejected as well', async () => {
       const id = await makePet(gateway);
       const secured = await startOther(AUTH_BY_SECRET);
       let requests = 0;
@@ -206,7 +206,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(requests).toBeLessThan(7);
     });
 
-    it('read again when the changes since their last one are not kept', async () => {
+    it('reload the data when the changes since their cursor have been deleted', async () => {
       const id = await makePet(gateway);
       const proxy = await use(startTcpProxy([gateway.url]));
       await follow(connect(proxy), id);
@@ -225,7 +225,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(errors).toEqual([]);
     });
 
-    it('go on at another gateway when one stops', async () => {
+    it('continue at another gateway when one shuts down', async () => {
       const id = await makePet(gateway);
       const { length } = await readRecord();
       const leaving = await startOther({ STOP_DELAY_MS: '0' });
@@ -239,7 +239,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(reads).toBe(1);
     });
 
-    it('report an error that they would meet again', async () => {
+    it('report an error that a retry would not fix', async () => {
       await follow(connect(gateway), 'x');
       await vi.waitUntil(() => errors.length > 0, WAIT);
       expect(JSON.stringify(errors)).toContain('INVALID_ID');
@@ -261,7 +261,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
   });
 });
 
-/** Follows a pet from the end of the log; returns when that is known. What comes is in the result. */
+/** Follows a pet from the end of the log; returns once the end is known. The result collects what arrives. */
 async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
   const results: unknown[] = [];
   const next = (result: unknown): unknown => results.push(result);
@@ -277,7 +277,7 @@ async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
 }
 
 describe.each(Object.entries(TRANSPORTS))(
-  'a subscription without a cursor by %s',
+  'a subscription without a cursor over %s',
   (_name, open) => {
     it('misses no change if its connection is cut before the first one', async () => {
       const id = await makePet(gateway);
@@ -292,7 +292,7 @@ describe.each(Object.entries(TRANSPORTS))(
       expect(results).toMatchObject([{ data: { petChanged: { pet: { name: 'Zoe' } } } }]);
     });
 
-    it('follows trusted documents', async () => {
+    it('works with trusted documents', async () => {
       const id = await makePet(gateway);
       const manifest = toManifest(LAST_CURSOR, PET_CHANGED);
       const trusted = await withManifest(manifest, (DOCUMENTS_MANIFEST) =>

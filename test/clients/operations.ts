@@ -34,7 +34,7 @@ export const PET = `query Pet($id: ID!) {
   }
 }`;
 
-/** All orders of a pet, as a root list. */
+/** All orders for a pet, as a root list. */
 export const ORDERS = `query Orders($petId: ID!) {
   orders(first: 20, filter: { petId: $petId }) { edges { node { id quantity complete } } ${PAGE_INFO} }
 }`;
@@ -44,7 +44,7 @@ export const NODE = `query Node($nodeId: ID!) {
   node(nodeId: $nodeId) { nodeId ... on Pet { id name status } }
 }`;
 
-// Before its first stock, a pet has no inventory entry: the cache needs the pet, and all of the entry.
+// A pet without stock has no inventory item yet: the cache needs the pet, and the whole item.
 const STOCK = `... on InventoryItem { id quantity status pet { id inventory { id } } } ${PROBLEM}`;
 
 export const SET_STOCK = `mutation SetStock($petId: ID!, $quantity: Int!) {
@@ -55,7 +55,7 @@ export const UPDATE_PET = `mutation UpdatePet($id: ID!, $input: PetUpdate!) {
   updatePet(id: $id, input: $input) { ... on Pet { id name status inventory { id status } } ${PROBLEM} }
 }`;
 
-// The pet is selected as its stock changes, and its list of orders.
+// The pet is selected because its stock and its list of orders change.
 const ORDER = 'id quantity complete pet { id inventory { id quantity } }';
 
 export const PLACE_ORDER = `mutation PlaceOrder($input: NewOrder!, $idempotencyKey: String) {

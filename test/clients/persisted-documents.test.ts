@@ -43,7 +43,7 @@ afterAll(async () => {
   for (const gateway of [trusted, automatic, any]) await gateway.close();
 });
 
-// Each request: method, status, and whether it had the text of the query.
+// Each request: its method, its status, and whether it contained the query's text.
 let requests: string[] = [];
 beforeEach(() => {
   requests = [];

@@ -7,7 +7,7 @@ import { schemaWithout } from './older-schema.ts';
 import { loadRelayProgram, type RelayProgram } from './relay-program.ts';
 import { watchFetch, type WatchedFetch } from './watched-fetch.ts';
 
-/** An error that the schema of the program does not have yet. */
+/** An error that the program's schema does not have yet. */
 const LATER_ERROR = 'CategoryNotFound';
 
 let gateway: Gateway;
@@ -29,11 +29,11 @@ beforeEach(() => {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Data = any;
 
-/** Reads a category and the first pets of it into the store. */
+/** Reads a category and its first pets into the store. */
 const readCategory = (id: string): Promise<Data> =>
   program.read(environment, program.operations.categoryQuery, { id });
 
-/** Returns a category with the pets of it that the store has. */
+/** Returns a category with its pets in the store. */
 function storedCategory(id: string): Data {
   const { categoryQuery, petsOfCategory } = program.operations;
   const { category } = program.readStore(environment, categoryQuery, { id });
@@ -49,7 +49,7 @@ const stocksOf = (list: Data): number[] => nodesOf(list).map(({ inventory }) => 
 const readPet = async (id: string): Promise<Data> =>
   (await program.read(environment, program.operations.petQuery, { id })).pet;
 
-/** Returns the orders of a pet that the store has. */
+/** Returns a pet's orders in the store. */
 const ordersOf = (id: string): Data[] =>
   nodesOf(program.readStore(environment, program.operations.petQuery, { id }).pet.orders);
 
@@ -60,7 +60,7 @@ const order = (
 
 const NAMES = ['Ada', 'Bo', 'Cleo', 'Dot', 'Edda'];
 
-/** Reads the pages of a category's pets that are missing, as `usePaginationFragment` does. */
+/** Reads the missing pages of a category's pets, like `usePaginationFragment`. */
 async function loadAll(id: string): Promise<void> {
   const { nodeId } = storedCategory(id);
   for (let list = listOf(id); list.pageInfo.hasNextPage; list = listOf(id)) {
@@ -114,7 +114,7 @@ describe('Relay', () => {
     expect(watched.methods).toHaveLength(3);
   });
 
-  it.each(Object.entries(WRITES))('reads its lists again after %s', async (name, write) => {
+  it.each(Object.entries(WRITES))('reloads its lists after %s', async (name, write) => {
     const categoryId = await makeCategory(gateway);
     const ids: string[] = [];
     for (const pet of NAMES) ids.push(await makePet(gateway, { name: pet, categoryId, stock: 9 }));
@@ -146,7 +146,7 @@ describe('Relay', () => {
     expect((await readPet(one)).orders).toMatchObject(pet.orders);
   });
 
-  it('reads a pet again by its nodeId, and shows it wherever it is', async () => {
+  it('reloads a pet by its nodeId, and shows it everywhere', async () => {
     const categoryId = await makeCategory(gateway);
     const id = await makePet(gateway, { name: 'Ada', categoryId });
     await readCategory(categoryId);
@@ -158,7 +158,7 @@ describe('Relay', () => {
     expect(namesOf(listOf(categoryId))).toEqual(['Zoe']);
   });
 
-  it('returns the error of a mutation as data, also one that its schema does not have yet', async () => {
+  it('returns the error of a mutation as data, including one missing from its schema', async () => {
     const id = await makePet(gateway, { stock: 1 });
     const { operations, mutate } = program;
     const update = (input: object): ReturnType<RelayProgram['mutate']> =>
@@ -176,7 +176,7 @@ describe('Relay', () => {
     });
   });
 
-  it('shows the stock after an order, and appends the order to the orders of the pet', async () => {
+  it("shows the stock after an order, and appends the order to the pet's orders", async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId, stock: 5 });
     await makeOrder(gateway, petId, { quantity: 1 });
@@ -190,7 +190,7 @@ describe('Relay', () => {
     expect(ordersOf(petId)).toMatchObject([{ quantity: 1 }, { quantity: 2 }]);
   });
 
-  it('removes a cancelled order from the lists that the mutation names, and shows the stock', async () => {
+  it('removes a cancelled order from the lists named by the mutation, and shows the stock', async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId, stock: 5 });
     const id = await makeOrder(gateway, petId, { quantity: 1 });
@@ -213,7 +213,7 @@ describe('Relay', () => {
     expect(pet.inventory.quantity).toBe(3);
   });
 
-  it('does not repeat a write without a key', async () => {
+  it('does not repeat a write without an idempotency key', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     await expect(order({ input: { petId, quantity: 2 } })).rejects.toThrow('fetch failed');

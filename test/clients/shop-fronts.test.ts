@@ -69,7 +69,7 @@ describeInChromium((chromium) => {
       expect(left).toEqual([]);
     });
 
-    it('loads page by page', async () => {
+    it('loads its list page by page', async () => {
       const count = await countOf();
       expect(count).toBeGreaterThan(10);
       const items = page.getByRole('listitem');
@@ -103,7 +103,7 @@ describeInChromium((chromium) => {
       }
     });
 
-    it('says why an order was rejected', async () => {
+    it('explains why an order was rejected', async () => {
       await setStatus('PENDING');
       await item().getByText('Order').click();
       await expectText(page.getByRole('status'), 'is not available');

@@ -100,7 +100,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     expect(await compile(folderOf(name), ['store.ts'], compilerOptions)).toBe('');
   });
 
-  it('reads all pages of a list by an enum', async () => {
+  it('reads all pages of a list filtered by an enum', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) {
       ids.push(await makePet(gateway, { status: 'PENDING', name }));
@@ -118,7 +118,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     expect(await store.renamePet('999999', 'Luna')).toBe(error);
   });
 
-  it('sends a date and gets one as a string', async () => {
+  it('sends and receives a date as a string', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const order = { petId, quantity: 4, shipDate: '2100-01-31T23:00:00-02:00' };
     expect(await store.placeOrder(order)).toBe('ships on 2100-02-01');
@@ -146,7 +146,7 @@ it('the files of GraphQL Code Generator compile with nodenext', async () => {
 });
 
 describe('docs/clients-types.md', () => {
-  it('shows the commands of the generators', () => {
+  it("shows the generators' commands", () => {
     for (const { command } of Object.values(SET_UPS)) {
       expect(GUIDE).toContain(`npx ${command}\n`);
     }

@@ -3,7 +3,7 @@ export interface WatchedFetch {
   readonly fetch: typeof fetch;
   /** The method of each request. */
   readonly methods: string[];
-  /** Loses the response of the next request, which the gateway has executed by then. */
+  /** Loses the response to the next request after the gateway has executed it. */
   loseNext(): void;
 }
 

@@ -20,14 +20,14 @@ const { values: options } = parseArgs({
 
 const SCRIPTS = options.ci ? ['test', 'test:operations', 'test:long'] : ['test'];
 
-/** Returns the source with a fault. @throws Error if it has the text to replace not exactly once */
+/** Returns the source with a fault. @throws Error unless the text to replace occurs exactly once */
 function plant(source: string, { name, file, text, replacement }: Fault): string {
   const parts = source.split(text);
   if (parts.length === 2) return parts.join(replacement);
   throw new Error(`${file} has the text of "${name}" ${parts.length - 1} times, not once: ${text}`);
 }
 
-/** Copies the tree, as a crash must leave no fault in it. */
+/** Copies the tree, because a crash must leave no fault in it. */
 function copyTree(): string {
   const folder = mkdtempSync(join(tmpdir(), 'faults-'));
   const omitted = new Set(['node_modules', '.git', '.data'].map((name) => resolve(name)));
@@ -36,7 +36,7 @@ function copyTree(): string {
   return folder;
 }
 
-/** Runs the tests of faults; returns what fails. @throws Error if a fault has none */
+/** Runs the tests of faults; returns the test that fails. @throws Error if a fault has no test */
 async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<string | undefined> {
   const names = tested.map(({ test: [, , name] }) => name);
   vitest.setGlobalTestNamePattern(new RegExp(names.join('|')));
@@ -64,7 +64,7 @@ const runAll = (): string | undefined =>
       spawnSync('npm', ['run', script, '--', '--bail', '1'], { stdio: 'ignore' }).status !== 0,
   );
 
-/** Plants a fault; returns what finds it. */
+/** Plants a fault; returns the test that finds it. */
 async function findFault(vitest: Vitest, fault: Fault): Promise<string | undefined> {
   const path = resolve(fault.file);
   const source = readFileSync(path, 'utf8');

@@ -16,13 +16,13 @@ const changelog = await readFile(new URL('../../CHANGELOG.md', import.meta.url),
 const released = readReleased();
 const openApi = createOpenApi(petStore, readConfig({}));
 
-describe('the changelog', () => {
+describe('CHANGELOG.md', () => {
   const lifecycles = petStore.rest.operations.map(
     ({ name, lifecycle }): [string, RestLifecycle] => [name, lifecycle],
   );
 
   it.each(lifecycles.filter(([, { deprecatedSince }]) => deprecatedSince))(
-    'has the date of deprecation of %s',
+    'gives the deprecation date of %s',
     (name, { deprecatedSince = new Date(0) }) => {
       const entries = entriesOf(changelog).filter((entry) => entry.includes(`\`${name}\``));
       expect(entries).toContainEqual(expect.stringContaining(`since ${toDay(deprecatedSince)}`));
@@ -30,7 +30,7 @@ describe('the changelog', () => {
   );
 
   it.each(lifecycles.filter(([, { stability }]) => stability !== 'stable'))(
-    'has the stability of %s',
+    'gives the stability of %s',
     (name, { stability }) => {
       const entries = entriesOf(changelog).filter((entry) => entry.includes(`\`${name}\``));
       expect(entries).toContainEqual(expect.stringContaining(`is ${stability}`));
@@ -64,24 +64,24 @@ describe('a change of the GraphQL schema', () => {
   }
 
   it.each([
-    ['a deprecated field goes', 'nick: String @deprecated', '', 'Pet.nick'],
-    ['a field may be null', 'name: String! nick', 'name: String nick', 'Pet.name'],
-    ['an argument is needed', 'first: Int = 20', 'first: Int!', 'Query.pets.first'],
-    ['a default', 'Int = 20', 'Int = 10', 'Query.pets.first'],
-    ['a field of an input is needed', 'name: String!', 'tag: Int! name: String!', 'NewPet.tag'],
-    ['a value of an enum is new', 'FREE SOLD', 'FREE SOLD LOST', 'Status.LOST'],
-    ['a member of a union is new', '= Pet', '= Pet | Taken', 'CreatePetResult'],
-  ])('can break callers: %s', async (_change, before, after, path) => {
+    ['a deprecated field is removed', 'nick: String @deprecated', '', 'Pet.nick'],
+    ['a field becomes nullable', 'name: String! nick', 'name: String nick', 'Pet.name'],
+    ['an argument becomes required', 'first: Int = 20', 'first: Int!', 'Query.pets.first'],
+    ['a default changes', 'Int = 20', 'Int = 10', 'Query.pets.first'],
+    ['a required input field is added', 'name: String!', 'tag: Int! name: String!', 'NewPet.tag'],
+    ['an enum value is added', 'FREE SOLD', 'FREE SOLD LOST', 'Status.LOST'],
+    ['a union member is added', '= Pet', '= Pet | Taken', 'CreatePetResult'],
+  ])('breaks callers: %s', async (_change, before, after, path) => {
     expect(await breaksOf(before, after)).toEqual([path]);
   });
 
   it.each([
-    ['a field', 'nick:', 'age: Int nick:'],
-    ['a deprecation', 'name: String! nick', 'name: String! @deprecated nick'],
-    ['a description', 'type Pet', '"An animal." type Pet'],
-    ['an argument', '(first:', '(in: ID, first:'],
-    ['a field of an input', 'name: String! status', 'name: String! tag: Int status'],
-  ])('breaks no caller: %s', async (_change, before, after) => {
+    ['a field is added', 'nick:', 'age: Int nick:'],
+    ['a field is deprecated', 'name: String! nick', 'name: String! @deprecated nick'],
+    ['a description changes', 'type Pet', '"An animal." type Pet'],
+    ['an optional argument is added', '(first:', '(in: ID, first:'],
+    ['an optional input field is added', 'name: String! status', 'name: String! tag: Int status'],
+  ])('does not break callers: %s', async (_change, before, after) => {
     expect(await breaksOf(before, after)).toEqual([]);
   });
 });
@@ -89,13 +89,13 @@ describe('a change of the GraphQL schema', () => {
 const changed = (replace: (text: string) => string): string[] =>
   findRestChanges(openApi, JSON.parse(replace(JSON.stringify(openApi))) as object);
 
-describe('a change of REST', () => {
-  it('has to be allowed', () => {
+describe('a change to the REST contract', () => {
+  it('must be allowed by a changelog entry', () => {
     expect(changed((text) => text.replace('"in":"path"', '"in":"query"'))).toEqual(['REST']);
     expect(changed((text) => text.replace('"description":{', '"notes":{'))).toEqual(['REST']);
   });
 
-  it('is free in what only people read', () => {
+  it('needs no changelog entry if it only affects descriptions', () => {
     expect(changed((text) => text.replaceAll('"description":"', '"description":"So: '))).toEqual(
       [],
     );
@@ -105,7 +105,7 @@ describe('a change of REST', () => {
 const allowedBy = (entry: string): string[] =>
   allowedIn(`# Changelog\n\n## Unreleased\n\n${entry}\n\n## 1.0.0 - 2026-11-21\n`);
 
-describe('an entry of the changelog', () => {
+describe('a changelog entry', () => {
   it('allows the changes that it names', () => {
     expect(allowedBy('- **Breaking** `Pet.name`, `Pet.age`: ask for\n  `Pet.title`.')).toEqual([
       'Pet.name',
@@ -117,7 +117,7 @@ describe('an entry of the changelog', () => {
   it.each([
     ['it gives no reason', '- **Breaking** `Pet.name`:'],
     ['it does not name the change first', '- **Breaking**: `Pet.name` is gone.'],
-    ['it is of an earlier release', '## 0.9.0\n\n- **Breaking** `Pet.name`: it is gone.'],
+    ['it belongs to an earlier release', '## 0.9.0\n\n- **Breaking** `Pet.name`: it is gone.'],
   ])('allows nothing if %s', (_flaw, entry) => {
     expect(allowedBy(entry)).toEqual([]);
   });

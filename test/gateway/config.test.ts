@@ -8,13 +8,13 @@ import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { Variables } from '../../src/gateway/config/variables.ts';
 
 describe('the configuration', () => {
-  it('treats an empty variable as not set', () => {
+  it('treats an empty variable as unset', () => {
     const names = Object.keys(Variables.shape);
     const environment = Object.fromEntries(names.map((name) => [name, '']));
     expect(readConfig(environment)).toEqual(readConfig({}));
   });
 
-  it('ignores variables of other programs', () => {
+  it('ignores variables that belong to other programs', () => {
     expect(readConfig({ PATH: '/bin', port: '1' })).toEqual(readConfig({}));
   });
 
@@ -51,7 +51,7 @@ describe('the configuration', () => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
 
-  it('fills no sample store on PostgreSQL by default', () => {
+  it('does not fill an empty PostgreSQL database with sample data by default', () => {
     const environment = { DATABASE_URL: 'postgres://localhost/store' };
     expect(readConfig(environment).sampleStore).toBe(false);
     expect(readConfig({ ...environment, SAMPLE_STORE: 'true' }).sampleStore).toBe(true);
@@ -84,7 +84,7 @@ describe('the configuration', () => {
     expect(read).toThrow(new RegExp(`^${name} (must|cannot|can)[^:]*`));
   });
 
-  it('rejects several workers on the embedded database, which is for one process', () => {
+  it('rejects several workers with the embedded database', () => {
     expect(() => readConfig({ WORKERS: '2' })).toThrow(/^WORKERS requires DATABASE_URL/);
     const environment = { WORKERS: '2', DATABASE_URL: 'postgresql://localhost/store' };
     expect(readConfig(environment)).toMatchObject({ workers: 2 });
@@ -98,7 +98,7 @@ describe('the configuration', () => {
   };
 
   it.each(['0.0.0.0', '::', 'gateway.example', '127.0.0.1.example'])(
-    'needs AUTH=jwt or AUTH_NONE_ANYWHERE=true for HOST=%s, which others reach',
+    'requires AUTH=jwt or AUTH_NONE_ANYWHERE=true for HOST=%s, which is reachable from other machines',
     (HOST) => {
       expect(() => readConfig({ HOST })).toThrow(/^HOST .* AUTH=jwt, or AUTH_NONE_ANYWHERE=true/);
       for (const environment of [JWT, { AUTH_NONE_ANYWHERE: 'true' }]) {
@@ -110,7 +110,7 @@ describe('the configuration', () => {
     },
   );
 
-  it('takes the key of tokens from a secret or a URL', () => {
+  it('accepts the token key as a secret or a URL', () => {
     const token = { issuer: 'https://login.example/', audience: 'pet-store' };
     expect(readConfig(JWT).auth).toEqual({
       ...token,
@@ -124,7 +124,7 @@ describe('the configuration', () => {
   });
 
   it.each([':hunter2@', 'hunter2@'])(
-    'rejects AUTH_JWKS_URL with credentials, and keeps them out of the message: %s',
+    'rejects AUTH_JWKS_URL with credentials without repeating them in the message: %s',
     (credentials) => {
       const AUTH_JWKS_URL = `https://${credentials}login.example/keys`;
       const read = () => readConfig({ ...JWT, AUTH_SECRET: '', AUTH_JWKS_URL });
@@ -143,11 +143,11 @@ describe('the configuration', () => {
     [{ AUTH_JWKS_URL: 'https://login.example/keys' }, 'AUTH=jwt requires either'],
     [{ AUTH_ISSUER: '' }, 'AUTH=jwt requires AUTH_ISSUER'],
     [{ AUTH_AUDIENCE: '' }, 'AUTH=jwt requires AUTH_ISSUER and AUTH_AUDIENCE'],
-  ])('rejects an incomplete configuration of tokens: %j', (environment, sentence) => {
+  ])('rejects an incomplete token configuration: %j', (environment, sentence) => {
     expect(() => readConfig({ ...JWT, ...environment })).toThrow(sentence);
   });
 
-  it('hides GraphiQL and the schema by default in production with tokens', () => {
+  it('disables GraphiQL and introspection by default in production with tokens', () => {
     const hidden = { graphiql: false, introspection: false };
     expect(readConfig({ ...JWT, NODE_ENV: 'production' })).toMatchObject(hidden);
     const shown = { graphiql: true, introspection: true };
@@ -157,17 +157,17 @@ describe('the configuration', () => {
     expect(readConfig({ ...JWT, ...explicit })).toMatchObject(shown);
   });
 
-  it('needs a manifest for DOCUMENTS=trusted, and turns GraphiQL off', () => {
+  it('requires a manifest for DOCUMENTS=trusted, and turns GraphiQL off', () => {
     expect(() => readConfig({ DOCUMENTS: 'trusted' })).toThrow(/DOCUMENTS_MANIFEST/);
     const trusted = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' };
     expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });
   });
 
-  it('keeps a wrong AUTH_SECRET out of the message', () => {
+  it('does not repeat an invalid AUTH_SECRET in the message', () => {
     expect(() => readConfig({ ...JWT, AUTH_SECRET: 'hunter2' })).toThrow(/^(?!.*hunter2)/s);
   });
 
-  it('names all wrong variables in one message', () => {
+  it('names every invalid variable in one message', () => {
     expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(
       'PORT must be a whole number, 0 to 65535. LOG_LEVEL must be debug, info, warn, error or silent.',
     );
@@ -179,7 +179,7 @@ describe('the configuration', () => {
   it.each([
     ['ANSWER_TIMEOUT_MS', 'RESPONSE_TIMEOUT_MS'],
     ['MAX_ANSWER_BYTES', 'MAX_RESPONSE_BYTES'],
-  ])('rejects %s, the old name of %s', (oldName, newName) => {
+  ])('rejects %s, the former name of %s', (oldName, newName) => {
     expect(() => readConfig({ [oldName]: '100000' })).toThrow(
       new ConfigError(`${oldName} is now ${newName}.`),
     );
@@ -192,13 +192,13 @@ describe('the configuration', () => {
 });
 
 describe('docs/configuration.md', () => {
-  it('has the table of the variables as `npm run fix` prints it', () => {
+  it('contains the table of variables that `npm run fix` prints', () => {
     const document = readFileSync('docs/configuration.md', 'utf8');
     expect(document).toMatch(/<!-- variables -->.+<!-- \/variables -->/s);
     expect(document).toBe(withTable(document));
   });
 
-  it('has every variable', () => {
+  it('lists every variable', () => {
     const table = withTable('<!-- variables -->\n\n-\n\n<!-- /variables -->');
     const names = [...table.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
     expect(names).toEqual(Object.keys(Variables.shape));

@@ -12,9 +12,9 @@ import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 let gateway: Gateway;
 /** After the sunset. */
 let ended: Gateway;
-/** With a short request timeout. */
+/** A gateway with a short request timeout. */
 let hasty: Gateway;
-/** Its tables raise the error whose code is in the table `failure`. */
+/** A gateway whose tables raise the error with the code in the table `failure`. */
 let broken: Gateway;
 let document: OpenApi;
 
@@ -99,15 +99,15 @@ const rows = Object.entries(CASES).flatMap(([id, cases]) =>
   cases.map(([status, code, ask]) => ({ name: `${id} ${status} ${code}`, status, code, ask })),
 );
 
-describe('a response that the OpenAPI document declares', () => {
+describe('the REST API', () => {
   // The helpers above check each response against the document.
-  it.each(rows)('is returned: $name', async ({ status, code, ask }) => {
+  it.each(rows)('returns the declared response $name', async ({ status, code, ask }) => {
     const answer = await ask();
     expect(answer.status).toBe(status);
     expect(code && JSON.parse(answer.body).code).toBe(code);
   });
 
-  it('is in this table, each of them', () => {
+  it('has a test here for each declared response', () => {
     const declared = Object.values(document.paths).flatMap(({ get: { operationId, responses } }) =>
       Object.entries(responses).flatMap(([status, response]) => {
         const { examples = { '': {} } } =
@@ -123,13 +123,13 @@ describe('a response that the OpenAPI document declares', () => {
 const RESPONSES = ['paths', '/pets/{petId}', 'get', 'responses'];
 const NAME = ['components', 'schemas', 'Pet', 'properties', 'name', 'type'];
 
-describe('the check of a response', () => {
+describe('the check of responses against the OpenAPI document', () => {
   it.each<[string, string[], unknown, RegExp]>([
     ['a status', [...RESPONSES, '200'], undefined, /200 is not declared/],
     ['a body', NAME, 'integer', /breaks #\/components\/schemas\/Pet/],
     ['a Content-Type', [...RESPONSES, '200', 'content'], undefined, /another Content-Type/],
     ['a header', [...RESPONSES, '200', 'headers'], {}, /headers that are not declared/],
-  ])('finds %s that differs from the document', async (_what, path, value, message) => {
+  ])('detects %s that differs', async (_what, path, value, message) => {
     const check = createCheck(plant(document, path, value))('GET', '/pets/1');
     const answer = await get('/pets/1');
     expect(() => check?.(answer)).toThrow(message);

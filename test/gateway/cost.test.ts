@@ -27,7 +27,7 @@ afterAll(() => gateway.close());
 describe('the cost of an operation', () => {
   const [PAGE_INFO, RELATION] = [20, 3];
   const [OF_SCHEMA, OF_TYPE] = [40_000, 5000];
-  // A statement is counted once, for whatever number of rows.
+  // A statement is counted once, for any number of rows.
   const STATEMENT = 100;
   const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
   // A text as long as a name, in the change log before and after.
@@ -115,7 +115,7 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE * SHORT,
     ],
   ])(
-    'of %s is that of %d statements and %d more, with %j',
+    'of %s is %d statements plus %d, with variables %j',
     async (query, statements, more, variables) => {
       for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const { cost } = await askCost(gateway, { query, ...(variables && { variables }) });
@@ -135,7 +135,7 @@ describe('the cost of an operation', () => {
     'query ($ids: [ID!]!) { nodes(nodeIds: $ids) { nodeId } }',
     'query ($types: [ChangedType!]) { changes(first: 0, filter: { types: $types }) { nodes { kind } } }',
     'mutation ($lines: [NewPet!]!) { createPets(input: $lines) { ... on CreatedPets { pets { id } } } }',
-  ])('does not depend on values that were sent before, right or wrong: %s', async (query) => {
+  ])('does not depend on values sent earlier, valid or not: %s', async (query) => {
     const variable = /\$(\w+)/.exec(query)?.[1];
     const costOf = async (document: string, value: string): Promise<unknown> => {
       const response = await fetch(`${gateway.url}/graphql`, {
@@ -148,7 +148,7 @@ describe('the cost of an operation', () => {
     };
     const values = VALUES.split(' ');
     for (const value of [...values, ...values.toReversed()]) {
-      // The document of no other test, and of no other value.
+      // A document of its own for each test and value.
       const alone = await costOf(`${query} # ${value}`, value);
       expect(await costOf(`${query} # all`, value)).toEqual(alone);
     }
@@ -162,7 +162,7 @@ describe('the cost of an operation', () => {
         )
         .map((argument) => [`${name}(${argument.name}:)`, argument] as const),
     ),
-  )('of a mutation grows with each of its lines: %s', (_name, { extensions }) => {
+  )('increases with each line of a mutation: %s', (_name, { extensions }) => {
     expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
   });
 
@@ -178,7 +178,7 @@ describe('the cost of an operation', () => {
     `{ ${repeat(50, (index) => `a${index}: pets(first: 1, filter: { name: "zg", status: [AVAILABLE] }) { nodes { id } }`)} }`,
     `{ ${repeat(50, (index) => `a${index}: pets(first: 0, filter: { categoryId: ${index} }) { totalCount }`)} }`,
     `{ ${repeat(3, (index) => `a${index}: __schema { types { name } }`)} }`,
-  ])('that is too high is rejected, and always in the response: %s', async (query) => {
+  ])('is reported with QUERY_TOO_COSTLY if it exceeds the limit: %s', async (query) => {
     await expectRejected(gateway, { query }, 'QUERY_TOO_COSTLY');
     const { errors, extensions = {} } = await gateway.graphql(query);
     const cost = extensions['cost'] as { requested: number };
@@ -187,7 +187,7 @@ describe('the cost of an operation', () => {
     expect(errors?.[0]?.message).toContain(`costs ${cost.requested};`);
   });
 
-  it('is too high if it is infinite, but not in a page without rows', async () => {
+  it('exceeds the limit if it is infinite, except in a page of size 0', async () => {
     const limits = { maxTokens: 20_000, maxFragments: 1000, maxAliases: 5000 };
     const lavish = await startGateway({}, openThatOf(gateway), limits);
     const query = `{ pets(first: 0) { nodes { ...F0 } } ...G } fragment G on Query { pet(id: 1) { id } }
@@ -199,7 +199,7 @@ describe('the cost of an operation', () => {
     await lavish.close();
   });
 
-  it('of each example of GraphiQL is less than a fifth of the limit, of introspection less than half', async () => {
+  it('is below a fifth of the limit for each GraphiQL example, and below half of it for introspection', async () => {
     const introspection = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,
@@ -211,7 +211,7 @@ describe('the cost of an operation', () => {
     expect(countFields(data)).toBeGreaterThan(3000);
     expect(cost.requested).toBeLessThan(50_000);
     const examples = await readExamples(petStore.pages.examples);
-    // The cost of a subscription is not reported, as each of its results costs that.
+    // A subscription does not report its cost, because each result costs it.
     const queries = examples.filter((example) => !example.includes('subscription '));
     const costs = queries.map(async (query) => (await askCost(gateway, { query })).cost.requested);
     expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(20_000);

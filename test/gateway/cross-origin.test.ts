@@ -6,11 +6,11 @@ import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 
 const SITE = 'https://shop.example';
 
-/** As it is by default: no other site may read its responses. */
+/** With the default settings: no other site may read its responses. */
 let gateway: Gateway;
-/** CORS_ORIGINS has two sites. */
+/** With two sites in CORS_ORIGINS. */
 let shared: Gateway;
-/** CORS_ORIGINS=*, and any Host. */
+/** With CORS_ORIGINS=* and any Host. */
 let open: Gateway;
 beforeAll(async () => {
   gateway = await startGateway();
@@ -50,11 +50,11 @@ const PAGE = {
 const policiesOf = ({ headers }: { headers: Headers }): Record<string, string | null> =>
   Object.fromEntries(Object.keys(ANSWER).map((name) => [name, headers.get(name)]));
 
-describe('the headers for browsers', () => {
+describe('the security headers for browsers', () => {
   it.each([
     ...['/', '/docs', '/docs/moving', '/graphql'].map((path) => [path, PAGE] as const),
     ...FILES.map((path) => [path, FILE] as const),
-  ])('let other sites neither open nor load %s', async (path, policies) => {
+  ])('prevent other sites from opening or loading %s', async (path, policies) => {
     const shown = await requestRaw(gateway, 'HEAD', path, BROWSER);
     expect(shown.status).toBe(200);
     expect(policiesOf(shown)).toEqual(policies);
@@ -69,11 +69,11 @@ describe('the headers for browsers', () => {
     ['OPTIONS', '/pets/1'],
     ['GET', QUERY],
     ['POST', '/graphql'],
-  ])('forbid guessing the type of %s %s', async (method, target) => {
+  ])('prevent browsers from guessing the type of %s %s', async (method, target) => {
     expect(policiesOf(await requestRaw(gateway, method, target))).toEqual(ANSWER);
   });
 
-  it('forbid guessing the type of the response to bytes that are not HTTP', async () => {
+  it('prevent browsers from guessing the type of the response to bytes that are not HTTP', async () => {
     const answer = await sendRaw(gateway, 'nonsense\r\n\r\n', { wait: true });
     expect(answer.status).toBe(400);
     expect(policiesOf(answer)).toEqual(ANSWER);
@@ -83,8 +83,8 @@ describe('the headers for browsers', () => {
 const ask = (site: string, headers: Record<string, string> = {}) =>
   gateway.rest(QUERY, { headers: { 'Sec-Fetch-Site': site, ...headers } });
 
-describe('a query by GET from a page', () => {
-  it.each(['cross-site', 'same-site'])('is rejected if Sec-Fetch-Site is %s', async (site) => {
+describe('a GET query from a page', () => {
+  it.each(['cross-site', 'same-site'])('is rejected with Sec-Fetch-Site: %s', async (site) => {
     const response = await ask(site);
     expect(response.status).toBe(403);
     const message = expect.stringContaining('Apollo-Require-Preflight');
@@ -94,26 +94,26 @@ describe('a query by GET from a page', () => {
     expect(head.status).toBe(403);
   });
 
-  it.each(['same-origin', 'none'])('runs if Sec-Fetch-Site is %s', async (site) => {
+  it.each(['same-origin', 'none'])('is executed with Sec-Fetch-Site: %s', async (site) => {
     expect(await (await ask(site)).json()).toEqual({ data: { __typename: 'Query' } });
   });
 
-  it('runs from another site with a header that needs a preflight', async () => {
+  it('is executed from another site with a header that requires a preflight', async () => {
     const response = await ask('cross-site', { 'Apollo-Require-Preflight': '1' });
     expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
     expect((await ask('cross-site', { 'Apollo-Require-Preflight': '' })).status).toBe(403);
   });
 
-  it('opens GraphiQL if it is a link of another site', async () => {
+  it('opens GraphiQL if it is a link on another site', async () => {
     const response = await ask('cross-site', { ...BROWSER, 'Sec-Fetch-Mode': 'navigate' });
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.status).toBe(200);
   });
 });
 
-describe('a request whose Host resolves to this machine', () => {
+describe('a Host that may resolve to this machine', () => {
   it.each(['shop.example:4000', 'localhost.shop.example', '127.0.0.1.shop.example', 'x'])(
-    'is rejected for the host %s, but not with AUTH_NONE_ANYWHERE',
+    'is rejected unless AUTH_NONE_ANYWHERE is set: %s',
     async (Host) => {
       for (const target of [QUERY, '/pets/1', '/']) {
         const { status, body } = await requestRaw(gateway, 'GET', target, { Host });
@@ -128,7 +128,7 @@ describe('a request whose Host resolves to this machine', () => {
   );
 
   it.each(['LOCALHOST:4000', 'shop.localhost:80', '127.0.0.1', '[::1]:4000', '10.0.0.7:1'])(
-    'is answered for the host %s',
+    'is accepted: %s',
     async (Host) => {
       expect((await requestRaw(gateway, 'GET', QUERY, { Host })).status).toBe(200);
     },
@@ -163,7 +163,7 @@ const OTHER_ORIGINS = [
 const corsHeadersOf = ({ headers }: RawAnswer): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-/** Sends every request as a page of an origin does. */
+/** Sends every request like a page of an origin. */
 const askAll = (to: Gateway, origin?: string): Promise<RawAnswer[]> =>
   Promise.all(
     REQUESTS_OF_A_SITE.map(([method, target, headers]) =>
@@ -175,7 +175,7 @@ const allowed = ({ headers }: RawAnswer): string | null =>
   headers.get('access-control-allow-origin');
 
 describe('without CORS_ORIGINS', () => {
-  it('no response has a CORS header', async () => {
+  it('sends no CORS header in any response', async () => {
     for (const answer of await askAll(gateway, SITE)) {
       expect(corsHeadersOf(answer)).toEqual([]);
       expect(answer.headers.get('vary') ?? '').not.toContain('Origin');
@@ -184,7 +184,7 @@ describe('without CORS_ORIGINS', () => {
 });
 
 describe('CORS_ORIGINS', () => {
-  it('lets its sites read every response, without credentials', async () => {
+  it('lets the listed sites read every response, without credentials', async () => {
     for (const site of [SITE, 'http://localhost:3000']) {
       for (const answer of await askAll(shared, site)) {
         expect(allowed(answer)).toBe(site);
@@ -194,14 +194,14 @@ describe('CORS_ORIGINS', () => {
     }
   });
 
-  it.each(OTHER_ORIGINS)('lets no other site: %s', async (origin) => {
+  it.each(OTHER_ORIGINS)('does not allow the origin %s', async (origin) => {
     for (const answer of await askAll(shared, origin)) {
       expect(corsHeadersOf(answer)).toEqual([]);
       expect(answer.headers.get('vary')).toContain('Origin');
     }
   });
 
-  it('lets its sites read Deprecation, Sunset, Link and WWW-Authenticate', async () => {
+  it('lets the listed sites read Deprecation, Sunset, Link and WWW-Authenticate', async () => {
     const { headers } = await requestRaw(shared, 'GET', '/pets/1', { Origin: SITE });
     const exposed = headers.get('access-control-expose-headers')?.split(',');
     expect(exposed).toEqual(
@@ -209,7 +209,7 @@ describe('CORS_ORIGINS', () => {
     );
   });
 
-  it('lets its sites post operations with any headers', async () => {
+  it('lets the listed sites post operations with any headers', async () => {
     const names = 'authorization,content-type,graphql-cost,x-request-id';
     const headers = { ...PREFLIGHT, 'Access-Control-Request-Headers': names, Origin: SITE };
     const answer = await requestRaw(shared, 'OPTIONS', '/graphql', headers);
@@ -219,13 +219,13 @@ describe('CORS_ORIGINS', () => {
     expect(answer.headers.get('vary')).toContain('Access-Control-Request-Headers');
   });
 
-  it('does not change OPTIONS that is not a preflight', async () => {
+  it('does not affect an OPTIONS request that is not a preflight', async () => {
     const answer = await requestRaw(shared, 'OPTIONS', '/pets/1', { Origin: SITE });
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('can be a star for every site, without credentials', async () => {
+  it('allows every site with *, without credentials', async () => {
     for (const origin of [SITE, 'null', undefined]) {
       for (const answer of await askAll(open, origin)) {
         expect(allowed(answer)).toBe('*');
@@ -235,15 +235,15 @@ describe('CORS_ORIGINS', () => {
   });
 });
 
-describe('a query by GET from another site', () => {
+describe('a GET query from another site', () => {
   it.each([
-    ['is rejected if its Origin is another one', 403, () => shared, 'https://my.shop.example'],
+    ['is rejected if its Origin is not listed', 403, () => shared, 'https://my.shop.example'],
     ['is rejected without an Origin', 403, () => shared, undefined],
-    ['runs if its Origin is allowed', 200, () => shared, SITE],
-    ['runs from every Origin if CORS_ORIGINS is a star', 200, () => open, 'null'],
-    ['is rejected without an Origin although CORS_ORIGINS is a star', 403, () => open, undefined],
-    ['runs if its Origin is that of the gateway', 200, () => gateway, 'http://localhost:4000'],
-    ['is rejected if its Origin is of another port', 403, () => gateway, 'http://localhost'],
+    ['is executed if its Origin is listed', 200, () => shared, SITE],
+    ['is executed from every Origin if CORS_ORIGINS is *', 200, () => open, 'null'],
+    ['is rejected without an Origin even if CORS_ORIGINS is *', 403, () => open, undefined],
+    ["is executed if its Origin is the gateway's", 200, () => gateway, 'http://localhost:4000'],
+    ['is rejected if its Origin has another port', 403, () => gateway, 'http://localhost'],
   ])('%s', async (_when, status, to, origin) => {
     const headers = { 'Sec-Fetch-Site': 'cross-site', Host: 'localhost:4000' };
     const sent = origin === undefined ? headers : { ...headers, Origin: origin };

@@ -41,7 +41,7 @@ describe('DATABASE_URL', () => {
       'postgresql://a,b/store?target_session_attrs=read-write&sslmode=require',
       ['postgresql://a/store?sslmode=require', 'postgresql://b/store?sslmode=require'],
     ],
-  ])('accepts %s and has a URL for each host', (databaseUrl, urls) => {
+  ])('accepts %s and returns a URL per host', (databaseUrl, urls) => {
     expect(readConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl });
     expect(splitHosts(databaseUrl)).toEqual(urls);
   });
@@ -61,9 +61,9 @@ describe('DATABASE_URL', () => {
   });
 
   it.each(['DATABASE_URL', 'DATABASE_REPLICA_URLS'])(
-    'with characters in a password that must be encoded is rejected, without the password: %s',
+    'rejects unencoded special characters in a password, and does not repeat the password: %s',
     (name) => {
-      // Each with a digit before and after, which could be a port.
+      // Between digits, which could be taken for a port.
       for (const text of '/ ? # @/ @? @# /@ ?@ #@ @a/ ,/ /? %2/'.split(' ')) {
         for (const hosts of ['db', 'db:5432', 'a,b']) {
           const url = `postgresql://me:1${text}2@${hosts}/store`;
@@ -103,7 +103,7 @@ describe('DATABASE_REPLICA_URLS', () => {
     expect(read).toThrow(/^DATABASE_REPLICA_URLS must be (?!.*hunter2)/s);
   });
 
-  it('needs DATABASE_URL', () => {
+  it('requires DATABASE_URL', () => {
     expect(() => readConfig({ DATABASE_REPLICA_URLS: DATABASE_URL })).toThrow(
       'DATABASE_REPLICA_URLS requires DATABASE_URL.',
     );

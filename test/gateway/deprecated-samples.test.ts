@@ -10,7 +10,7 @@ import { petStore } from '../../src/store/index.ts';
 
 const { schema, pages, rest } = petStore;
 
-/** Returns what a document uses that is deprecated. */
+/** Returns the deprecated fields that a document uses. */
 const deprecatedIn = (document: string, of = schema): string[] =>
   validate(of, parse(document), [NoDeprecatedCustomRule]).map(({ message }) => message);
 
@@ -34,12 +34,12 @@ const samples = [
   ...guides,
 ];
 
-describe('a sample', () => {
-  it.each(samples)('uses nothing that is deprecated: %s', (_where, text) => {
+describe('a published sample', () => {
+  it.each(samples)('uses no deprecated field: %s', (_where, text) => {
     expect(deprecatedIn(text), 'use what its deprecation names in its place').toEqual([]);
   });
 
-  it('is found if it uses a deprecated field', () => {
+  it('fails the check if it uses a deprecated field', () => {
     const other = buildSchema('type Query { old: Int @deprecated(reason: "Use new."), new: Int }');
     expect(deprecatedIn('{ old new }', other)).toEqual([
       'The field Query.old is deprecated. Use new.',

@@ -9,7 +9,7 @@ const { schema } = petStore;
 
 const COORDINATE = 'Category.description';
 
-/** The field that these tests deprecate, as the schema has no deprecated one now. */
+/** The field that these tests deprecate, because the schema has no deprecated field now. */
 function fieldOf(): GraphQLField<unknown, unknown> {
   const type = schema.getType('Category');
   const field = isObjectType(type) ? type.getFields()['description'] : undefined;
@@ -35,7 +35,7 @@ afterAll(async () => {
 const extensionsOf = async (selection: string): Promise<unknown> =>
   (await gateway.graphql(`{ category(id: ${id}) ${selection} }`)).extensions;
 
-describe('a response', () => {
+describe('a GraphQL response', () => {
   it.each([
     ['that is selected', '{ name description }'],
     ['once for an alias and a fragment', '{ a: description ... on Category { description } }'],
@@ -45,7 +45,7 @@ describe('a response', () => {
     expect(await extensionsOf(selection)).toEqual({ deprecations });
   });
 
-  it('has no extensions without a deprecated field', async () => {
+  it('has no extensions if no deprecated field is used', async () => {
     expect(await extensionsOf('{ name }')).toBeUndefined();
   });
 });

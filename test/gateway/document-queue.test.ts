@@ -17,7 +17,7 @@ const { schema } = petStore;
 let gateway: Gateway;
 /** The same with AUTH_READ=open: reading needs no token. */
 let readable: Gateway;
-/** Responds within 100 ms, also if a document has to wait. */
+/** A gateway that responds within 100 ms, even if a document has to wait. */
 let hasty: Gateway;
 let ann: Record<string, string>;
 let bob: Record<string, string>;
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 let last = 0;
-/** Returns a new document that has as many characters as a long one. */
+/** Returns a new document with as many characters as a long one. */
 const renew = (query: string): string => `${query} #${(last += 1)}`.padEnd(1100);
 /** Returns a new document that takes some milliseconds until its cost is rejected. */
 const renewSlow = (): string =>
@@ -60,7 +60,7 @@ async function flood(to: Gateway, headers: Record<string, string> = {}) {
   return { state, all: Promise.all(sent) };
 }
 
-/** Expects that a document has its response before all those of a flood that was sent earlier. */
+/** Expects a document to get its response before an earlier flood of documents. */
 async function expectOvertaking(
   to: Gateway,
   query: string,
@@ -74,19 +74,19 @@ async function expectOvertaking(
 }
 
 describe('a new document', () => {
-  it('of a caller with a token does not wait for those of callers without one', async () => {
+  it('does not wait for documents of callers without a token if its caller has one', async () => {
     await expectOvertaking(readable, renew('{ __typename }'), ann, await flood(readable));
   });
 
-  it('waits for one of another token, not for all of them', async () => {
+  it('waits for at most one document of another token', async () => {
     await expectOvertaking(gateway, renew('{ __typename }'), bob, await flood(gateway, ann));
   });
 
-  it('that is short does not wait for long ones of the same caller', async () => {
+  it('does not wait for longer documents of the same caller', async () => {
     await expectOvertaking(gateway, '{ short: __typename }', ann, await flood(gateway, ann));
   });
 
-  it('that is invalid and that many send at the same time has its error for each of them', async () => {
+  it('returns its validation error to each of many concurrent callers', async () => {
     const query = renew('{ petz }');
     const responses = await Promise.all(
       Array.from({ length: 10 }, () => post(readable, { query }, { headers: ann })),
@@ -95,7 +95,7 @@ describe('a new document', () => {
     for (const text of texts) expect(text).toContain('GRAPHQL_VALIDATION_FAILED');
   });
 
-  it('gets SERVICE_UNAVAILABLE with Retry-After when it has waited for too long', async () => {
+  it('returns SERVICE_UNAVAILABLE with Retry-After after waiting too long', async () => {
     const ending = new AbortController();
     const flooding = Array.from({ length: MANY }, async () => {
       while (!ending.signal.aborted) await (await post(hasty, { query: renewSlow() })).text();
@@ -120,12 +120,12 @@ describe('a cached document', () => {
   const long = renew('{ __typename }');
   const many = Array.from({ length: 1001 }, (_, index) => `{ a${index}: __typename }`);
 
-  it('has its response while new ones of its caller wait', async () => {
+  it('is executed while new documents of the same caller wait', async () => {
     await post(gateway, { query: long }, { headers: ann });
     await expectOvertaking(gateway, long, ann, await flood(gateway, ann));
   });
 
-  it('is not evicted by any number of those that callers without a token execute', () => {
+  it('is not evicted by documents of callers without a token', () => {
     const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     add(parse(short), ofAnn);
     for (const text of many) add(parse(text), { ...ofAnn, subject: undefined });
@@ -133,7 +133,7 @@ describe('a cached document', () => {
     expect(find(short, { ...ofAnn, subject: undefined })).toBeUndefined();
   });
 
-  it('is evicted by long ones only if it is long', () => {
+  it('is evicted by long documents only if it is long itself', () => {
     const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     const texts = [short, long, ...many.map((text) => text.padEnd(1100))];
     for (const text of texts) add(parse(text), ofAnn);
@@ -141,7 +141,7 @@ describe('a cached document', () => {
     expect(find(long, ofAnn)).toBeUndefined();
   });
 
-  it('by its hash is not that of a caller without a token', async () => {
+  it('is kept apart by hash from the documents of callers without a token', async () => {
     const query = '{ byHash: __typename }';
     const hash = { extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(query) } } };
     expect(await ask({ query, ...hash })).toBe(200);
@@ -152,22 +152,22 @@ describe('a cached document', () => {
   });
 });
 
-describe('the time of an operation', () => {
+describe('the time limit of an operation', () => {
   const document = parse('{ __typename }');
   const operation = operationOf(document, undefined) as Call['operation'];
   const MINUTE_MS = 60_000;
-  // What it is limited by, of all that a call has.
+  // The part of a call that limits its time.
   const context = { arrivedAt: performance.now() - MINUTE_MS } as Call['context'];
   const estimate = { cost: 1, bytes: 0, statements: 0 };
   const call = { schema, variables: {}, context, estimate, operation };
 
-  it('begins when its request arrives, not when its document has had its turn', async () => {
+  it('starts when the request arrives, not when its document leaves the queue', async () => {
     const execute = limitTime(MINUTE_MS)(() => new Promise(() => {}));
     const { errors } = await execute(call);
     expect(errors).toMatchObject([{ originalError: { code: 'SERVICE_UNAVAILABLE' } }]);
   });
 
-  it('begins with each change, if it is the result of a subscription', async () => {
+  it('starts with each change for the results of a subscription', async () => {
     const result = { data: {} };
     const later = new Promise<typeof result>((resolve) => void setTimeout(resolve, 20, result));
     const execute = limitTime(MINUTE_MS)(() => later);
@@ -175,8 +175,8 @@ describe('the time of an operation', () => {
   });
 });
 
-describe('a document that its caller may not execute', () => {
-  it('is rejected for that before it is validated', async () => {
+describe('a document that its caller is not allowed to execute', () => {
+  it('is rejected as unauthorized before it is validated', async () => {
     const query = '{ pet(id: 1) { nothing } }';
     expect(await ask({ query })).toBe(401);
     expect(await ask({ query }, await withScopes('metrics'))).toBe(403);

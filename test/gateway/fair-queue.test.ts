@@ -8,21 +8,21 @@ import { createFairQueue } from '../../src/gateway/graphql/fair-queue.ts';
 const LIMITS = { concurrency: 1, maxWaitingOfCaller: 10, maxWaiting: 10, maxWaitMs: 60_000 };
 const REJECTION = { code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' }, isLogged: false };
 
-/** Returns work that ends when it is told to. */
+/** Returns a task that completes on command. */
 function createBlocker() {
   const door = new EventEmitter();
   const opened = once(door, 'open');
   return { work: () => opened, end: () => void door.emit('open') };
 }
 
-/** Holds up the event loop. */
+/** Blocks the event loop. */
 function holdUp(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
 }
 
 describe('a fair queue', () => {
-  it('lets callers take turns, however much each of them waits for', async () => {
+  it('lets callers take turns, however many tasks each of them has', async () => {
     const enqueue = createFairQueue(LIMITS);
     const order: string[] = [];
     const add = (caller: string, index: number): Promise<number> =>
@@ -33,7 +33,7 @@ describe('a fair queue', () => {
     expect(order).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   });
 
-  it('resolves and rejects with the result of the work, and goes on after a failure', async () => {
+  it('passes on the result or error of a task, and continues after a failure', async () => {
     const enqueue = createFairQueue(LIMITS);
     const failed = enqueue('a', () => {
       throw new Error('It fails.');
@@ -43,7 +43,7 @@ describe('a fair queue', () => {
     expect(await next).toBe('next');
   });
 
-  it('runs as much at the same time as it may', async () => {
+  it('runs as many tasks concurrently as allowed', async () => {
     const enqueue = createFairQueue({ ...LIMITS, concurrency: 2 });
     const first = createBlocker();
     const running = enqueue('a', first.work);
@@ -53,7 +53,7 @@ describe('a fair queue', () => {
     await running;
   });
 
-  it('rests after work that holds up the event loop, so that others run before the next', async () => {
+  it('yields after a task that blocks the event loop', async () => {
     const enqueue = createFairQueue(LIMITS);
     const order: string[] = [];
     const add = (name: string, ms: number) =>
@@ -69,7 +69,7 @@ describe('a fair queue', () => {
     expect(order.indexOf('tick after short')).toBeLessThan(order.indexOf('last'));
   });
 
-  it('rejects what has waited for too long, and never runs it', async () => {
+  it('rejects a task that has waited too long, and never runs it', async () => {
     const enqueue = createFairQueue({ ...LIMITS, maxWaitMs: 5 });
     const { work, end } = createBlocker();
     const running = enqueue('a', work);
@@ -80,13 +80,13 @@ describe('a fair queue', () => {
     await expect(waiting).rejects.toMatchObject(REJECTION);
     end();
     await running;
-    // While the queue rests, it rejects this too.
+    // The queue rejects this task too while it yields.
     const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
     await expect.poll(next).toBe('next');
     expect(hasRun).toBe(false);
   });
 
-  it('rejects what waits beyond the limit of its caller, or of all callers', async () => {
+  it('rejects tasks beyond the limit per caller and the limit in total', async () => {
     const enqueue = createFairQueue({ ...LIMITS, maxWaitingOfCaller: 2, maxWaiting: 3 });
     const { work, end } = createBlocker();
     const accepted = [enqueue('a', work), enqueue('a', () => 1), enqueue('a', () => 2)];

@@ -22,15 +22,15 @@ afterAll(async () => {
   await gateway.close();
 });
 
-describe('GraphiQL', () => {
-  it('is not gzipped if the caller rejects that', async () => {
+describe('GraphiQL at /graphql', () => {
+  it('is not gzipped if the client does not accept gzip', async () => {
     const headers = { Accept: 'text/html', 'Accept-Encoding': 'gzip;q=0' };
     const answer = await requestRaw(gateway, 'HEAD', '/graphql', headers);
     expect(answer.headers.get('content-encoding')).toBeNull();
     expect(answer.headers.get('vary')).toMatch(/accept-encoding/i);
   });
 
-  it('has a menu with the examples, each in a group and with a title', async () => {
+  it('lists the examples in a menu, each with a group and a title', async () => {
     const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
     for (const example of await readExamples(petStore.pages.examples)) {
       const [, group = '', title = ''] = /^# ([^:]+): (.+)\n/.exec(example) ?? [];
@@ -40,7 +40,7 @@ describe('GraphiQL', () => {
     }
   });
 
-  it('keeps no headers in the browser', async () => {
+  it('stores no headers in the browser', async () => {
     const html = await (await gateway.rest('/graphql', { headers: BROWSER })).text();
     expect(html).toContain('"shouldPersistHeaders":false');
   });
@@ -50,13 +50,13 @@ describe('the examples of GraphiQL', async () => {
   beforeAll(() => fillSample(gateway.db, petStore));
 
   const examples = await readExamples(petStore.pages.examples);
-  // Those of subscriptions are in test/browser/live.test.ts.
+  // Subscriptions are tested in test/browser/live.test.ts.
   const titled = examples.flatMap((query) => {
     const name = /^(?:query|mutation) (\w+)/m.exec(query)?.[1];
     return name === undefined ? [] : [[name, query]];
   });
 
-  it.each(titled)('%s finds data on the sample store', async (_name, query = '') => {
+  it.each(titled)('%s returns data from the sample store', async (_name, query = '') => {
     const text = JSON.stringify(await gateway.data(query));
     expect(text).not.toContain('"code"');
     expect(text).not.toMatch(/:null\}$|\[\]|"totalCount":0/);
@@ -64,7 +64,7 @@ describe('the examples of GraphiQL', async () => {
 });
 
 describe('GRAPHIQL=false', () => {
-  it('answers browsers at /graphql as any other caller', async () => {
+  it('responds to browsers at /graphql as to any other client', async () => {
     const shown = await requestRaw(hidden, 'GET', QUERY, BROWSER);
     expect(shown.headers.get('content-type')).toContain('json');
     expect(JSON.parse(shown.body)).toEqual({ data: { __typename: 'Query' } });
@@ -76,7 +76,7 @@ describe('GRAPHIQL=false', () => {
     expect(html.body).toContain('"NOT_ACCEPTABLE"');
   });
 
-  it('has no GraphiQL', async () => {
+  it('serves no GraphiQL', async () => {
     expect((await hidden.rest('/assets/graphiql/graphiql.js')).status).toBe(404);
   });
 
@@ -97,7 +97,7 @@ const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
 };
 
 describe('GRAPHIQL=true with INTROSPECTION=false', () => {
-  it('is a GraphiQL that asks for no schema', async () => {
+  it('serves a GraphiQL that does not request the schema', async () => {
     expect(await readGraphiql('true')).not.toContain('"schema":null');
     expect(await readGraphiql('false')).toContain('"schema":null,"referencePlugin":null');
   });
@@ -117,14 +117,14 @@ describe('INTROSPECTION=false', () => {
     expect((await gateway.graphql(query)).errors).toBeUndefined();
   });
 
-  it('keeps __typename', async () => {
+  it('still allows __typename', async () => {
     expect(await hidden.data('{ __typename pets { __typename } }')).toEqual({
       __typename: 'Query',
       pets: { __typename: 'PetConnection' },
     });
   });
 
-  it('has no page of the schema, no /schema.graphql, and no link to them', async () => {
+  it('serves no schema page and no /schema.graphql, and links to neither', async () => {
     expect((await hidden.rest('/schema')).status).toBe(404);
     expect((await hidden.rest('/schema.graphql')).status).toBe(404);
     for (const path of ['/', '/docs', '/docs/moving', '/guide/api']) {

@@ -45,7 +45,7 @@ async function expectTypename(response: Response): Promise<void> {
   expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
 }
 
-/** Expects that a mutation is rejected before it is executed. */
+/** Expects a mutation to be rejected before it is executed. */
 async function expectNotExecuted(
   send: (query: string) => Promise<Response>,
   status: number,
@@ -66,7 +66,7 @@ describe('GraphQL over HTTP', () => {
 });
 
 describe('GET /graphql', () => {
-  it('runs the operation that is named', async () => {
+  it('executes the operation named by operationName', async () => {
     const query = 'query A { __typename } query B { other: __typename }';
     await expectTypename(await get({ query, operationName: 'A' }));
   });
@@ -83,7 +83,7 @@ describe('GET /graphql', () => {
     await expectRejected(await get(parameters), 400, 'BAD_REQUEST');
   });
 
-  it('has no body for HEAD', async () => {
+  it('returns no body for HEAD', async () => {
     const head = await requestRaw(gateway, 'HEAD', '/graphql?query=%7B__typename%7D');
     expect(head).toMatchObject({ status: 200, body: '' });
     expect(head.headers.get('content-type')).toContain('json');
@@ -91,21 +91,24 @@ describe('GET /graphql', () => {
   });
 });
 
-describe('the encoding of a POST', () => {
-  it.each(['gzip', 'identity, gzip', 'x'])('is rejected: %s', async (encoding) => {
-    const response = await post(BODY, { 'content-encoding': encoding });
-    const { errors } = (await response.clone().json()) as { errors: ClientError[] };
-    expect(errors[0]?.message).toContain('Content-Encoding');
-    await expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
-  });
+describe('the Content-Encoding of a POST', () => {
+  it.each(['gzip', 'identity, gzip', 'x'])(
+    'is rejected with UNSUPPORTED_MEDIA_TYPE: %s',
+    async (encoding) => {
+      const response = await post(BODY, { 'content-encoding': encoding });
+      const { errors } = (await response.clone().json()) as { errors: ClientError[] };
+      expect(errors[0]?.message).toContain('Content-Encoding');
+      await expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
+    },
+  );
 
-  it.each(['Identity', ''])('can be "%s"', async (encoding) => {
+  it.each(['Identity', ''])('is accepted: "%s"', async (encoding) => {
     await expectTypename(await post(BODY, { 'content-encoding': encoding }));
   });
 });
 
-describe('the media type of a POST', () => {
-  // All that a form of another site can send.
+describe('the Content-Type of a POST', () => {
+  // The types that a form on another site can send.
   it.each(['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x'])(
     'is rejected before a mutation is executed: %s',
     (type) =>
@@ -125,19 +128,19 @@ describe('the body of a POST', () => {
     ['null', 'null'],
     ['a null query', '{"query":null}'],
     ['bytes that are not UTF-8', Uint8Array.from(Buffer.from('{"query":"\xff"}', 'latin1'))],
-  ])('returns BAD_REQUEST for %s', async (_what, body) => {
+  ])('causes BAD_REQUEST if it is %s', async (_what, body) => {
     await expectRejected(await post(body), 400, 'BAD_REQUEST');
   });
 
-  it('is where the operation is: that of the URL is not executed', async () => {
+  it('must contain the operation; one in the URL is not executed', async () => {
     const init = { method: 'POST', headers: { 'content-type': JSON_TYPE }, body: '{}' };
     const response = await gateway.rest('/graphql?query={__typename}', init);
     await expectRejected(response, 400, 'BAD_REQUEST');
   });
 });
 
-describe('a body beyond 1 MB', () => {
-  it('is rejected, with Content-Length or without', async () => {
+describe('a request body larger than 1 MB', () => {
+  it('is rejected with PAYLOAD_TOO_LARGE, with or without Content-Length', async () => {
     await expectTypename(await post(ofSize(1_000_000)));
     await expectRejected(await post(ofSize(1_000_001)), 413, 'PAYLOAD_TOO_LARGE');
     const chunks = Readable.from([Buffer.from(ofSize(3_000_000))]);
@@ -152,7 +155,7 @@ describe('a body beyond 1 MB', () => {
   });
 });
 
-/** Sends the head of a POST that waits, then the body after a response, and returns all responses. */
+/** Sends the headers of a POST, then its body after a response, and returns all responses. */
 const postLater = (head: string, length = BODY.length): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
@@ -169,11 +172,11 @@ const postLater = (head: string, length = BODY.length): Promise<string> =>
     );
   });
 
-describe('a body that waits for 100 (Continue)', () => {
+describe('a request with Expect: 100-continue', () => {
   const HOST = 'HTTP/1.1\r\nHost: localhost';
   const AS_JSON = `\r\nContent-Type: ${JSON_TYPE}`;
 
-  it('is sent after it, and then the connection stays open', async () => {
+  it('gets 100 (Continue), and its connection stays open', async () => {
     const received = await postLater(`/graphql ${HOST}${AS_JSON}`);
     expect(received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
     expect(received).toContain('Connection: keep-alive');
@@ -185,19 +188,22 @@ describe('a body that waits for 100 (Continue)', () => {
     ['has no route', `/nowhere ${HOST}`, 404],
     ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
     ['wants another response', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
-  ])('is not sent if it %s: then the connection closes', async (_what, head, status, length?) => {
-    const received = await postLater(head, length);
-    expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(received).toContain('Connection: close');
-    expect(received.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
-  });
+  ])(
+    'gets its error instead of 100 (Continue) if it %s, and the connection closes',
+    async (_what, head, status, length?) => {
+      const received = await postLater(head, length);
+      expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(received).toContain('Connection: close');
+      expect(received.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+    },
+  );
 });
 
-describe('a request whose readers could differ', () => {
+describe('a request that proxies may interpret differently', () => {
   const LINES = 'Connection: close\r\n\r\n';
 
   it.each(['/health', '/graphql?query={__typename}', '/nowhere'])(
-    'is rejected if Host is sent twice: %s',
+    'is rejected if it has two Host headers: %s',
     async (path) => {
       const hosts = 'Host: localhost\r\nhost: localhost\r\n';
       const head = `GET ${path} HTTP/1.1\r\n${hosts}`;
@@ -207,7 +213,7 @@ describe('a request whose readers could differ', () => {
     },
   );
 
-  it('opens no WebSocket in HTTP/1.0', async () => {
+  it('opens no WebSocket over HTTP/1.0', async () => {
     const upgrade =
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n';
@@ -217,8 +223,8 @@ describe('a request whose readers could differ', () => {
   });
 });
 
-describe('a document', () => {
-  it('can have 50,000 characters, and its variables more', async () => {
+describe('the size of a GraphQL document', () => {
+  it('can be up to 50,000 characters, without counting variables', async () => {
     const variables = { x: Array(10).fill('y'.repeat(10_000)) };
     const bodyOf = (length: number) =>
       JSON.stringify({ query: TYPENAME.padEnd(length), variables });
@@ -226,7 +232,7 @@ describe('a document', () => {
     await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
   });
 
-  it('may come with an empty operationName', async () => {
+  it('does not depend on an empty operationName', async () => {
     const params = { query: 'query A { __typename }', operationName: '' };
     await expectTypename(await post(JSON.stringify(params)));
     await expectTypename(await get(params));
@@ -235,27 +241,27 @@ describe('a document', () => {
 
 const INCOMPLETE = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: 99\r\n\r\n{`;
 
-describe('a body that is cut off', () => {
+describe('a request body that is cut off', () => {
   it('is not logged as an error', async () => {
     expect([0, 400]).toContain((await sendRaw(gateway, INCOMPLETE)).status);
     expect(gateway.loggedErrors).toEqual([]);
   });
 });
 
-describe('a body that does not arrive in time', () => {
+describe('a request body that does not arrive in time', () => {
   let hasty: Gateway;
   beforeAll(async () => {
     hasty = await startGateway({ REQUEST_TIMEOUT_MS: '100' });
   });
   afterAll(() => hasty.close());
 
-  it('is rejected with 408', async () => {
+  it('causes 408', async () => {
     const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
     expect(status).toBe(408);
     expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
   });
 
-  it('is not rejected after the response', async () => {
+  it('does not cause 408 after a response has been sent', async () => {
     const bytes = INCOMPLETE.replace('/graphql', '/pets/1');
     const { status, body } = await sendRaw(hasty, bytes, { wait: true });
     expect(status).toBe(405);
@@ -263,7 +269,7 @@ describe('a body that does not arrive in time', () => {
   });
 });
 
-describe('the media type of a response', () => {
+describe('the Content-Type of a response', () => {
   it.each([
     ['application/*', JSON_TYPE],
     ['x/y, text/html, */*;q=0.1', JSON_TYPE],
@@ -276,7 +282,7 @@ describe('the media type of a response', () => {
       `${GRAPHQL_TYPE}, application/graphql+json, ${JSON_TYPE}, text/event-stream, multipart/mixed`,
       GRAPHQL_TYPE,
     ],
-  ])('for Accept: %s is %s', async (accept, type) => {
+  ])('matches Accept: %s, so it is %s', async (accept, type) => {
     const response = await post(BODY, { accept });
     expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
     await expectTypename(response);
@@ -286,12 +292,12 @@ describe('the media type of a response', () => {
     'application/json; charset=utf-8, text/html;q=0.1',
     'text/html;q=0, */*',
     'application/graphql-response+json, */*;q=0.1',
-  ])('for GET with Accept: %s is JSON, not HTML', async (accept) => {
+  ])('is JSON, not HTML, for a GET with Accept: %s', async (accept) => {
     await expectTypename(await get({ query: TYPENAME }, { accept }));
   });
 
   it.each(['image/png', 'text/event-stream;q=0'])(
-    'for Accept: %s does not exist: 406',
+    'does not exist for Accept: %s, which causes 406',
     async (accept) => {
       const response = await post(BODY, { accept });
       expect(response.status).toBe(406);
@@ -300,7 +306,7 @@ describe('the media type of a response', () => {
   );
 });
 
-describe('the status of a result', () => {
+describe('the HTTP status of a result', () => {
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
   // The first status is in application/json, where documents that don't parse or validate are 200.
@@ -311,13 +317,13 @@ describe('the status of a result', () => {
       200,
       200,
     ],
-    ['an id that cannot be', '{ a: pet(id: "x") { name } __typename }', 400, 400],
+    ['an invalid id', '{ a: pet(id: "x") { name } __typename }', 400, 400],
     ['an unknown field', '{ cat }', 200, 400],
     ['two operations without a name', 'query A { __typename } query B { __typename }', 400, 400],
     ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
     ['a query that costs too much', COSTLY, 400, 400],
   ])(
-    'of %s depends on its media type alone, and the body does not',
+    'depends only on its Content-Type, unlike its body: %s',
     async (_what, query, inJson, inGraphql) => {
       const send = (accept: string) => post(JSON.stringify({ query }), { accept });
       const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];
@@ -327,13 +333,13 @@ describe('the status of a result', () => {
   );
 });
 
-describe('another method', () => {
+describe('an unsupported method', () => {
   it.each([
     ['PUT', '/graphql', 'GET, HEAD, POST'],
     ['OPTIONS', '/graphql', 'GET, HEAD, POST'],
     ['TRACE', '/graphql', 'GET, HEAD, POST'],
     ['CONNECT', 'a:1', 'GET, HEAD'],
-  ])('is rejected: %s %s', async (method, target, allow) => {
+  ])('is rejected with METHOD_NOT_ALLOWED: %s %s', async (method, target, allow) => {
     const answer = await requestRaw(gateway, method, target);
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe(allow);

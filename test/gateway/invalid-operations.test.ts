@@ -16,7 +16,7 @@ function firstError({ errors }: GraphqlAnswer) {
   return error;
 }
 
-/** Queries a pet by an id that is any JSON. */
+/** Queries a pet by any JSON value as its id. */
 const askById = async (id: string): Promise<GraphqlAnswer> => {
   const query = 'query ($id: ID!) { pet(id: $id) { id } }';
   const response = await post(
@@ -36,17 +36,17 @@ describe('a document that cannot be executed', () => {
   it.each([
     ['is empty', ' '],
     ['is not GraphQL', '{ pet(id: 1 { id } }'],
-  ])('is GRAPHQL_PARSE_FAILED if it %s', (_what, query) =>
+  ])('returns GRAPHQL_PARSE_FAILED if it %s', (_what, query) =>
     expectCode(query, 'GRAPHQL_PARSE_FAILED'),
   );
 
   it.each([
     ['names an unknown field', '{ dragons { id } }'],
-    ['has a fragment in itself', '{ ...a } fragment a on Query { ...a }'],
+    ['spreads a fragment within itself', '{ ...a } fragment a on Query { ...a }'],
     ['subscribes to a list', 'subscription { pets }'],
     ['has an alias in introspection', '{ __schema { a: types { name } b: types { name } } }'],
     ['uses a variable wrongly', 'query ($id: [ID!]!) { pet(id: $id) { id } }'],
-  ])('is GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
+  ])('returns GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
     expectCode(query, 'GRAPHQL_VALIDATION_FAILED'),
   );
 
@@ -76,7 +76,7 @@ describe('a document that cannot be executed', () => {
       'filter.age',
       '"age"',
     ],
-  ])('is rejected with the path of an invalid value: %s', async (_what, query, path, expected) => {
+  ])('returns the path of an invalid value: %s', async (_what, query, path, expected) => {
     const { message = '', extensions } = firstError(await gateway.graphql(query)) ?? {};
     expect(extensions?.code).toBe('GRAPHQL_VALIDATION_FAILED');
     expect(extensions?.issues?.map((issue) => issue.path.join('.'))).toEqual([path]);
@@ -84,15 +84,15 @@ describe('a document that cannot be executed', () => {
     expect(message).toContain(expected);
   });
 
-  it('is BAD_REQUEST if it only defines a type', () =>
+  it('returns BAD_REQUEST if it only defines a type', () =>
     expectCode('type A { b: Int }', 'BAD_REQUEST'));
 
-  it('is rejected with the line and column of the error', async () => {
+  it('returns the line and column of the error', async () => {
     const error = firstError(await gateway.graphql('{\n  dragons { id }\n}'));
     expect(error?.locations).toEqual([{ line: 2, column: 3 }]);
   });
 
-  it('is rejected if it lacks the operation that is named', async () => {
+  it('returns an error if it lacks the operation named by operationName', async () => {
     for (const operation of [{ operationName: 'C' }, {}]) {
       const query = 'query A { __typename } query B { __typename }';
       const response = await post(gateway, { query, ...operation });
@@ -123,7 +123,7 @@ describe('an invalid variable', () => {
     ],
     ['lacks a field', PET, { pet: { name: 'a' } }, 'pet.categoryId'],
     ['has a field of another type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
-    ['has a field too many', PET, { pet: { ...pet, size: 3 } }, 'pet'],
+    ['has an unknown field', PET, { pet: { ...pet, size: 3 } }, 'pet'],
     ['has an enum value of REST', PET, { pet: { ...pet, status: 'available' } }, 'pet.status'],
     [
       'has an invalid date',
@@ -132,7 +132,7 @@ describe('an invalid variable', () => {
       'order.shipDate',
     ],
     ['has an invalid id', ORDER, { order: { ...order, petId: 1.5 } }, 'order.petId', 'INVALID_ID'],
-  ])('is rejected with its path if it %s', async (...row) => {
+  ])('returns an error with its path if it %s', async (...row) => {
     const [, query, variables, path, code = 'INVALID_INPUT'] = row;
     const error = firstError(await gateway.graphql(query, variables));
     expect(error?.extensions).toMatchObject({ code, status: 400 });
@@ -148,7 +148,7 @@ describe('an ID as a JSON number', () => {
   });
 
   it.each(['9007199254740993', '9007199254740992', '1e300', '1.5', '-1', '1e-7'])(
-    'is rejected if it may have lost digits or is no id: %s',
+    'is rejected if it may have lost digits or is not a valid id: %s',
     async (id) => {
       expect(firstError(await askById(id))?.extensions).toMatchObject({
         code: 'INVALID_ID',
@@ -158,7 +158,7 @@ describe('an ID as a JSON number', () => {
   );
 
   it.each(['true', '[]', '["1"]', '{}', '{"toString":"1"}', 'null'])(
-    'is rejected if it is no number: %s',
+    'is rejected if it is not a JSON number: %s',
     async (id) => {
       expect(firstError(await askById(id))?.extensions.status).toBe(400);
     },

@@ -39,7 +39,7 @@ const importsOf = (file: string): string[] =>
 
 const layerOf = (file: string): number => ORDER.indexOf(relative(ROOT, file).split('/')[0] ?? '');
 
-it('a folder of the gateway imports only those before it in one list', () => {
+it('each folder of the gateway imports only folders before it in the list', () => {
   const files = filesIn(ROOT).filter((file) => file.endsWith('.ts'));
   const wrong = files.flatMap((file) =>
     importsOf(file)
@@ -49,7 +49,7 @@ it('a folder of the gateway imports only those before it in one list', () => {
   expect(wrong).toEqual([]);
 });
 
-it('the gateway and the titles of its tests use no word of a store', () => {
+it('the gateway and its test titles contain no word of a store', () => {
   const word = /\b(?:[Pp]ets?|[Cc]ategor(?:y|ies)|[Ii]nventory|[Ss]tock|orders)\b|\bOrder[A-Z]/;
   const lines = filesIn(ROOT).flatMap((file) =>
     readFileSync(file, 'utf8')

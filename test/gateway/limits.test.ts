@@ -41,7 +41,7 @@ const TOO_MANY_PAIRS: [what: string, query: string][] = [
   ],
 ];
 
-/** What a document can have, and how many of it. */
+/** The limits of a document: the maximum, its unit, and a document with that many. */
 const LIMITED: [max: number, what: string, toQuery: (count: number) => string][] = [
   [100, 'aliases', (count) => `{ pet(id: 1) { ${repeat(count, (index) => `a${index}: id`)} } }`],
   [
@@ -68,8 +68,8 @@ const LIMITED: [max: number, what: string, toQuery: (count: number) => string][]
   ],
 ];
 
-describe('a document', () => {
-  it.each(LIMITED)('can have %d %s, and no more', async (max, _what, toQuery) => {
+describe('a GraphQL document', () => {
+  it.each(LIMITED)('can have up to %d %s', async (max, _what, toQuery) => {
     const { cost } = await askCost(gateway, { query: toQuery(max) });
     expect(cost.requested).toBeGreaterThan(1);
     await expectRejected(gateway, { query: toQuery(max + 1) }, 'DOCUMENT_TOO_LARGE');
@@ -106,11 +106,11 @@ describe('a document', () => {
       'fragments that spread each other exponentially',
       `{ pet(id: 1) { ...F0 } } ${repeat(40, (index) => `fragment F${index} on Pet { category { pets { nodes { ...F${index + 1} ...F${index + 1} } } } }`)} fragment F40 on Pet { id }`,
     ],
-  ])('cannot have %s', async (_what, query) => {
+  ])('is rejected if it has %s', async (_what, query) => {
     await expectRejected(gateway, { query }, 'DOCUMENT_TOO_LARGE');
   });
 
-  it('cannot have many operations that share many values', async () => {
+  it('is rejected if many of its operations share many values', async () => {
     const values = repeat(
       9,
       (index) =>
@@ -122,7 +122,7 @@ describe('a document', () => {
     expect((await askCost(gateway, { query: query(10), operationName: 'Q0' })).status).toBe(200);
   });
 
-  it('is checked in linear time, however its fragments are nested', async () => {
+  it('is checked in linear time, however deeply its fragments are nested', async () => {
     const limits = { maxDocumentLength: 1_000_000, maxTokens: 1_000_000, maxAliases: 100_000 };
     const large = await startGateway({}, openThatOf(gateway), limits);
     const fields = repeat(20_000, () => 'x: id');
@@ -136,7 +136,7 @@ describe('a document', () => {
     await large.close();
   });
 
-  it('has at most five errors and a note that there are more', async () => {
+  it('gets at most five errors, and a note that there are more', async () => {
     const { errors } = await gateway.graphql(`{ ${repeat(40, (index) => `x${index}`)} }`);
     expect(errors).toHaveLength(6);
     expect(errors?.at(-1)?.message).toMatch(/^Too many validation errors/);
@@ -147,20 +147,20 @@ describe('a document', () => {
 const wrong = (length: number, toValue: (index: number) => unknown) =>
   Object.fromEntries(Array.from({ length }, (_, index) => [`x${index}`, toValue(index)]));
 
-describe('variables', () => {
+describe('the variables of an operation', () => {
   const query = 'query ($filter: PetFilter) { pets(filter: $filter) { totalCount } }';
 
   it.each([
     ['101 values in a list', { status: Array(101).fill('SOLD') }, ['filter', 'status']],
     ['10,001 characters in a string', { name: 'x'.repeat(10_001) }, ['filter', 'name']],
     ['101 fields in an input', wrong(101, () => 1), ['filter']],
-  ])('cannot have %s', async (_what, filter, path) => {
+  ])('are rejected if they have %s', async (_what, filter, path) => {
     await expectRejected(gateway, { query, variables: { filter } }, 'INVALID_INPUT');
     const { errors } = await gateway.graphql(query, { filter });
     expect(errors?.[0]?.extensions.issues).toMatchObject([{ path }]);
   });
 
-  it('have no effect if they are not declared, whatever they are', async () => {
+  it('are ignored if they are not declared', async () => {
     const variables = {
       ...wrong(20_000, () => 1),
       filter: {},
@@ -173,7 +173,7 @@ describe('variables', () => {
     );
   });
 
-  it('cannot be nested at any depth', async () => {
+  it('are rejected if they are nested lists of any depth', async () => {
     for (const depth of [20, 200_000]) {
       const value = '['.repeat(depth) + ']'.repeat(depth);
       const body = `{"query":${JSON.stringify(query)},"variables":{"filter":${value}}}`;
@@ -186,7 +186,7 @@ describe('variables', () => {
   it.each([
     ['query ($v: ID!) { pet(id: $v) { id } }', ' at "v"; '.repeat(1000)],
     ['query ($v: PetFilter) { pets(filter: $v) { totalCount } }', 'x'.repeat(10_000)],
-  ])('that are wrong have short errors, and few: %s', { timeout: 10_000 }, async (asked, text) => {
+  ])('get few, short errors if they are invalid: %s', { timeout: 10_000 }, async (asked, text) => {
     const variables = { v: wrong(90, () => text) };
     const { status, errors = [] } = await askCost(gateway, { query: asked, variables });
     expect(status).toBe(400);
@@ -198,7 +198,7 @@ describe('variables', () => {
   });
 });
 
-it('MAX_COST is what an operation may cost', async () => {
+it('MAX_COST limits the cost of an operation', async () => {
   const strict = await startGateway({ MAX_COST: '180' }, openThatOf(gateway));
   const query = '{ pets { nodes { id name status categoryId } } }';
   await expectRejected(strict, { query }, 'QUERY_TOO_COSTLY');
@@ -222,7 +222,7 @@ const openWaiting = (until: Promise<unknown>) => async (): Promise<Database> => 
 });
 
 describe('an operation that takes too long', () => {
-  it('returns SERVICE_UNAVAILABLE, also when it is compiled', async () => {
+  it('returns SERVICE_UNAVAILABLE for a query, whether or not it is compiled', async () => {
     const door = new EventEmitter();
     const hasty = await startGateway(
       { RESPONSE_TIMEOUT_MS: '100' },
@@ -242,7 +242,7 @@ describe('an operation that takes too long', () => {
     await hasty.close();
   });
 
-  it('returns OUTCOME_UNKNOWN for a mutation, which goes on', async () => {
+  it('returns OUTCOME_UNKNOWN for a mutation, which continues', async () => {
     const door = new EventEmitter();
     const hasty = await startGateway(
       { RESPONSE_TIMEOUT_MS: '100' },

@@ -10,7 +10,7 @@ import { petStore } from '../../src/store/index.ts';
 import { hashOf, withFolder, withManifest } from '../support/manifest.ts';
 import { bookshop } from './bookshop/index.ts';
 
-/** Creates the manifest of some files, and returns its text and how the program ends. */
+/** Creates the manifest of some files; returns its text and the program's result. */
 const make = (files: Record<string, string>) =>
   withFolder((folder) => {
     const app = join(folder, 'app');
@@ -62,7 +62,7 @@ describe('npm run manifest', () => {
     expect(elsewhere.made).toBe(made);
   });
 
-  it('reports file and line of every error', async () => {
+  it('reports the file and line of every error', async () => {
     const { end } = await make({
       'a.graphql': 'query Same { __typename }\n\n{ __typename }\nquery Wrong { pets { x } }',
       'b.graphql': '# twice\nquery Same { ...Missing }\ntype A { b: Int }',
@@ -77,7 +77,7 @@ describe('npm run manifest', () => {
     ]);
   });
 
-  it('reports file and line of a syntax error', async () => {
+  it('reports the file and line of a syntax error', async () => {
     const { end } = await make({ 'a.graphql': '\nquery {' });
     const message = 'a.graphql:2: Syntax Error: Expected Name, found <EOF>.';
     expect(end).toEqual({ code: 1, message });
@@ -110,28 +110,39 @@ describe('DOCUMENTS_MANIFEST', () => {
     }));
 
   it.each([
-    ["Relay's and GraphQL Code Generator's", { a: COUNT }],
-    ['one whose ids have their prefix', { 'sha256:a': COUNT }],
-    ["Apollo's", { ...APOLLO, operations: [{ id: 'a', name: 'A', type: 'query', body: COUNT }] }],
-  ])('may be %s', async (_whose, content) => {
+    ['the manifest of Relay and GraphQL Code Generator', { a: COUNT }],
+    ['a manifest whose ids have a prefix', { 'sha256:a': COUNT }],
+    [
+      "Apollo's manifest",
+      { ...APOLLO, operations: [{ id: 'a', name: 'A', type: 'query', body: COUNT }] },
+    ],
+  ])('accepts %s', async (_whose, content) => {
     expect(await read(content)).toEqual([['a', COUNT]]);
   });
 
   it.each([
-    ['no JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
-    ['another object', { ...APOLLO, version: 2, operations: [] }, /must be a JSON object /],
-    ['one with a document that does not parse', { a: COUNT, b: '{' }, /executed, b: Syntax Error/],
+    ['a file that is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
     [
-      'one with a long document',
+      'an object of another form',
+      { ...APOLLO, version: 2, operations: [] },
+      /must be a JSON object /,
+    ],
+    [
+      'a manifest with a document that does not parse',
+      { a: COUNT, b: '{' },
+      /executed, b: Syntax Error/,
+    ],
+    [
+      'a manifest with a document that is too long',
       { b: `${COUNT}#${'x'.repeat(50_000)}` },
       /cannot be executed, b: /,
     ],
     [
-      'one with an id twice',
+      'a manifest with a duplicate id',
       { a: COUNT, 'sha256:a': COUNT },
       /contains two documents with the id a\.$/,
     ],
-  ])('is rejected if it is %s', async (_what, content, sentence) => {
+  ])('rejects %s', async (_what, content, sentence) => {
     const refused = read(content);
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(sentence);

@@ -54,12 +54,12 @@ async function valuesOf(name: string, ...by: string[]): Promise<Record<string, n
 
 const callsOf = (): Promise<Record<string, number>> => valuesOf(CALLS, 'operation', 'caller');
 
-/** Polls, as a request is counted only after its caller has the whole response. */
+/** Polls, because a request is counted only after its response is complete. */
 async function expectValues(values: object, name: string, ...by: string[]): Promise<void> {
   await expect.poll(() => valuesOf(name, ...by)).toEqual(values);
 }
 
-it("GET /metrics is in Prometheus' text format for GET and HEAD; other methods are rejected", async () => {
+it("GET and HEAD /metrics return Prometheus' text format, and other methods are rejected", async () => {
   const response = await gateway.rest('/metrics');
   expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
   expect(parseMetrics(await response.text()).length).toBeGreaterThan(20);
@@ -70,8 +70,8 @@ it("GET /metrics is in Prometheus' text format for GET and HEAD; other methods a
   expect(await callsOf()).toEqual({});
 });
 
-describe('the calls of a REST operation', () => {
-  it('are counted by the product of User-Agent, whatever the status', async () => {
+describe('the metric of calls to REST operations', () => {
+  it('groups callers by the product in User-Agent, whatever the status', async () => {
     const id = await makePet(gateway);
     expect((await get(`/pets/${id}`, 'shop/1.0')).status).toBe(200);
     expect((await get('/pets/none', 'shop/2.7 (Linux) node')).status).toBe(400);
@@ -89,19 +89,23 @@ describe('the calls of a REST operation', () => {
   const [AGENT, NAME] = ['User-Agent', 'apollographql-client-name'];
 
   it.each([
-    ['its name before its product', { [AGENT]: 'okhttp/4.12', [NAME]: 'Till 3' }, 'Till 3'],
+    [
+      'their name rather than their product',
+      { [AGENT]: 'okhttp/4.12', [NAME]: 'Till 3' },
+      'Till 3',
+    ],
     ['a name with quotes and a backslash', { [NAME]: 'a"b\\c{d}=' }, 'a"b\\c{d}='],
     ['a name that is not ASCII', { [NAME]: 'caf\xe9\t1' }, 'caf???1'],
     ['a long name', { [NAME]: 'x'.repeat(500) }, 'x'.repeat(64)],
     ['a name of spaces', { [AGENT]: 'curl/8', [NAME]: '  ' }, 'curl'],
     ['a product that is a comment', { [AGENT]: '(compatible)' }, 'unknown'],
     ['a long product', { [AGENT]: `${'y'.repeat(500)}/1` }, 'y'.repeat(64)],
-  ])('are counted by %s', async (_what, headers: Record<string, string>, caller) => {
+  ])('identifies callers by %s', async (_what, headers: Record<string, string>, caller) => {
     await requestRaw(gateway, 'GET', '/pets/1', headers);
     expect(await callsOf()).toEqual({ [`GET /pets/{petId} ${caller}`]: 1 });
   });
 
-  it('are counted for a hundred callers of what is deprecated, the others together', async () => {
+  it('counts up to a hundred callers of deprecated operations by name, and the rest together', async () => {
     await get('/pets/1', 'first/1');
     for (let index = 0; index < 120; index += 1) await get('/pets/1', `bot${index}/1`);
     await get('/pets/1', 'first/2');
@@ -118,22 +122,22 @@ describe('the calls of a REST operation', () => {
   });
 });
 
-/** Counts a call of something that is not deprecated. */
+/** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
-it('the names of callers are a hundred: the one that was used longest ago is given up with its series', async () => {
+it('the metrics keep a hundred caller names, and evict the least recently used one with its series', async () => {
   await get('/pets/1', 'nightly/1');
   for (let index = 0; index < 99; index += 1) await list(`bot${index}/1`);
   await list('bot0/1');
   await list('new/1');
   const calls = await callsOf();
   expect(Object.keys(calls)).toHaveLength(100);
-  // It has called what is deprecated.
+  // This caller used a deprecated operation.
   expect(calls).toHaveProperty(['GET /pets/{petId} nightly']);
   expect(calls).toMatchObject({ 'GET /store/orders bot0': 2, 'GET /store/orders new': 1 });
   expect(calls).not.toHaveProperty(['GET /store/orders bot1']);
   expect(calls).not.toHaveProperty(['GET /store/orders other']);
-  // It starts again from zero, in the place of the next one.
+  // The counter restarts at zero and evicts the next one.
   await list('bot1/1');
   expect(await callsOf()).toMatchObject({ 'GET /store/orders bot1': 1 });
   expect(await callsOf()).not.toHaveProperty(['GET /store/orders bot2']);
@@ -141,7 +145,7 @@ it('the names of callers are a hundred: the one that was used longest ago is giv
 
 const OPERATION = 'graphql_operation_duration_seconds_count';
 it.each(['scope', 'open'])(
-  'with tokens, names come from callers with a token alone: AUTH_READ=%s',
+  'the metrics take names only from callers with a token, if tokens are used: AUTH_READ=%s',
   async (read) => {
     const guarded = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: read }, openThatOf(first));
     for (let index = 0; index < 120; index += 1) {
@@ -170,7 +174,7 @@ it.each(['scope', 'open'])(
   },
 );
 
-it('the calls of GraphQL are counted by root field, once for each request that is executed', async () => {
+it('the metrics count GraphQL calls by root field, once per executed request', async () => {
   const shop = { 'apollographql-client-name': 'shop' };
   const query = `
       query Both($id: ID!) { a: pet(id: $id) { id } b: pet(id: 2) { id } ...More }
@@ -189,8 +193,8 @@ it('the calls of GraphQL are counted by root field, once for each request that i
   });
 });
 
-describe('the duration of requests', () => {
-  it('is reported by method, route and status', async () => {
+describe('the metric of request durations', () => {
+  it('has the labels method, route and status', async () => {
     const id = await makePet(gateway);
     await gateway.rest(`/pets/${id}`);
     await gateway.rest(`/pets/${id}`, { method: 'HEAD' });
@@ -217,7 +221,7 @@ describe('the duration of requests', () => {
     await expectValues(times, DURATIONS, 'method', 'route', 'status');
   });
 
-  it('is reported with status 500 for an internal error, as is the failed statement', async () => {
+  it('reports status 500 for an internal error, and the metric of statements its failure', async () => {
     const { error: before = 0 } = await valuesOf(STATEMENTS, 'result');
     await first.db.write(sql`alter table pets rename to gone`);
     const { status } = await gateway.rest('/pets/1');
@@ -233,8 +237,8 @@ describe('the duration of requests', () => {
 const batchesOf = (samples: Sample[], loader: string, part: 'sum' | 'count') =>
   sumOf(samples, `dataloader_batch_size_${part}`, { loader });
 
-describe('batch sizes', () => {
-  it('are reported by loader; fields of a request share a batch', async () => {
+describe('the metric of batch sizes', () => {
+  it('has the label loader, and one batch for all fields of a request', async () => {
     const categoryId = await makeCategory(gateway);
     const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
     const before = await readMetrics(gateway);
@@ -257,10 +261,10 @@ describe('batch sizes', () => {
   });
 });
 
-describe('errors', () => {
+describe('the metric of errors', () => {
   const ERRORS = 'request_errors_total';
 
-  it('are counted by route and code, also in the data of GraphQL', async () => {
+  it('has the labels route and code, including errors in the data of GraphQL', async () => {
     const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
       b: cancelOrder(id: "8") { ... on Error { code } }`;
     await ask(`mutation { ${twice} }`, {});
@@ -278,7 +282,7 @@ describe('errors', () => {
     await expectValues(expect.objectContaining(times), ERRORS, 'route', 'code');
   });
 
-  it('of the server are zero before the first, so that it is an increase', async () => {
+  it('starts at zero for server errors, so that the first one is an increase', async () => {
     await gateway.rest('/pets/none');
     const route = '/pets/{petId}';
     const values = {
@@ -291,12 +295,12 @@ describe('errors', () => {
   });
 });
 
-describe('GraphQL operations', () => {
+describe('the metrics of GraphQL operations', () => {
   const OPERATIONS = 'graphql_operation_duration_seconds_count';
   const COST = 'graphql_operation_cost';
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
-  it('are timed by name and type, if they are executed', async () => {
+  it('time executed operations by name and type', async () => {
     await ask(
       'query Two { a: __typename } query Other { b: __typename }',
       {},
@@ -311,7 +315,7 @@ describe('GraphQL operations', () => {
     await expectValues(times, OPERATIONS, 'operation_name', 'operation_type');
   });
 
-  it('are timed by the fifty names that were used last, and by those of trusted documents', async () => {
+  it('time the fifty most recently used names, and those of trusted documents', async () => {
     const trusted = 'query Trusted { __typename }';
     await withManifest(toManifest(trusted), async (file) => {
       const own = await startGateway({ DOCUMENTS_MANIFEST: file }, openThatOf(first));
@@ -320,7 +324,7 @@ describe('GraphQL operations', () => {
       await own.graphql(trusted);
       for (let index = 0; index <= 50; index += 1) {
         await own.graphql(`query Name${index} { __typename }`);
-        // A request is timed only after its caller has the whole response.
+        // A request is timed only after its response is complete.
         await expect.poll(() => count(`Name${index}`)).toBe(1);
       }
       expect(await count('Name0')).toBe(0);
@@ -330,7 +334,7 @@ describe('GraphQL operations', () => {
     });
   });
 
-  it('have a cost, whether it is allowed or not, and a limit', async () => {
+  it('report the cost of each operation, allowed or not, and the limit', async () => {
     await ask('{ pets(first: 10) { nodes { id } } }', { 'graphql-cost': 'report' });
     const rejected = await ask(COSTLY, {});
     const { extensions } = (await rejected.json()) as {
@@ -344,7 +348,7 @@ describe('GraphQL operations', () => {
 });
 
 describe('the metrics of a gateway', () => {
-  it('contain its version, and since and until when what is deprecated works', async () => {
+  it('contain its version, and the deprecation and sunset dates', async () => {
     const own = await startGateway({ SUNSET_DATE: '2027-06-30' }, openThatOf(first));
     const samples = await readMetrics(own);
     expect(sumOf(samples, 'gateway_build_info', { version: VERSION })).toBe(1);
@@ -357,7 +361,7 @@ describe('the metrics of a gateway', () => {
     await own.close();
   });
 
-  it('count the requests that have not ended, and those whose caller has left', async () => {
+  it('count the active requests, and those whose clients disconnected', async () => {
     await expectValues({ '': 1 }, 'http_active_requests');
     const { port } = new URL(gateway.url);
     const socket = connect(Number(port), '127.0.0.1');
@@ -373,7 +377,7 @@ describe('the metrics of a gateway', () => {
   });
 });
 
-it('SQL statements are timed, heavy ones apart, with those of Prisma', async () => {
+it("the metrics time SQL statements, including Prisma's, with scans apart", async () => {
   const id = await makePet(gateway);
   const { light = 0, heavy = 0 } = await valuesOf(STATEMENTS, 'load');
   await gateway.data(`{ pet(id: ${id}) { name } }`);

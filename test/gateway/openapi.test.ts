@@ -19,18 +19,18 @@ afterAll(() => gateway.close());
 const readDocument = async (): Promise<OpenApi> =>
   (await (await gateway.rest('/openapi.json')).json()) as OpenApi;
 
-describe('the document', () => {
-  it('is OpenAPI 3.0.3 and has the version of the interface, not that of the release', async () => {
+describe('the OpenAPI document', () => {
+  it('is OpenAPI 3.0.3 and has the version of the API, not of the release', async () => {
     expect(await readDocument()).toMatchObject({ openapi: '3.0.3', info: { version: '1.0.0' } });
     expect(await (await gateway.rest('/openapi.json')).text()).not.toContain(VERSION);
   });
 
-  it('is the one that all tests check responses against', async () => {
+  it('is the document that all tests check responses against', async () => {
     expect(await readDocument()).toEqual(openApiOf(readConfig({})));
   });
 });
 
-describe('the schemas', () => {
+describe('the schemas of the OpenAPI document', () => {
   it('refer to one PetStatus', async () => {
     const { components } = await readDocument();
     expect(components['schemas']).toMatchObject({
@@ -43,7 +43,7 @@ describe('the schemas', () => {
     }
   });
 
-  it('have no default, which generators of code take for a required field', async () => {
+  it('have no defaults, as code generators would make those fields required', async () => {
     const { components } = await readDocument();
     expect(JSON.stringify(components['schemas'])).not.toContain('"default"');
   });
@@ -54,8 +54,8 @@ const markersOf = (document: OpenApi, path: string): Record<string, unknown> =>
     Object.entries(document.paths[path]?.get ?? {}).filter(([name]) => /^(x-|depr)/.test(name)),
   );
 
-describe('the lifecycle of an operation', () => {
-  it('is marked with the extensions of GitBook', async () => {
+describe('the life cycle of a REST operation in the OpenAPI document', () => {
+  it("is marked with GitBook's extensions", async () => {
     const document = await readDocument();
     const ended = { deprecated: true, 'x-deprecated-sunset': '2027-12-31' };
     expect(markersOf(document, PET)).toEqual(ended);
@@ -63,13 +63,13 @@ describe('the lifecycle of an operation', () => {
     expect(markersOf(document, ORDERS)).toEqual(beta);
   });
 
-  it('has the sunset of the configuration', async () => {
+  it('has the configured sunset date', async () => {
     const document = openApiOf(readConfig({ SUNSET: 'enforce', SUNSET_DATE: '2028-02-29' }));
     expect(markersOf(document, PET)).toMatchObject({ 'x-deprecated-sunset': '2028-02-29' });
     expect(document.paths[PET]?.get.description).toContain('It stops working on 2028-02-29.');
   });
 
-  it('is described in words, with what replaces it', async () => {
+  it('is described in prose, with the replacement', async () => {
     const description = (await readDocument()).paths[PET]?.get.description;
     expect(description).toMatch(
       /^Deprecated since 2026-11-01. It may stop working on 2027-12-31./m,
@@ -82,11 +82,11 @@ describe('the lifecycle of an operation', () => {
 const closedDocument = (read: string): OpenApi =>
   openApiOf(readConfig({ ...AUTH_BY_SECRET, AUTH_READ: read }));
 
-describe('the document of a gateway with AUTH=jwt', () => {
+describe('the OpenAPI document of a gateway with AUTH=jwt', () => {
   it.each([
     ['scope', [{ bearer: [] }], ['401', '403']],
     ['open', [{}, { bearer: [] }], ['401']],
-  ])('says what that takes: AUTH_READ=%s', (read, security, statuses) => {
+  ])('declares the required tokens: AUTH_READ=%s', (read, security, statuses) => {
     const document = closedDocument(read);
     expect(document.components['securitySchemes']).toMatchObject({
       bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -105,16 +105,16 @@ describe('the document of a gateway with AUTH=jwt', () => {
   });
 });
 
-describe('Redocly', () => {
+describe('the Redocly linter', () => {
   it.each([
     ['a gateway', openApiOf(readConfig({}))],
     ['a gateway with AUTH=jwt', closedDocument('scope')],
     ['a gateway with AUTH=jwt that anyone can read', closedDocument('open')],
-  ])('finds no fault in the document of %s', async (_whose, document) => {
+  ])('reports no error in the OpenAPI document of %s', async (_whose, document) => {
     expect(await lintOpenApi(JSON.stringify(document))).toEqual([]);
   });
 
-  it('finds a word that is planted and that OpenAPI does not have', async () => {
+  it('reports a planted keyword that OpenAPI does not have', async () => {
     const planted = plant(openApiOf(readConfig({})), ['paths', PET, 'get', 'tag'], 'Pets');
     const found = await lintOpenApi(JSON.stringify(planted));
     expect(found).toContainEqual(expect.stringMatching(/^struct #\/.*\/tag: /));

@@ -45,7 +45,7 @@ const urlsIn = (html: string): string[] =>
   [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url.replaceAll('&amp;', '&'));
 
 describe.each(PAGES)('the page at %s', (path) => {
-  it('is HTML and runs only scripts of this server', async () => {
+  it('is HTML, and runs only scripts of this server', async () => {
     const response = await read(path);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -60,7 +60,7 @@ describe.each(PAGES)('the page at %s', (path) => {
     expect(urlsIn(await readText(path))).toContain('/guide');
   });
 
-  it('has no broken links, and external ones only in the guide', async () => {
+  it('has no broken links, and external links only in the guide', async () => {
     const html = await readText(path);
     const isElsewhere = GUIDE.includes(path) ? /^(?:data|https):/ : /^data:/;
     const urls = urlsIn(html).filter((url) => !isElsewhere.test(url));
@@ -76,8 +76,8 @@ describe.each(PAGES)('the page at %s', (path) => {
   });
 });
 
-describe.each([...PAGES, '/openapi.json'])('%s', (path) => {
-  it('is gzipped and cached, with all that it loads', async () => {
+describe.each([...PAGES, '/openapi.json'])('the page at %s, with all its assets', (path) => {
+  it('is gzipped and cached', async () => {
     const html = await readText(path);
     for (const url of [path, ...urlsIn(html).filter((link) => link.startsWith('/assets/'))]) {
       const headers = { Accept: BROWSER.Accept, 'Accept-Encoding': 'gzip, br' };
@@ -90,8 +90,8 @@ describe.each([...PAGES, '/openapi.json'])('%s', (path) => {
   });
 });
 
-describe('an asset that is built on the first request', () => {
-  it('is built once, and again after a failure', async () => {
+describe('an asset that is built on first request', () => {
+  it('is built once, and rebuilt after a failure', async () => {
     let made = 0;
     const serve = serveAsset(async () => {
       made += 1;
@@ -106,7 +106,7 @@ describe('an asset that is built on the first request', () => {
 });
 
 describe('a large file', () => {
-  it('is in memory once for a hundred slow readers', async () => {
+  it('is in memory only once for a hundred slow clients', async () => {
     const path = '/assets/graphiql/graphiql.js';
     await (await gateway.rest(path)).arrayBuffer();
     const before = process.memoryUsage.rss();
@@ -122,7 +122,7 @@ describe('a large file', () => {
   });
 });
 
-/** The text of a part of a page, as people read it. */
+/** The visible text of a part of a page. */
 const textOf = (html: string): string =>
   html
     .replaceAll(/<[^>]*>/g, '')
@@ -132,7 +132,7 @@ const textOf = (html: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-/** The code of the blocks of a page that have this title. */
+/** The code in the blocks of a page with this title. */
 const codeOf = (html: string, title: string): string[] =>
   html
     .split('<figure class="code">')
@@ -142,8 +142,8 @@ const codeOf = (html: string, title: string): string[] =>
 const home = (environment: Record<string, string>): string =>
   String(renderHome({ store: petStore, config: readConfig(environment) }).content);
 
-describe('the home page', () => {
-  it('has a query, the same as a command, and its response', async () => {
+describe('the start page', () => {
+  it('shows a query, the equivalent curl command, and its response', async () => {
     const html = await readText('/');
     const [query = ''] = codeOf(html, 'Query');
     const [command = ''] = codeOf(html, 'The same with curl');
@@ -155,7 +155,7 @@ describe('the home page', () => {
     }
   });
 
-  it('has a mutation that is rejected, and its response', async () => {
+  it('shows a rejected mutation and its response', async () => {
     const html = await readText('/');
     const [mutation = ''] = codeOf(html, 'Mutation');
     const [, response = ''] = codeOf(html, 'Response from the sample store');
@@ -163,7 +163,7 @@ describe('the home page', () => {
     expect(response).toContain('"code"');
   });
 
-  it('has no command that a gateway of trusted documents rejects', () => {
+  it('shows no command that a gateway with trusted documents rejects', () => {
     const html = home({ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' });
     expect(html).not.toContain('curl');
     expect(html).toContain('<code>documentId</code>');
@@ -174,13 +174,16 @@ describe('the home page', () => {
     [AUTH_BY_SECRET, false],
     [{ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, true],
     [{ DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' }, false],
-  ])('has the last changes if it can read them: %o', (environment, isShown) => {
-    const html = home(environment);
-    expect([html.includes('id="changes"'), html.includes('live.js')]).toEqual([isShown, isShown]);
-  });
+  ])(
+    'shows the latest changes only if they are readable without a token: $0',
+    (environment, isShown) => {
+      const html = home(environment);
+      expect([html.includes('id="changes"'), html.includes('live.js')]).toEqual([isShown, isShown]);
+    },
+  );
 });
 
-it('the reference has each error of the OpenAPI document once', async () => {
+it('the reference lists each error of the OpenAPI document once', async () => {
   const document = openApiOf(readConfig({}));
   const codes = Object.values(document.paths)
     .flatMap(({ get }) => Object.values(get.responses))
@@ -193,7 +196,7 @@ it('the reference has each error of the OpenAPI document once', async () => {
 });
 
 describe('the guide', () => {
-  it('opens the subscription of a command in GraphiQL, but not one with a cursor of another store', async () => {
+  it('opens the subscription of a command in GraphiQL, unless it has a cursor', async () => {
     const links = urlsIn(await readText('/guide/live')).filter((url) =>
       url.startsWith('/graphql?query=subscription'),
     );
@@ -220,7 +223,7 @@ describe('the guide', () => {
     }
   });
 
-  it('has all sections that it links to', async () => {
+  it('has all sections that its links refer to', async () => {
     for (const path of ['/guide', ...GUIDE]) {
       const links = urlsIn(await readText(path)).filter((link) => /^(?:\/guide.+)?#/.test(link));
       for (const url of links) {
@@ -232,7 +235,7 @@ describe('the guide', () => {
   });
 });
 
-it('the schema is a page of all its types, and is served as text', async () => {
+it('the schema is served as a page with all its types, and as text', async () => {
   const html = await readText('/schema');
   for (const name of Object.keys(petStore.schema.getTypeMap())) {
     if (/^(?:__.+|ID|Int|Float|String|Boolean)$/.test(name)) continue;
@@ -244,7 +247,7 @@ it('the schema is a page of all its types, and is served as text', async () => {
 });
 
 describe('the migration guide', () => {
-  it.each([...petStore.rest.operations])('has the successor of $name', async (operation) => {
+  it.each([...petStore.rest.operations])('names the successor of $name', async (operation) => {
     const { request, query } = operation.migration;
     const html = await readText('/docs/moving');
     expect(html).toContain(`id="${operation.id}"`);
@@ -254,13 +257,13 @@ describe('the migration guide', () => {
     expect(html).toContain(encodeURIComponent(query));
   });
 
-  it('has the dates of deprecation and sunset', async () => {
+  it('shows the deprecation and sunset dates', async () => {
     expect(await readText('/docs/moving')).toContain(
       'Deprecated since 2026-11-01. It may stop working on 2027-12-31.',
     );
   });
 
-  it('links to the responses of REST unless they need a token', async () => {
+  it('links to REST responses unless they require a token', async () => {
     const link = `href="${getPet.migration.request}"`;
     expect(await readText('/docs/moving')).toContain(link);
     expect(
@@ -270,7 +273,7 @@ describe('the migration guide', () => {
     expect(renderMigrationGuide({ store: petStore, config: open }).content).toContain(link);
   });
 
-  it('has two requests for one row with the same result', async () => {
+  it('shows two requests for the same object with the same result', async () => {
     const { request, query } = getPet.migration;
     const old = await (await gateway.rest(request)).json();
     const { pet } = await gateway.data(query);
@@ -282,7 +285,7 @@ describe('the migration guide', () => {
     });
   });
 
-  it('has two requests for a list with the same result', async () => {
+  it('shows two requests for the same list with the same result', async () => {
     const { request, query } = listOrders.migration;
     const old: { id: number; petId: number }[] = await (await gateway.rest(request)).json();
     const { orders } = await gateway.data(query);

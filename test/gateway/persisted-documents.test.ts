@@ -99,7 +99,7 @@ afterAll(async () => {
   for (const gateway of [known, automatic, trusted, any]) await gateway.close();
 });
 
-/** Sends parameters to a gateway of each kind, and expects these answers. */
+/** Sends parameters to a gateway of each kind, and expects these responses. */
 async function expectAnswers(parameters: Parameters, ...answers: object[]): Promise<void> {
   for (const [index, gateway] of [any, known, automatic, trusted].entries()) {
     expect(await ask(gateway, parameters)).toMatchObject(answers[index] ?? {});
@@ -108,31 +108,31 @@ async function expectAnswers(parameters: Parameters, ...answers: object[]): Prom
 
 const HAVE_NONE = [NOT_SUPPORTED, NOT_FOUND, NOT_FOUND, NOT_FOUND];
 
-describe.each(FORMS)('an id, sent as %s,', (_form, toParameters) => {
+describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
   it.each([
     ['its hash', hashOf(TYPE), TYPED],
     ['of another kind', 'md5-of-relay', ofTypename('named')],
-  ])('runs a document of the manifest: %s', async (_what, id, answer) => {
+  ])('executes a document of the manifest: %s', async (_what, id, answer) => {
     await expectAnswers(toParameters(id), NOT_SUPPORTED, answer, answer, answer);
   });
 
-  // Names of properties of objects are never ids.
+  // The name of an object's property is not an id.
   // `constructor` is a property of any object.
   it.each([hashOf(unknown), 'constructor', 'sha256:'])(
-    'has the error that clients expect if it is unknown: %s',
+    'returns the error that clients expect if the id is unknown: $0',
     async (id) => {
       await expectAnswers(toParameters(id), ...HAVE_NONE);
     },
   );
 
-  it('may be unknown beside its query, unless DOCUMENTS=trusted', async () => {
+  it('may be unknown if the query is sent too, unless DOCUMENTS=trusted', async () => {
     const parameters = { query: BESIDE, ...toParameters(hashOf(BESIDE)) };
     const answer = ofTypename('beside');
     await expectAnswers(parameters, answer, answer, answer, NOT_FOUND);
   });
 });
 
-describe('an id', () => {
+describe('a document id', () => {
   it.each([5, [hashOf(TYPE)], null, ''])('is ignored if it is not a string: %j', async (id) => {
     for (const parameters of [{ documentId: id }, withHash(id), { doc_id: id }, { id }]) {
       for (const gateway of [any, known, automatic]) {
@@ -147,29 +147,32 @@ describe('an id', () => {
 
 describe('a query', () => {
   it.each<[what: string, parameters: Parameters, answer: object, ofTrusted: object]>([
-    ['alone', { query: TYPE }, TYPED, REQUIRED],
-    ['that does not parse', { query: '{ no' }, { code: 'GRAPHQL_PARSE_FAILED' }, REQUIRED],
-    ['that is missing', {}, BAD_REQUEST, REQUIRED],
-    ['beside an id of the caller', { query: BESIDE, id: 'x' }, ofTypename('beside'), NOT_FOUND],
+    ['is sent alone', { query: TYPE }, TYPED, REQUIRED],
+    ['does not parse', { query: '{ no' }, { code: 'GRAPHQL_PARSE_FAILED' }, REQUIRED],
+    ['is missing', {}, BAD_REQUEST, REQUIRED],
+    ['has an id of the client', { query: BESIDE, id: 'x' }, ofTypename('beside'), NOT_FOUND],
     [
-      'beside the hash of another one',
+      'has the hash of another query',
       { query: BESIDE, ...withHash(hashOf(unknown)) },
       BAD_REQUEST,
       NOT_FOUND,
     ],
     [
-      'beside that hash as an id',
+      'has the id of another query',
       { query: BESIDE, documentId: `sha256:${hashOf(unknown)}` },
       BAD_REQUEST,
       NOT_FOUND,
     ],
-  ])('%s has an answer of its own if DOCUMENTS=trusted', async (_what, sent, answer, ofTrusted) => {
-    await expectAnswers(sent, answer, answer, answer, ofTrusted);
-  });
+  ])(
+    'gets the right response for each value of DOCUMENTS if it %s',
+    async (_what, sent, answer, ofTrusted) => {
+      await expectAnswers(sent, answer, answer, answer, ofTrusted);
+    },
+  );
 });
 
 describe('a document of the manifest', () => {
-  it('takes variables, however often it runs', async () => {
+  it('accepts variables, however often it is executed', async () => {
     const id = await makePet(known, { name: 'Luna' });
     const parameters = { documentId: hashOf(PET), variables: { id } };
     for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
@@ -179,7 +182,7 @@ describe('a document of the manifest', () => {
     expect(refused.code).toBe('INVALID_ID');
   });
 
-  it('rejects a mutation by GET', async () => {
+  it('is rejected with METHOD_NOT_ALLOWED if it is a mutation sent by GET', async () => {
     const parameters = { documentId: hashOf(DELETE) };
     expect(await toAnswer(await get(trusted, parameters))).toMatchObject({
       status: 405,
@@ -189,12 +192,12 @@ describe('a document of the manifest', () => {
     expect(answer.data).toEqual({ deletePet: { code: 'PET_NOT_FOUND' } });
   });
 
-  it('is rejected if it costs too much', async () => {
+  it('is rejected with QUERY_TOO_COSTLY if it costs too much', async () => {
     const answer = await ask(trusted, { documentId: hashOf(COSTLY) });
     expect(answer.code).toBe('QUERY_TOO_COSTLY');
   });
 
-  it('runs instead of a query that is sent with it', async () => {
+  it('is executed instead of a query sent with its id', async () => {
     for (const gateway of [known, trusted]) {
       expect(await ask(gateway, { query: unknown, documentId: hashOf(TYPE) })).toEqual(TYPED);
       const hashed = { query: '{ no GraphQL', ...withHash(hashOf(TYPE)) };
@@ -206,23 +209,20 @@ describe('a document of the manifest', () => {
 const keep = (query: string): Promise<Response> =>
   post(automatic, { query, ...withHash(hashOf(query)) });
 
-describe('a document that is stored automatically', () => {
+describe('an automatically persisted document', () => {
   it.each([
     ['POST', (gateway: Gateway, all: Parameters) => post(gateway, all)],
     ['GET', get],
-  ])(
-    'is sent with its hash once by %s, and runs by the hash alone afterwards',
-    async (way, send) => {
-      const query = `{ by${way}: __typename }`;
-      const hash = withHash(hashOf(query));
-      expect(await toAnswer(await send(automatic, hash))).toEqual(NOT_FOUND);
-      const first = await toAnswer(await send(automatic, { query, ...hash }));
-      expect(first.status).toBe(200);
-      for (const [, toParameters] of FORMS) {
-        expect(await ask(automatic, toParameters(hashOf(query)))).toEqual(first);
-      }
-    },
-  );
+  ])('can be executed by its hash alone after one %s with its hash', async (way, send) => {
+    const query = `{ by${way}: __typename }`;
+    const hash = withHash(hashOf(query));
+    expect(await toAnswer(await send(automatic, hash))).toEqual(NOT_FOUND);
+    const first = await toAnswer(await send(automatic, { query, ...hash }));
+    expect(first.status).toBe(200);
+    for (const [, toParameters] of FORMS) {
+      expect(await ask(automatic, toParameters(hashOf(query)))).toEqual(first);
+    }
+  });
 
   it.each([
     ['does not parse', '{ kept', 'GRAPHQL_PARSE_FAILED'],
@@ -237,19 +237,19 @@ describe('a document that is stored automatically', () => {
     expect(await ask(automatic, withHash(hashOf(query)))).toEqual(NOT_FOUND);
   });
 
-  it('was sent to a gateway with DOCUMENTS=automatic', async () => {
+  it('is stored only with DOCUMENTS=automatic', async () => {
     const stored = withHash(hashOf(unknown));
     for (const gateway of [any, known]) await ask(gateway, { query: unknown, ...stored });
     await expectAnswers(stored, ...HAVE_NONE);
   });
 
-  it('may have been sent without its hash', async () => {
+  it('is stored even if it was sent without its hash', async () => {
     const query = '{ withoutHash: __typename }';
     expect(await ask(automatic, { query })).toEqual(ofTypename('withoutHash'));
     expect(await ask(automatic, withHash(hashOf(query)))).toEqual(ofTypename('withoutHash'));
   });
 
-  it('is removed when it was not used for longest and the store is full', async () => {
+  it('is evicted if it is the least recently used one when the store is full', async () => {
     // 12 times 900,000 characters are more than the 10 million that are stored.
     const limits = { maxDocumentLength: 1_000_000 };
     const gateway = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(any), limits);

@@ -27,7 +27,7 @@ const LOG: Log = {
   isLevelEnabled: () => false,
 };
 
-/** The hooks that have run, in their order. */
+/** The hooks that have run, in order. */
 let ran: string[] = [];
 
 /** A plugin with each hook of a request. */
@@ -125,7 +125,7 @@ describe('the hooks of a plugin', () => {
     ['a query', '{ category(id: 1) { name } }'],
     ['a query without the store', '{ __typename }'],
     ['a mutation', 'mutation { deletePet(id: 9) { ... on Error { code } } }'],
-  ])('run for the first and each further request over HTTP: %s', async (_what, query) => {
+  ])('run for every request over HTTP, not only the first: %s', async (_what, query) => {
     for (let time = 1; time <= TIMES; time += 1) {
       ran = [];
       expect((await post(target, { query })).status).toBe(200);
@@ -133,7 +133,7 @@ describe('the hooks of a plugin', () => {
     }
   });
 
-  it('run for each subscription over Server-Sent Events, and for each result', async () => {
+  it('run for each subscription over Server-Sent Events, and for each of its results', async () => {
     for (let time = 1; time <= 2; time += 1) {
       const payload = await subscriptionTo(gateway);
       ran = [];
@@ -145,7 +145,7 @@ describe('the hooks of a plugin', () => {
     }
   });
 
-  it('run for each query and each subscription over a WebSocket', async () => {
+  it('run for each query and subscription over a WebSocket', async () => {
     const client = createSocketClient(target);
     for (let time = 1; time <= TIMES; time += 1) {
       ran = [];

@@ -16,7 +16,7 @@ afterAll(() => gateway.close());
 const announced = (headers: Headers): (string | null)[] =>
   ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
 
-/** Returns the headers that are the same in each response to a request. */
+/** Returns the headers that do not vary between responses to a request. */
 const withoutOwn = (headers: Headers): Record<string, string> =>
   Object.fromEntries([...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'));
 
@@ -52,7 +52,7 @@ describe('the deprecation of a REST route', () => {
     expect(announced(answer.headers)).toEqual(ANNOUNCEMENT);
   });
 
-  it('is not in the headers of other routes, which only link to the description of the API', async () => {
+  it('is not in the headers of other routes, which only link to the API description', async () => {
     const { headers: orders } = await gateway.rest('/store/orders');
     expect(orders.get('link')).toBe(
       '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html"',
@@ -63,7 +63,7 @@ describe('the deprecation of a REST route', () => {
     }
   });
 
-  it('links to pages that exist, with the type in the link', async () => {
+  it('links to existing pages, and gives their media type', async () => {
     const { headers } = await requestRaw(gateway, 'GET', '/pets/1');
     const links = [...(headers.get('link') ?? '').matchAll(/<([^>]+)>; rel="\S+"; type="(\S+)"/g)];
     expect(links).toHaveLength(4);
@@ -81,25 +81,22 @@ describe('the deprecation of a REST route', () => {
 describe('the sunset of a REST route', () => {
   const PAST = '2026-11-01';
 
-  it.each(['1', '999999', 'abc'])(
-    'ends the route for the id %s with 410 if it is enforced',
-    async (id) => {
-      const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
-      const own = await startGateway(environment, openThatOf(gateway));
-      const answer = await requestRaw(own, 'GET', `/pets/${id}`);
-      expectError(answer, 410, 'GONE');
-      const [deprecation, sunset, link] = announced(answer.headers);
-      expect([deprecation, sunset]).toEqual(['@1793491200', 'Sun, 01 Nov 2026 00:00:00 GMT']);
-      expect(link).toContain('rel="successor-version"');
-      expect((await requestRaw(own, 'HEAD', `/pets/${id}`)).status).toBe(410);
-      expect((await own.rest('/store/orders')).status).toBe(200);
-      await own.close();
-    },
-  );
+  it.each(['1', '999999', 'abc'])('returns 410 for the id %s if it is enforced', async (id) => {
+    const environment = { SUNSET: 'enforce', SUNSET_DATE: PAST };
+    const own = await startGateway(environment, openThatOf(gateway));
+    const answer = await requestRaw(own, 'GET', `/pets/${id}`);
+    expectError(answer, 410, 'GONE');
+    const [deprecation, sunset, link] = announced(answer.headers);
+    expect([deprecation, sunset]).toEqual(['@1793491200', 'Sun, 01 Nov 2026 00:00:00 GMT']);
+    expect(link).toContain('rel="successor-version"');
+    expect((await requestRaw(own, 'HEAD', `/pets/${id}`)).status).toBe(410);
+    expect((await own.rest('/store/orders')).status).toBe(200);
+    await own.close();
+  });
 
   it.each([
     ['announced', { SUNSET_DATE: PAST }],
-    ['to come', { SUNSET: 'enforce', SUNSET_DATE: '2999-01-01' }],
+    ['in the future', { SUNSET: 'enforce', SUNSET_DATE: '2999-01-01' }],
   ])('changes nothing if it is only %s', async (_when, environment) => {
     const own = await startGateway(environment, openThatOf(gateway));
     expect((await own.rest(`/pets/${await makePet(own)}`)).status).toBe(200);
@@ -107,7 +104,7 @@ describe('the sunset of a REST route', () => {
   });
 });
 
-describe('HEAD', () => {
+describe('a HEAD request', () => {
   it.each(['/pets/1', '/pets/abc', '/store/orders?limit=2', '/health', '/ready', '/nothing'])(
     'returns the headers of GET and no body at %s',
     async (path) => {
@@ -125,7 +122,7 @@ describe('a method that a path does not support', () => {
   const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
 
   it.each(PATHS.flatMap((path) => METHODS.map((method) => [method, path] as const)))(
-    'is rejected: %s %s',
+    'is rejected with METHOD_NOT_ALLOWED: %s %s',
     async (method, path) => {
       const answer = await requestRaw(gateway, method, path);
       expectError(answer, 405, 'METHOD_NOT_ALLOWED');
@@ -133,7 +130,7 @@ describe('a method that a path does not support', () => {
     },
   );
 
-  it('is rejected with its body, and the connection stays open', async () => {
+  it('is rejected even with a body, and the connection stays open', async () => {
     const body = JSON.stringify({ name: 'x'.repeat(100_000) });
     const response = await gateway.rest('/store/orders', { method: 'POST', body });
     expect(response.status).toBe(405);
@@ -141,7 +138,7 @@ describe('a method that a path does not support', () => {
   });
 });
 
-describe('an unknown path', () => {
+describe('a request to an unknown path', () => {
   it.each([
     '/pets',
     '/pets/1/orders',
@@ -157,7 +154,7 @@ describe('an unknown path', () => {
   });
 });
 
-it('a slash at the end of a path is ignored', async () => {
+it('a trailing slash in a path is ignored', async () => {
   for (const path of ['/health', '/docs', '/pets/1', '/graphql?query={__typename}']) {
     const withSlash = path.replace(/(?=\?|$)/, '/');
     const [one, other] = [await gateway.rest(withSlash), await gateway.rest(path)];
@@ -167,14 +164,14 @@ it('a slash at the end of a path is ignored', async () => {
 });
 
 describe('an unknown path in a browser', () => {
-  it.each(['/none', '/docs/none?x'])('is a page: %s', async (path) => {
+  it.each(['/none', '/docs/none?x'])('shows an HTML page: %s', async (path) => {
     const response = await gateway.rest(path, { headers: { Accept: BROWSER.Accept } });
     expect(response.status).toBe(404);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(await response.text()).toContain('<h1>Not found</h1>');
   });
 
-  it('is 404 again with the ETag of the page', async () => {
+  it("is 404 again, not 304, with the page's ETag", async () => {
     const headers = { Accept: BROWSER.Accept };
     const etag = (await requestRaw(gateway, 'GET', '/none', headers)).headers.get('etag') ?? '';
     const again = await requestRaw(gateway, 'GET', '/none', { ...headers, 'If-None-Match': etag });
@@ -182,7 +179,7 @@ describe('an unknown path in a browser', () => {
   });
 });
 
-describe('a request that node:http rejects', () => {
+describe('a request that node:http may reject', () => {
   it.each([
     ['garbage', 'nonsense\r\n\r\n'],
     [
@@ -190,11 +187,11 @@ describe('a request that node:http rejects', () => {
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
     ],
     ['half a request', 'GET /health HTTP/1.1\r\nHos'],
-  ])('gets the error object for %s', async (_what, bytes) => {
+  ])('gets the JSON error object for %s', async (_what, bytes) => {
     expectError(await sendRaw(gateway, bytes), 400, 'BAD_REQUEST');
   });
 
-  it('gets no error inside a response that has begun', async () => {
+  it('gets no error inside a response that has started', async () => {
     const bytes = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n';
     const { status, body } = await sendRaw(gateway, bytes, { wait: true });
     expect([0, 200]).toContain(status);
@@ -202,7 +199,7 @@ describe('a request that node:http rejects', () => {
     gateway.loggedErrors.length = 0;
   });
 
-  it('is not one with an unknown expectation', async () => {
+  it('gets its usual response if only its Expect header is unknown', async () => {
     const answer = await requestRaw(gateway, 'GET', '/health', { Expect: 'miracles' });
     expect(answer.status).toBe(200);
   });

@@ -52,20 +52,20 @@ const types = Object.values(schema.getTypeMap()).filter(
 const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
 
 describe('schema.graphql', () => {
-  it('is what the code prints', async () => {
+  it('matches what the code prints', async () => {
     const printed = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8');
     expect(printed).toBe(printSchema(petStore.schema));
   });
 });
 
 describe('the schema', () => {
-  it.each(types.map((type) => [type.name, type] as const))('describes all of %s', (_name, type) => {
+  it.each(types.map((type) => [type.name, type] as const))('describes all %s', (_name, type) => {
     const bare = membersOf(type).filter(({ description }) => !description?.trim());
     expect(bare.map(({ coordinate }) => coordinate)).toEqual([]);
   });
 
   it.each(mutations.map((field) => [field.name, getNamedType(field.type)] as const))(
-    'has a result union for %s, of one object and errors',
+    'has a result union for %s of one payload and its errors',
     (name, type) => {
       expect(type.name).toBe(`${name[0]?.toUpperCase()}${name.slice(1)}Result`);
       const members = isUnionType(type) ? type.getTypes() : [];
@@ -85,7 +85,7 @@ describe('the schema', () => {
   );
 });
 
-it('the schema of a store is not created without one of its models', () => {
+it("building a store's schema fails if one of its models has no type", () => {
   const { createSchema } = createBuilder({ datamodel: getDatamodel(), tables: TABLES });
   expect(createSchema).toThrow('Author has no fields: the store must import its schema.ts.');
 });

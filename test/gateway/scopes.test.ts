@@ -68,7 +68,7 @@ const toData = ({ errors: [error] }: typeof READ) => ({
   httpStatus: error?.extensions.status,
 });
 
-// With its scope each has another error, so that it changes nothing.
+// With its scope, each mutation fails with another error, so nothing changes.
 const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
   ['createCategory', 'pets:write', 'input: { name: "" }', 'INVALID_INPUT'],
   ['updateCategory', 'pets:write', 'id: "99", input: {}', 'CATEGORY_NOT_FOUND'],
@@ -95,7 +95,7 @@ const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
 ];
 const SCOPES = ['read', ...new Set(MUTATIONS.map(([, scope]) => scope)), 'metrics'];
 
-it('docs/access.md names all scopes, and the mutations of each', () => {
+it('docs/access.md lists all scopes, and the mutations of each', () => {
   const page = readFileSync('docs/access.md', 'utf8');
   const rows = [...page.matchAll(/^\| `([\w:]+)` +\| (.*) \|$/gm)];
   expect(rows.map(([, scope]) => scope)).toEqual(SCOPES);
@@ -108,7 +108,7 @@ it('docs/access.md names all scopes, and the mutations of each', () => {
 });
 
 describe('a mutation', () => {
-  it('is in this table, each of them', () => {
+  it('is covered by the table of this test', () => {
     const fields = Object.keys(schema.getMutationType()?.getFields() ?? {});
     const listed = MUTATIONS.map(([name]) => name);
     expect(listed.toSorted(), 'add the mutation to MUTATIONS').toEqual(fields.toSorted());
@@ -145,7 +145,7 @@ describe('a mutation', () => {
     expect((await post(open, query)).data[name]).toMatchObject({ code });
   });
 
-  it('runs with its scope, beside one that lacks its own', async () => {
+  it('is executed with its scope, beside one whose scope is missing', async () => {
     const query = `mutation {
       first: updateInventory(petId: "${petId}", input: { quantity: 40 }) { ... on InventoryItem { quantity } }
       second: deletePet(id: "${petId}") { ... on Error { code } } }`;
@@ -231,13 +231,16 @@ describe('an operation', () => {
   it.each([
     ['A', 200],
     ['B', 401],
-  ])('is checked alone if the document has several: %s', async (operationName, status) => {
-    const query = 'query A { __typename } query B { pets { totalCount } }';
-    const response = await postTo(gateway, { query, operationName });
-    expect(response.status).toBe(status);
-  });
+  ])(
+    'is checked alone, even if the document contains several: %s',
+    async (operationName, status) => {
+      const query = 'query A { __typename } query B { pets { totalCount } }';
+      const response = await postTo(gateway, { query, operationName });
+      expect(response.status).toBe(status);
+    },
+  );
 
-  it('is rejected without a token, also after it was compiled for others', async () => {
+  it('is rejected without a token, even after it was compiled for other callers', async () => {
     const query = '{ pets(first: 1) { nodes { name category { name } } } }';
     const expected = await post(open, query);
     for (let sighting = 1; sighting <= 5; sighting += 1) {
@@ -252,8 +255,8 @@ describe.each([
   ['/store/orders', 'read'],
   [`/graphql?query=${encodeURIComponent('{ pets { totalCount } }')}`, 'read'],
   ['/metrics', 'metrics'],
-])('GET %s', (path, scope) => {
-  it.each(['GET', 'HEAD'])('%s needs a scope', async (method) => {
+])('access to %s', (path, scope) => {
+  it.each(['GET', 'HEAD'])('needs a scope for %s', async (method) => {
     const ask = async (to: Gateway, headers: Headers = {}) => to.rest(path, { method, headers });
     const expected = (await ask(open)).status;
     const denied = await ask(gateway);
@@ -271,7 +274,7 @@ describe.each([
   });
 });
 
-describe('without a token', () => {
+describe('without a token, the gateway', () => {
   it.each([
     '/',
     '/health',
@@ -282,7 +285,7 @@ describe('without a token', () => {
     '/openapi.json',
     '/schema.graphql',
     '/graphql',
-  ])('%s is 200', async (path) => {
+  ])('returns 200 for %s', async (path) => {
     const { Accept } = BROWSER;
     expect((await gateway.rest(path, { headers: { Accept } })).status).toBe(200);
     // Proxies may send credentials that are not for the gateway.

@@ -8,7 +8,7 @@ import type { Stream } from '../../src/gateway/graphql/streams.ts';
 
 /** More than the results that are cached. */
 const OPERATIONS = 60;
-// A result that is made one at a time.
+// A result that is computed one at a time.
 const estimate = { cost: 2000, bytes: 0, statements: 1 };
 
 const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {
@@ -32,13 +32,13 @@ function openStream(): { stream: Stream; end: () => void } {
 describe('the results of a change', () => {
   const root = {};
 
-  it('are made once for all streams, however many operations there are', async () => {
+  it('are computed once for all streams, however many operations there are', async () => {
     let executions = 0;
     const share = shareResults(async () => {
       executions += 1;
       return { data: {} };
     });
-    // In this order no cache of fewer results would have any of the second time.
+    // In this order, a smaller cache would miss every result the second time.
     const results = [1, 2].flatMap(() =>
       operations.map((operation) => {
         const { stream } = openStream();
@@ -49,7 +49,7 @@ describe('the results of a change', () => {
     expect(executions).toBe(OPERATIONS);
   });
 
-  it('are made for each combination of variables', async () => {
+  it('are computed once for each combination of variables', async () => {
     const [operation] = operations;
     if (!operation) throw new Error('There is no operation.');
     const share = shareResults(async ({ variables }) => ({ data: variables }));
@@ -64,7 +64,7 @@ describe('the results of a change', () => {
     );
   });
 
-  it('are not made for streams that have ended while they waited', async () => {
+  it('are not computed for streams that closed while waiting', async () => {
     const executed: unknown[] = [];
     const share = shareResults(async ({ operation }) => {
       executed.push(operation);
@@ -84,7 +84,7 @@ describe('the results of a change', () => {
     leaving.end();
     await Promise.all(results);
     expect(executed).toEqual([first, kept]);
-    // One that comes later does not get the result that was not made.
+    // A later stream must not get the result that was skipped.
     expect(await ask(left, openStream().stream)).toEqual({ data: {} });
   });
 });

@@ -31,7 +31,7 @@ afterAll(() => gateway.close());
 const ofTexts = (index: number): string =>
   `a${index}: categories(first: 100) { nodes { description } }`;
 
-/** Posts a query on a new connection; resolves when the response begins or the connection closes. */
+/** Posts a query on a new connection; resolves when the response starts or the connection closes. */
 async function ask(query: string): Promise<Socket> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -44,7 +44,7 @@ async function ask(query: string): Promise<Socket> {
   return socket;
 }
 
-/** Reads the rest of a response and returns its length. */
+/** Returns the length of the rest of a response. */
 async function readAll(socket: Socket): Promise<number> {
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
@@ -54,7 +54,7 @@ async function readAll(socket: Socket): Promise<number> {
   return bytes;
 }
 
-/** Opens a WebSocket on a connection that has had another response, and reads no more than its first message. */
+/** Opens a WebSocket on a connection that had another response, and reads only the first message. */
 async function openUnread(): Promise<{ webSocket: WebSocket; socket: Socket }> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -75,11 +75,11 @@ function subscribe(webSocket: WebSocket, id: string): void {
   webSocket.send(JSON.stringify({ type: 'subscribe', id, payload }));
 }
 
-describe('a WebSocket of a slow reader', () => {
-  it('is cut off if too much is unsent, also on a connection that had a response before', async () => {
+describe('the WebSocket of a slow client', () => {
+  it('is closed if too much data is unsent, even on a connection that had a response before', async () => {
     const { webSocket, socket } = await openUnread();
     for (const id of ['1', '2', '3', '4']) subscribe(webSocket, id);
-    // A socket that reads nothing notices the end of its connection only when it writes.
+    // A socket that reads nothing detects a closed connection only when it writes.
     const isCut = (): boolean => {
       if (!socket.destroyed) webSocket.ping();
       return socket.destroyed;
@@ -87,7 +87,7 @@ describe('a WebSocket of a slow reader', () => {
     await expect.poll(isCut, { interval: 100 }).toBe(true);
   });
 
-  it('is not read from until it reads', async () => {
+  it('is not read from until the client reads again', async () => {
     const { webSocket } = await openUnread();
     subscribe(webSocket, '1');
     await gateway.data(`{ ${repeat(8, ofTexts)} }`);
@@ -101,7 +101,7 @@ describe('a WebSocket of a slow reader', () => {
   });
 });
 
-/** Returns how many requests have no whole response, besides the one for this figure. */
+/** Returns the number of requests without a complete response, except the one for this figure. */
 async function countActive(): Promise<number> {
   const text = await (await gateway.rest('/metrics')).text();
   return sumOf(parseMetrics(text), 'http_active_requests') - 1;
@@ -112,8 +112,8 @@ const BUNDLE = 'GET /assets/graphiql/json.js HTTP/1.1\r\nHost: localhost\r\n\r\n
 const get = (name: string, last = ''): string =>
   `GET /graphql?query=%7B${name}:__typename%7D HTTP/1.1\r\nHost: localhost\r\n${last}\r\n`;
 
-describe('responses to slow readers', () => {
-  it('begin one at a time on a connection, and end with it', async () => {
+describe('responses to slow clients', () => {
+  it('start one at a time per connection, and are dropped when it closes', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
     const orders = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n';
     // More than the kernel buffers, and less than MAX_UNSENT_BYTES, which would close the connection.
@@ -126,7 +126,7 @@ describe('responses to slow readers', () => {
     expect(gateway.loggedErrors).toEqual([]);
   });
 
-  it('come one after the other, each whole, to a client that sends all requests first', async () => {
+  it('arrive whole and in order at a client that pipelines its requests', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.write(get('a') + BUNDLE + get('b') + get('c', 'Connection: close\r\n'));
     await once(socket, 'connect');
@@ -136,7 +136,7 @@ describe('responses to slow readers', () => {
     );
   });
 
-  it('are cut off, the largest first, if together they use too much memory', async () => {
+  it('are aborted, largest first, if together they use too much memory', async () => {
     const medium = await ask(`{ ${repeat(4, ofTexts)} }`);
     const slow = await Promise.all(
       Array.from({ length: 5 }, () => ask(`{ ${repeat(8, ofTexts)} }`)),
@@ -151,7 +151,7 @@ describe('responses to slow readers', () => {
     expect(await readAll(medium)).toBeGreaterThan(ANSWER_BYTES / 2);
   });
 
-  it('are cut off if nothing is read for longer than every timeout', async () => {
+  it('are aborted if the client reads nothing for longer than all timeouts', async () => {
     const hasty = await startGateway(
       {
         REQUEST_TIMEOUT_MS: '100',

@@ -9,7 +9,7 @@ import { makeOrder, makePet } from '../support/make.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
 let gateway: Gateway;
-/** A gateway whose callers, and one whose process, may have streams that cost 10,000. */
+/** Gateways that limit streams to a cost of 10,000: per caller, and per process. */
 let byCaller: Gateway;
 let byProcess: Gateway;
 let petId: string;
@@ -28,7 +28,7 @@ const WAIT = { timeout: 10_000, interval: 10 };
 const COSTLY_FIELDS = Array.from({ length: 43 }, (_, index) => `a${index}: id`).join(' ');
 const CHEAP = 'subscription { orderChanged { orderId order { pet { name } } } }';
 
-/** A subscription of which each result costs about 4,900. Those with other names have results of their own. */
+/** A subscription whose results cost about 4,900 each. A different name prevents shared results. */
 const costly = (name: string, after?: string): string =>
   `subscription { orderChanged${after ? `(after: "${after}")` : ''} { orderId cursor ${name}: kind
     order { pet { orders(first: 100) { nodes { ${COSTLY_FIELDS} } } } } } }`;
@@ -49,8 +49,8 @@ const withCode = (code: string, message: RegExp): object => ({
   errors: [{ message: expect.stringMatching(message), extensions: { code } }],
 });
 
-describe('a subscription', () => {
-  it('is rejected if one of its results could cost more than 5,000, whatever MAX_COST is', async () => {
+describe('the budget for subscriptions', () => {
+  it('rejects a subscription if one result could cost more than 5,000, whatever MAX_COST is', async () => {
     const stream = await open(gateway, costly('k').replace('a0: id', 'a0: id b0: id c0: id'));
     expect(await stream.rest()).toMatchObject([
       {
@@ -60,13 +60,13 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('that begins after a cursor costs more by what a page of old changes takes', async () => {
+  it('charges a subscription with a cursor for a page of old changes as well', async () => {
     const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
     const stream = await open(gateway, costly('k', changes.pageInfo.endCursor));
     expect(await stream.rest()).toMatchObject([withCode('QUERY_TOO_COSTLY', /at most 5000/)]);
   });
 
-  it('is rejected beyond the budget of its caller, and later resumes after its cursor', async () => {
+  it('rejects a subscription beyond the budget of its caller, who can resume it later', async () => {
     const ann = await caller('ann');
     const first = await open(byCaller, costly('a'), ann);
     const second = await open(byCaller, costly('b'), ann);
@@ -74,7 +74,7 @@ describe('a subscription', () => {
     expect(await rejected.rest()).toMatchObject([
       withCode('TOO_MANY_STREAMS', /cost 14\d{3} per change in total; the limit is 10000/),
     ]);
-    // Neither cheap streams of the same caller, nor others, are rejected.
+    // Cheap streams of the same caller and streams of others are still accepted.
     await open(byCaller, 'subscription { orderChanged { kind } }', ann);
     await open(byCaller, costly('a'), await caller('bob'));
     const seen = await makeOrder(gateway, petId);
@@ -91,14 +91,14 @@ describe('a subscription', () => {
     expect((await resumed.data()).orderChanged.orderId).toBe(missed);
   });
 
-  it('is rejected beyond the budget of the process', async () => {
+  it('rejects a subscription beyond the budget of the process', async () => {
     for (const sub of ['ann', 'bob']) await open(byProcess, costly(sub), await caller(sub));
     const third = await open(byProcess, costly('c'), await caller('carl'));
     expect(await third.rest()).toMatchObject([withCode('SERVICE_UNAVAILABLE', /too many/)]);
     expect(byProcess.loggedErrors).toEqual([]);
   });
 
-  it('without a token is rejected if its address has half of the budget of the process', async () => {
+  it('lets callers without a token at one address use half of the total', async () => {
     await open(byProcess, costly('a'));
     const second = await open(byProcess, costly('b'));
     expect(await second.rest()).toMatchObject([withCode('TOO_MANY_STREAMS', /the limit is 5000/)]);
@@ -116,7 +116,7 @@ describe('a subscription', () => {
 });
 
 describe('the results of a caller with many costly subscriptions', () => {
-  it('delay neither cheap nor costly ones of another caller', async () => {
+  it('delay neither cheap nor costly subscriptions of another caller', async () => {
     const COUNT = 8;
     const guarded = await startGateway(AUTH_BY_SECRET, openThatOf(gateway));
     const [ann, bob] = [await caller('ann'), await caller('bob')];

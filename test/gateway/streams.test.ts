@@ -48,7 +48,7 @@ const named = (name: string): object => ({ categoryChanged: { after: { name } } 
 
 describe('Server-Sent Events', () => {
   it.each(['POST', 'GET'] as const)(
-    'return each change to a subscription by %s',
+    'return each change to a subscription sent by %s',
     async (method) => {
       const stream = await open(gateway, NAMES, { method });
       const { status, headers } = stream.response;
@@ -67,7 +67,7 @@ describe('Server-Sent Events', () => {
     },
   );
 
-  it('begin with a comment, and have more of them while nothing is changed', async () => {
+  it('start with a comment, and repeat it while nothing changes', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] });
     const stream = await open(gateway, NAMES);
     vi.advanceTimersByTime(30_000);
@@ -76,7 +76,7 @@ describe('Server-Sent Events', () => {
       expect(await stream.event()).toEqual({ comment: '' });
   });
 
-  it('are not sent to a caller that does not accept them', async () => {
+  it('are not sent to a client that does not accept them', async () => {
     const response = await post(gateway, { query: NAMES }, { headers: { accept: '*/*' } });
     expect(response.status).toBe(406);
     expect(await response.json()).toMatchObject({
@@ -88,7 +88,7 @@ describe('Server-Sent Events', () => {
     expect(await countStreams(gateway)).toBe(0);
   });
 
-  it('are counted in the metrics, with the code that ended them', async () => {
+  it('are counted in the metrics, with the code that closed them', async () => {
     const ended = async (code: string): Promise<number> =>
       sumOf(await readMetrics(gateway), 'streams_total', { code });
     const before = await ended('none');
@@ -162,7 +162,7 @@ describe.each([
     expect(await resultsOf(gateway, operation)).toMatchObject([result]);
   });
 
-  it('a subscription ends with SERVICE_UNAVAILABLE when its gateway shuts down', async () => {
+  it('a subscription ends with SERVICE_UNAVAILABLE on shutdown', async () => {
     const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
     const results = resultsOf(stopping, NAMES);
     await expect.poll(() => countStreams(stopping), WAIT).toBe(1);
@@ -173,13 +173,13 @@ describe.each([
     await stopping.close();
   });
 
-  it('a subscription needs the scope read', async () => {
+  it('a subscription requires the scope read', async () => {
     const results = await resultsOf(guarded, NAMES, await withScopes('pets:write'));
     expect(results).toMatchObject([withCode('FORBIDDEN')]);
   });
 
-  // A token is accepted for five seconds longer, as clocks differ.
-  it('a subscription ends with UNAUTHENTICATED when the token of its caller expires', async () => {
+  // A token is accepted for five more seconds because clocks differ.
+  it("a subscription ends with UNAUTHENTICATED when its caller's token expires", async () => {
     const headers = bearing(await mint({ scope: 'read', exp: -3 }));
     const results = await resultsOf(guarded, NAMES, headers);
     expect(results.at(-1)).toMatchObject({
@@ -189,12 +189,12 @@ describe.each([
   });
 });
 
-describe('a subscription is rejected', () => {
-  it('without a token, if one is needed', async () => {
+describe('a new subscription', () => {
+  it('is rejected without a token, if one is required', async () => {
     expect(await byEvents(guarded, NAMES)).toMatchObject([withCode('UNAUTHENTICATED')]);
   });
 
-  it('beyond MAX_STREAMS_PER_CALLER, until another one of the caller ends', async () => {
+  it('is rejected beyond MAX_STREAMS_PER_CALLER, until the caller closes another one', async () => {
     const headers = bearing(await mint({ sub: 'ann', scope: 'read' }));
     const first = await open(guarded, NAMES, { headers });
     const second = await open(guarded, NAMES, { headers });
@@ -207,7 +207,7 @@ describe('a subscription is rejected', () => {
     expect(await countStreams(guarded)).toBe(2);
   });
 
-  it('beyond MAX_STREAMS, until another one ends', async () => {
+  it('is rejected beyond MAX_STREAMS, until another one closes', async () => {
     const first = await open(small, NAMES);
     const second = await open(small, NAMES);
     expect(await second.rest()).toMatchObject([withCode('SERVICE_UNAVAILABLE')]);
@@ -218,15 +218,15 @@ describe('a subscription is rejected', () => {
     expect(await countStreams(small)).toBe(1);
   });
 
-  it('if one of its results could be too large', async () => {
+  it('is rejected if one of its results could be too large', async () => {
     const text = Array.from({ length: 9 }, (_, index) => `a${index}: description`).join(' ');
     const large = `subscription { categoryChanged { after { ${text} } } }`;
     expect(await (await open(small, large)).rest()).toMatchObject([withCode('RESPONSE_TOO_LARGE')]);
   });
 });
 
-describe('a stream is ended', () => {
-  it('with SLOW_SUBSCRIBER if its caller reads nothing while others go on', async () => {
+describe('an open stream', () => {
+  it('is closed with SLOW_SUBSCRIBER if its client stops reading, and the others stay open', async () => {
     const text = Array.from({ length: 10 }, (_, index) => `a${index}: description`).join(' ');
     const query = `subscription { categoryChanged { after { id ${text} } } }`;
     const search = new URLSearchParams({ query });
@@ -242,13 +242,13 @@ describe('a stream is ended', () => {
       raw(`insert into categories (name, description)
       select 'slow ' || number, repeat('x', 2000) from generate_series(1, ${WRITES}) as number`),
     );
-    // A reader beside it has them all.
+    // A concurrent reader receives them all.
     for (let number = 1; number <= WRITES; number += 1) {
       expect(await other.data()).toEqual(named(`slow ${number}`));
     }
     const countSlow = async () =>
       sumOf(await readMetrics(gateway), 'streams_total', { code: 'SLOW_SUBSCRIBER' });
-    // Longer than it may read nothing, and than until the next poll.
+    // Longer than a client may stop reading, and than the poll interval.
     await sleep(4200);
     let received = '';
     socket.setEncoding('utf8').on('data', (data: string) => {
@@ -263,7 +263,7 @@ describe('a stream is ended', () => {
     expect(await countSlow()).toBe(1);
   });
 
-  it('whose caller disconnects before it has begun', async () => {
+  it('is closed if its client disconnects before it has started', async () => {
     const { port } = new URL(gateway.url);
     const search = new URLSearchParams({ query: NAMES });
     const head = `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`;
@@ -275,7 +275,7 @@ describe('a stream is ended', () => {
       });
       await Promise.all(sockets);
     }
-    // The gateway has begun, and ended, all that it has received.
+    // The gateway has started and closed every stream it received.
     expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
     await expect.poll(() => countStreams(gateway), WAIT).toBe(0);
   });

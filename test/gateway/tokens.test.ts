@@ -48,16 +48,16 @@ async function ask(gateway: Gateway, headers: Record<string, string>, query = DE
   };
 }
 
-/** Expects that a token is accepted: then the error is the scope that it lacks. */
+/** Expects a token to be accepted: the only error is the missing scope. */
 async function expectAccepted(gateway: Gateway, token: string): Promise<void> {
   const answer = await ask(gateway, bearing(token));
   expect(answer).toMatchObject({ status: 200, data: { deletePet: { code: 'FORBIDDEN' } } });
 }
 
-// One for expired tokens and one for all others: they contain nothing of the token.
+// One for expired tokens and one for all others; neither contains the token.
 const messages = new Set<string>();
 
-/** Expects that a token is rejected on every route, for the same reason and without its content. */
+/** Expects a token to be rejected on every route for the same reason, without being quoted. */
 async function expectRejected(gateway: Gateway, token: string, reason = /valid/): Promise<void> {
   const first = await gateway.rest('/pets/1', { headers: bearing(token) });
   const { message } = (await first.json()) as { message: string };
@@ -119,7 +119,7 @@ describe('a token signed with the secret', () => {
     await expectRejected(bySecret, await mint(claims));
   });
 
-  it('is rejected after it expired, although it was accepted before', async () => {
+  it('is rejected after it expires, although it was accepted before', async () => {
     const token = await mint({ exp: 2 });
     await expectAccepted(bySecret, token);
     wait(8);
@@ -134,7 +134,7 @@ describe('a token signed with the secret', () => {
     await expectRejected(bySecret, await forge(header));
   });
 
-  it('is rejected with changed claims', async () => {
+  it('is rejected if its claims were changed', async () => {
     const [head, , signature] = (await mint()).split('.');
     const [, payload] = (await mint({ scope: 'pets:write' })).split('.');
     await expectRejected(bySecret, `${head}.${payload}.${signature}`);
@@ -142,7 +142,7 @@ describe('a token signed with the secret', () => {
 });
 
 describe('a token signed with a key', () => {
-  it('is accepted from each of the keys', async () => {
+  it('is accepted with any of the configured keys', async () => {
     await expectAccepted(byKeys, await elliptic.mint());
     await expectAccepted(byKeys, await rsa.mint());
   });
@@ -155,11 +155,11 @@ describe('a token signed with a key', () => {
   it.each([
     ['itself', () => rsa.publicPem],
     ['as JSON', () => JSON.stringify(rsa.publicJwk)],
-  ])('is rejected if the public key %s was used as a secret', async (_what, secretOf) => {
+  ])('is rejected if it uses the public key %s as a secret', async (_what, secretOf) => {
     await expectRejected(byKeys, await forge({ alg: 'HS256', kid: 'rsa' }, secretOf()));
   });
 
-  it('is rejected if it claims to need none', async () => {
+  it('is rejected if its algorithm is none', async () => {
     await expectRejected(byKeys, await forge({ alg: 'none', kid: 'rsa' }));
   });
 });
@@ -176,7 +176,7 @@ describe('the keys of an issuer', () => {
     await ownServer.close();
   });
 
-  it('are fetched once, on the first token, and not again for each unknown key', async () => {
+  it('are fetched once, with the first token, and not again for each unknown key', async () => {
     expect(ownServer.asked).toBe(0);
     const token = await elliptic.mint();
     await Promise.all([1, 2, 3].map(() => expectAccepted(ownGateway, token)));
@@ -185,7 +185,7 @@ describe('the keys of an issuer', () => {
     expect(ownServer.asked).toBe(1);
   });
 
-  it('can change without a restart: new ones are accepted, removed ones are rejected', async () => {
+  it('can change without a restart, which adds new keys and removes old ones', async () => {
     await expectAccepted(ownGateway, await elliptic.mint());
     const next = await createKey('next');
     ownServer.keys = [elliptic, next];
@@ -201,7 +201,7 @@ describe('the keys of an issuer', () => {
     await expectAccepted(ownGateway, await next.mint());
   });
 
-  it('are kept for ten minutes while their server is down', async () => {
+  it('remain valid for ten minutes while their server is down', async () => {
     await expectAccepted(ownGateway, await elliptic.mint());
     ownServer.keys = undefined;
     wait(590);
@@ -213,7 +213,7 @@ describe('the keys of an issuer', () => {
     await expectAccepted(ownGateway, await elliptic.mint());
   });
 
-  it('are fetched once a second while their server is down, whatever tokens are sent', async () => {
+  it('are fetched at most once a second while their server is down, whatever tokens arrive', async () => {
     ownServer.keys = undefined;
     const forged = await (await createKey('forged')).mint();
     for (let time = 1; time <= 3; time += 1) {
@@ -226,7 +226,7 @@ describe('the keys of an issuer', () => {
   });
 });
 
-/** Expects that a valid token is rejected while it cannot be verified, and that the log has the cause once. */
+/** Expects a valid token to be rejected while it cannot be verified, with the cause logged once. */
 async function expectUnavailable(gateway: Gateway, token: string): Promise<void> {
   const extensions = { code: 'SERVICE_UNAVAILABLE', status: 503 };
   const message = expect.stringContaining('oken');
@@ -272,7 +272,7 @@ describe('the header Authorization', () => {
 
   it.each([
     ['garbage', 'x'],
-    ['no JSON', 'eA.eA.eA'],
+    ['not JSON', 'eA.eA.eA'],
     ['as deep as a header can be', `${Buffer.from('['.repeat(9000)).toString('base64url')}.e30.x`],
   ])('is rejected with a token that is %s', async (_what, token) => {
     await expectRejected(bySecret, token);

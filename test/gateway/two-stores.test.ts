@@ -12,7 +12,7 @@ import type PrismaTypes from './bookshop/generated/pothos.ts';
 import { ENUMS, TABLES } from './bookshop/generated/tables.ts';
 import { bookshop } from './bookshop/index.ts';
 
-it('a store does not start with a filter or a sort without an index', () => {
+it('a store with an unindexed filter or sort order does not start', () => {
   const scanned = createTables<PrismaTypes>(TABLES, ENUMS)('Book');
   const sorts = { id: 'Order by id.' };
   const byCopies = {

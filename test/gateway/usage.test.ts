@@ -13,7 +13,7 @@ const schema = buildSchema(`
   input Filter { status: [Status]  tag: String @deprecated  or: [Filter] }
 `);
 
-/** Returns what the operation of a document uses. */
+/** Returns the usage of a document's operation. */
 function usageIn(query: string): Usage {
   const operation = operationOf(parse(query), undefined);
   if (!operation) throw new Error('The document has no operation.');
@@ -24,7 +24,7 @@ describe('the usage of a document', () => {
   it.each([
     ['a field', '{ pet { mother { nick } } }', ['Query.pet'], ['Pet.nick']],
     [
-      'a field of an interface, by the name of that',
+      'a field of an interface, by its name',
       '{ pet { title ... on Named { title } } }',
       ['Query.pet'],
       ['Named.title'],
@@ -45,9 +45,12 @@ describe('the usage of a document', () => {
     ],
     ['a root field', 'mutation { sell { name } }', ['Mutation.sell'], ['Mutation.sell']],
     ['introspection', '{ __typename }', ['Query.__typename'], []],
-  ])('has the root fields and the deprecated members: %s', (_what, query, roots, deprecated) => {
-    const usage = usageIn(query);
-    expect(usage.counted).toEqual(new Set([...roots, ...deprecated]));
-    expect([...usage.deprecated.keys()]).toEqual(deprecated);
-  });
+  ])(
+    'contains the root fields and the deprecated members: %s',
+    (_what, query, roots, deprecated) => {
+      const usage = usageIn(query);
+      expect(usage.counted).toEqual(new Set([...roots, ...deprecated]));
+      expect([...usage.deprecated.keys()]).toEqual(deprecated);
+    },
+  );
 });

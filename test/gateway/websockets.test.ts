@@ -43,7 +43,7 @@ afterEach(async () => {
 const named = (name: string): object => ({ data: { categoryChanged: { after: { name } } } });
 const isError = (code: string): object => ({ type: 'error', payload: [{ extensions: { code } }] });
 
-/** Begins the operation 1 on a WebSocket, and waits for a first change. */
+/** Starts operation 1 on a WebSocket, and waits for a first change. */
 async function subscribe(opened: RawSocket): Promise<void> {
   opened.send({ type: 'subscribe', id: '1', payload: await subscriptionTo(gateway) });
   await makeCategory(gateway, 'first');
@@ -51,7 +51,7 @@ async function subscribe(opened: RawSocket): Promise<void> {
 }
 
 describe('a client of graphql-transport-ws', () => {
-  it('receives each change, and ends its subscription', async () => {
+  it('receives each change, and completes its subscription', async () => {
     const client = createSocketClient(gateway);
     const results = client.iterate(await subscriptionTo(gateway));
     for (const name of ['one', 'two', 'three']) {
@@ -75,7 +75,7 @@ describe('a client of graphql-transport-ws', () => {
     }
   });
 
-  it('without a valid token is closed with the reason', async () => {
+  it('is disconnected with the reason if its token is invalid', async () => {
     for (const [payload, reason] of [
       [undefined, 'A token is required. Send the header Authorization: Bearer <token>.'],
       [{ authorization: 7 }, 'A token is required. Send the header Authorization: Bearer <token>.'],
@@ -89,7 +89,7 @@ describe('a client of graphql-transport-ws', () => {
     }
   });
 
-  it('may read without a token if reading is open to all', async () => {
+  it('may read without a token if AUTH_READ=open', async () => {
     const open = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: 'open' }, openThatOf(gateway));
     const opened = await openInitialized(open);
     opened.send({ type: 'subscribe', id: '1', payload: { query: QUERY } });
@@ -122,26 +122,26 @@ function handshake(target = '/graphql', own: Record<string, string> = {}): strin
   return `GET ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** Sends bytes and returns what comes back first. */
+/** Sends bytes and returns the first data received. */
 async function exchange(socket: Socket, bytes: string): Promise<string> {
   socket.write(bytes);
   const [data] = (await once(socket, 'data')) as [Buffer];
   return data.toString();
 }
 
-describe('a WebSocket is accepted', () => {
+describe('a WebSocket handshake', () => {
   it.each<[what: string, own: Record<string, string>, target?: string]>([
     ['with its protocol among others', { 'Sec-WebSocket-Protocol': `other, ${PROTOCOL}` }],
     ['with a URL in absolute form', {}, 'http://localhost/graphql?token=1'],
     ['from an allowed origin', { Origin: SITE }],
     ['from the origin of the gateway', { Origin: 'http://localhost' }],
-  ])('%s', async (_what, own, target) => {
+  ])('is accepted %s', async (_what, own, target) => {
     const socket = await connectTo(gateway);
     expect(await exchange(socket, handshake(target, own))).toMatch(/^HTTP\/1\.1 101 /);
     socket.destroy();
   });
 
-  it('within MAX_STREAMS', async () => {
+  it('is accepted up to MAX_STREAMS', async () => {
     const opened = [await openSocket(small), await openSocket(small)];
     const answer = await requestRaw(small, 'GET', '/graphql', HANDSHAKE);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
@@ -157,7 +157,7 @@ describe('a WebSocket is accepted', () => {
     ['from another origin', 403, { Origin: 'https://other.example' }],
     ['for another host', 421, { Host: 'evil.example' }],
   ])(
-    'not %s, and the error is the object of all errors',
+    'is rejected %s, with the usual error object',
     async (_what, status, own, target = '/graphql') => {
       const answer = await requestRaw(gateway, 'GET', target, { ...HANDSHAKE, ...own });
       const message = expect.stringMatching(/^[A-Z].*\.$/);
@@ -173,8 +173,8 @@ describe('a WebSocket is accepted', () => {
   );
 });
 
-describe('a WebSocket is closed', () => {
-  it('with 4408 if it has no first message', async () => {
+describe('an open WebSocket', () => {
+  it('is closed with 4408 if no first message arrives', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const { closed } = await openSocket(gateway);
     await vi.advanceTimersByTimeAsync(3000);
@@ -182,7 +182,7 @@ describe('a WebSocket is closed', () => {
     expect(await closed).toEqual({ code: 4408, reason: expect.any(String) });
   });
 
-  it('if it does not answer pings', async () => {
+  it('is closed if the client does not answer pings', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] });
     const { socket, closed } = await openSocket(gateway);
     const pinged = once(socket, 'ping');
@@ -202,13 +202,13 @@ describe('a WebSocket is closed', () => {
     ],
     ['is one that servers send', { type: 'connection_ack' }, 4400],
     ['is huge', JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(1_000_001) } }), 1009],
-  ])('if a message %s', async (_what, message, code) => {
+  ])('is closed if a message %s', async (_what, message, code) => {
     const opened = await openSocket(gateway);
     opened.send(message);
     expect((await opened.closed).code).toBe(code);
   });
 
-  it('is not closed if a message has the id of a document and no query', async () => {
+  it('stays open if a message has a document id and no query', async () => {
     const opened = await openInitialized(gateway);
     opened.send({ type: 'subscribe', id: '1', payload: { documentId: 'x' } });
     const error = isError('PERSISTED_QUERY_NOT_SUPPORTED');
@@ -216,19 +216,19 @@ describe('a WebSocket is closed', () => {
     opened.socket.terminate();
   });
 
-  // Too long for the reason of a close frame.
+  // Too long for a close frame's reason.
   const ID = 'x'.repeat(200);
   it.each<[what: string, between: object[]]>([
-    ['runs', []],
-    ['was completed, but has not ended', [{ type: 'complete', id: ID }]],
-  ])('if the id of an operation that %s is used again', async (_what, between) => {
+    ['is running', []],
+    ['was completed but has not ended', [{ type: 'complete', id: ID }]],
+  ])('is closed if the client reuses the id of an operation that %s', async (_what, between) => {
     const opened = await openInitialized(gateway);
     const again = { type: 'subscribe', id: ID, payload: await subscriptionTo(gateway) };
     for (const message of [again, ...between, again]) opened.send(message);
     expect((await opened.closed).code).toBe(4409);
   });
 
-  it('if its frames break the protocol of WebSocket, and nothing else happens', async () => {
+  it('is closed if its frames violate the WebSocket protocol', async () => {
     const socket = await connectTo(gateway);
     await exchange(socket, handshake());
     socket.write(Buffer.alloc(100, 255));
@@ -236,7 +236,7 @@ describe('a WebSocket is closed', () => {
     expect(await gateway.data(QUERY)).toEqual({ __typename: 'Query' });
   });
 
-  it('with 1001 when its gateway stops, after its subscriptions are complete', async () => {
+  it('closes with 1001 on shutdown, once its subscriptions have completed', async () => {
     const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
     const late = await connectTo(stopping);
     const [busy, idle, silent] = [
@@ -251,7 +251,7 @@ describe('a WebSocket is closed', () => {
     for (const { closed } of [busy, idle, silent]) {
       expect(await closed).toEqual({ code: 1001, reason: 'The gateway is shutting down.' });
     }
-    // A connection that was open becomes no WebSocket.
+    // An open connection cannot become a WebSocket.
     expect(await exchange(late, handshake())).toMatch(/^HTTP\/1\.1 503 /);
     late.destroy();
     await stopped;
@@ -259,8 +259,8 @@ describe('a WebSocket is closed', () => {
   });
 });
 
-describe('an operation on a WebSocket', () => {
-  it('beyond MAX_STREAMS_PER_CALLER of its WebSocket is TOO_MANY_STREAMS', async () => {
+describe('an operation over a WebSocket', () => {
+  it('returns TOO_MANY_STREAMS beyond MAX_STREAMS_PER_CALLER', async () => {
     const opened = await openInitialized(small);
     await subscribe(opened);
     opened.send({ type: 'subscribe', id: '2', payload: { query: QUERY } });
@@ -273,7 +273,7 @@ describe('an operation on a WebSocket', () => {
   });
 });
 
-describe('a request for another protocol', () => {
+describe('a request to upgrade to another protocol', () => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const canIgnoreUpgrade = major === 22 ? minor >= 21 : major > 24 || (major === 24 && minor >= 9);
   const body = JSON.stringify({ query: QUERY });
@@ -281,7 +281,7 @@ describe('a request for another protocol', () => {
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n' +
     'HTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Type: application/json\r\n' +
     `Content-Length: ${body.length}\r\n\r\n${rest}`;
-  it('is answered as HTTP/1.1 with its body, also if that comes later', async () => {
+  it('gets an HTTP/1.1 response, even if its body arrives later', async () => {
     const socket = await connectTo(gateway);
     // If Node.js ignores the Upgrade, the connection closes after the response.
     for (let count = 0; count < (canIgnoreUpgrade ? 1 : 20); count += 1) {
@@ -298,7 +298,7 @@ describe('a request for another protocol', () => {
     ['h2c', h2c(body), 200],
   ])(
     // Before 22.21 and 24.9, Node.js can't ignore it.
-    'behind an unfinished response ends the connection, after the response if Node.js can: %s',
+    'closes the connection if it follows an unfinished response, after that response if possible: %s',
     async (_name, request, status) => {
       const post =
         'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
@@ -315,7 +315,7 @@ describe('a request for another protocol', () => {
     },
   );
 
-  it('that is rejected before its body has arrived makes nothing of that body a request', async () => {
+  it('does not let its body be taken for a request if it is rejected early', async () => {
     const socket = await connectTo(gateway);
     let received = '';
     socket.on('data', (data: Buffer) => {
@@ -325,7 +325,7 @@ describe('a request for another protocol', () => {
     const post = `POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${smuggled.length}\r\n`;
     socket.write(`${post}Connection: Upgrade\r\nUpgrade: x\r\n\r\n`);
     await once(socket, 'data');
-    // The end of the body and the next head arrive together, and the body of the next request later.
+    // The end of the body arrives with the next headers, and the next body later.
     socket.write('x'.repeat(smuggled.length) + post + 'Connection: close\r\n\r\n', () =>
       setImmediate(() => socket.write(smuggled)),
     );

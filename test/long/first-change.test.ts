@@ -29,7 +29,7 @@ const linesOf = (diff: string, dropped: '+' | '-'): string =>
     .map((line) => line.slice(1))
     .join('\n');
 
-/** Changes a file as a block of the tutorial says, or creates it. */
+/** Changes or creates a file as a block of the tutorial shows. */
 function apply(path: string, block: string): void {
   const file = join(folder, path);
   const isDiff = /^\+/m.test(block);
@@ -46,7 +46,7 @@ function apply(path: string, block: string): void {
   );
 }
 
-/** Runs a command in the copy. Returns what it wrote if it failed, otherwise nothing. */
+/** Runs a command in the copy; returns its output only if it failed. */
 function failureOf(command: string, ...args: string[]): string {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
   return status === 0 ? '' : stdout + stderr;
@@ -61,14 +61,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('the change of docs/first-change.md', () => {
-  it('fits the source, and compiles', () => {
+describe('the change described in docs/first-change.md', () => {
+  it('applies to the source, and compiles', () => {
     for (const [, path = '', block = ''] of tutorial.matchAll(BLOCK)) apply(path, block);
     expect(failureOf('npm', 'run', 'prepare')).toBe('');
     expect(failureOf('npx', 'tsc')).toBe('');
   });
 
-  it('is printed to schema.graphql, and needs no other format', () => {
+  it('updates schema.graphql, and is formatted', () => {
     expect(failureOf('npm', 'run', 'fix')).toBe('');
     const schema = readFileSync(join(folder, 'schema.graphql'), 'utf8');
     expect(schema).toContain('  birthDate: Date\n');

@@ -43,11 +43,11 @@ async function times(count: number, send: (index: number) => Promise<number>): P
 const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
 
-// The comment makes each document a new one, which no cache has.
+// The comment makes each document unique, so no cache has it.
 let count = 0;
 const toBody = (query: string): string => JSON.stringify({ query: `${query}#${(count += 1)}` });
 
-/** Expects that the program still answers and has logged no warning. */
+/** Expects the program to respond, and to have logged no warning. */
 async function expectWell(): Promise<void> {
   expect(program.process.exitCode).toBeNull();
   await postHonest();
@@ -68,7 +68,7 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
     await expectWell();
   });
 
-  it('lets an honest caller wait for no more than the requests before its own', async () => {
+  it('makes an honest caller wait only for the requests before its own', async () => {
     const alone = await times(WORST_DOCUMENTS.length, attack);
     const until = new AbortController();
     const attackers = Array.from({ length: ATTACKERS }, async (_, first) => {
@@ -77,7 +77,7 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
     const attacked = await times(10, postHonest);
     until.abort();
     await Promise.all(attackers);
-    // At worst one request of each attacker comes first, after one that has begun.
+    // At worst, one request of each attacker comes first, after one that has already started.
     expect(at(attacked, 0.5)).toBeLessThan((ATTACKERS + 1) * at(alone, 1) + 50);
     await expectWell();
   });

@@ -15,11 +15,11 @@ import { makePet } from '../support/make.ts';
 import { post, TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 
-// Words of the implementation that callers must not see.
+// Implementation details that callers must not see.
 const LEAK =
   /node_modules|\bat [\w.<> ]+ \(|(file|node):\/?\w|\/src\/|\/dist\/|\.[jt]s:\d+|prisma|postgres|pglite|\bpg_\w+|\bselect .{0,200} from\b|syntax error at|relation "|violates|ECONN(?!ection)|ENOENT|is not a function|undefined \(|Cannot read/gi;
 
-/** Expects that a response contains no word of the implementation but those that were sent. */
+/** Expects a response to contain no implementation details except those sent. */
 function expectNoLeak(text: string, sent: string): void {
   const words = [...text.matchAll(LEAK)].map(([word]) => word);
   expect(words.filter((word) => !sent.includes(word))).toEqual([]);
@@ -44,14 +44,14 @@ function expectResult(body: GraphqlBody): void {
   );
   for (const error of body.errors ?? []) {
     expect(error).toMatchObject({ message, extensions: { code, status } });
-    // Messages quote the caller's input; they must not quote a megabyte of it.
+    // Messages quote the caller's input, but not a megabyte of it.
     expect(error.message.length).toBeLessThan(1010);
   }
 }
 
 const isResult = (body: object): body is GraphqlBody => 'data' in body || 'errors' in body;
 
-/** Expects what holds for every response, whatever was sent. */
+/** Expects the properties that every response has, whatever was sent. */
 function expectHarmless(answer: RawAnswer, sent: string): void {
   expect(answer.status).toBeLessThan(500);
   const statuses = [...answer.body.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, text]) => Number(text));
@@ -89,13 +89,13 @@ async function expectHarmlessPost(body: string): Promise<void> {
   }
 }
 
-/** Expects that the gateway logged no error, and that no object got a property it should not have. */
+/** Expects no logged error and no polluted object prototype. */
 function expectUnharmed(): void {
   expect(gateway.loggedErrors.splice(0)).toEqual([]);
   expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
 }
 
-/** Expects that the gateway answers an ordinary request. */
+/** Expects a response to an ordinary request. */
 async function expectServed(): Promise<void> {
   const { pet } = await gateway.data('query ($id: ID!) { pet(id: $id) { name } }', { id: petId });
   expect(pet).toEqual({ name: 'Luna' });
@@ -116,37 +116,37 @@ afterEach(async () => {
 // Far longer than any of these takes, and short enough that other callers are still served.
 const TIMEOUT_MS = 10_000;
 
-/** Returns inputs with their beginnings as titles. */
+/** Returns inputs with their first characters as titles. */
 const titled = <Input>(inputs: readonly Input[]): [string, Input][] =>
-  inputs.map((input) => [JSON.stringify(input).slice(0, 150), input]);
+  inputs.map((input) => [JSON.stringify(input).slice(0, 60), input]);
 
-describe('hostile input does no harm', { timeout: TIMEOUT_MS }, () => {
+describe('hostile input', { timeout: TIMEOUT_MS }, () => {
   it.each(
     titled([...HOSTILE_DOCUMENTS, ...HOSTILE_INPUTS, ...HOSTILE_VARIABLES, ...HOSTILE_BODIES]),
-  )('in a body: %s', (_begin, body) => expectHarmlessPost(body));
+  )('does no harm in a request body: %s', (_begin, body) => expectHarmlessPost(body));
 
   it.each(titled(HOSTILE_REQUESTS))(
-    'in the head of a request: %s',
+    'does no harm in a request head: %s',
     async (sent, { method, target, headers }) => {
       expectHarmless(await requestRaw(gateway, method, target, headers), sent + target);
     },
   );
 
-  it.each(titled(HOSTILE_BYTES))('as the bytes of a connection: %s', async (_begin, bytes) => {
+  it.each(titled(HOSTILE_BYTES))('does no harm as raw bytes: %s', async (_begin, bytes) => {
     expectHarmless(await sendRaw(gateway, bytes), bytes.toString());
   });
 });
 
-describe('thousands of arbitrary inputs do no harm', { timeout: 600_000 }, () => {
+describe('thousands of arbitrary inputs', { timeout: 600_000 }, () => {
   it.each([
     ['documents', arbitraryDocuments],
     ['variables', arbitraryVariables],
-  ])('as %s', async (_what, bodies) => {
+  ])('do no harm as %s', async (_what, bodies) => {
     const property = asyncProperty(bodies, expectHarmlessPost);
     await assert(property, { numRuns: 2000 });
   });
 
-  it('as requests', async () => {
+  it('do no harm as requests', async () => {
     const property = asyncProperty(arbitraryRequests, async (bytes) => {
       expectHarmless(await sendRaw(gateway, bytes, { wait: true }), bytes);
     });
@@ -161,17 +161,17 @@ function open(bytes: string): Socket {
   return socket;
 }
 
-describe('a hundred hostile connections do not keep other callers waiting', () => {
+describe('a hundred hostile connections', () => {
   const HEAD =
     'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{';
   const LISTS = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20);
 
   it.each([
     ['send nothing', ''],
-    ['begin a head', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
-    ['begin a body', HEAD],
+    ['start to send headers', 'GET /pets/1 HTTP/1.1\r\nHost: localhost\r\nX: '],
+    ['start to send a body', HEAD],
     ['read no response', LISTS],
-  ])('that %s', async (_what, bytes) => {
+  ])('do not delay other callers if they %s', async (_what, bytes) => {
     const sockets = Array.from({ length: 100 }, () => open(bytes).pause());
     await expectServed();
     for (const socket of sockets) socket.destroy();

@@ -7,7 +7,7 @@ import { useProgramStore } from '../support/databases.ts';
 import { ask, isReady, startProgram } from '../support/program.ts';
 
 const MIB = 2 ** 20;
-// Each adds a megabyte to the tables and four to the write-ahead log.
+// Each write adds a megabyte to the tables and four to the write-ahead log.
 const WRITES = 400;
 const MAX_LOG_MIB = 100;
 const MAX_GROWTH_MIB = 20;
@@ -50,13 +50,13 @@ async function sizeOf(name: string): Promise<number> {
 const createCategory = (gateway: { url: string }, name: string): Promise<unknown> =>
   ask(gateway, `mutation { createCategory(input: { name: "${name}" }) { __typename } }`);
 
-/** Makes all rows dead, enough of them for a VACUUM. One that came before may have kept the last rows. */
+/** Makes all rows dead, enough for a VACUUM. An earlier VACUUM may have kept the last rows. */
 async function deleteAll(gateway: { url: string }): Promise<void> {
   for (const name of ['Large', 'Large', 'Large', 'Small']) await createCategory(gateway, name);
 }
 
-describe('a gateway that writes much', { timeout: 300_000 }, () => {
-  it('keeps its write-ahead log and its tables small, and answers meanwhile', async () => {
+describe('a gateway that writes a lot', { timeout: 300_000 }, () => {
+  it('keeps its write-ahead log and tables small, and keeps responding', async () => {
     const gateway = await startProgram({ ...store.environment, SAMPLE_STORE: 'false' });
     const before = await sizeOf('base');
     for (let write = 0; write < WRITES; write += 1) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-// What `npm ci` makes.
+// The files that `npm ci` creates.
 const GENERATED = ['src/store/generated', 'dist/guide.json'];
 const ROOT_MODULES = join(process.cwd(), 'node_modules');
 
@@ -46,7 +46,7 @@ describe('npm run release', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('commits and tags the version, and leaves nothing that is not committed', () => {
+  it('commits and tags the version, and leaves no uncommitted changes', () => {
     expect(git('describe', '--exact-match')).toBe(`v${version}`);
     expect(git('log', '-1', '--format=%s')).toBe(`release: ${version}`);
     expect(git('status', '--porcelain')).toBe('');
@@ -58,14 +58,14 @@ describe('npm run release', () => {
     );
   });
 
-  it('writes the version wherever it is named', () => {
+  it('writes the version everywhere it is named', () => {
     expect(readJson('package.json')).toMatchObject({ version });
     expect(readJson('package-lock.json')).toMatchObject({ version, packages: { '': { version } } });
     const images = [...read('deploy/kubernetes.yaml').matchAll(/image: pet-store-gateway:(.*)/g)];
     expect(new Set(images.map(([, tag]) => tag))).toEqual(new Set([version]));
   });
 
-  it('keeps the contract and the statements of the version', () => {
+  it('stores the contract and the statements of the version', () => {
     expect(readJson('test/released/openapi.json')).toMatchObject({ info: { version: '1.0.0' } });
     expect(read('test/released/schema.graphql')).toBe(read('schema.graphql'));
     const statements = readJson('test/released/statements.json') as { sql: string }[];
@@ -75,7 +75,7 @@ describe('npm run release', () => {
     }
   });
 
-  it('lists in an SBOM what a gateway consists of, and nothing else', () => {
+  it('lists in an SBOM exactly what a gateway consists of', () => {
     const bom = readJson('release/sbom.cdx.json') as { components: { name: string }[] };
     expect(bom).toMatchObject({
       bomFormat: 'CycloneDX',
@@ -89,11 +89,11 @@ describe('npm run release', () => {
     }
   });
 
-  it('ends without changes that could be released', () => {
+  it('fails if there are no changes to release', () => {
     expect(release()).toContain('CHANGELOG.md has nothing under Unreleased.');
   });
 
-  it('ends if there are changes that are not committed', () => {
+  it('fails if there are uncommitted changes', () => {
     commitChangelog('### Fixed\n\n- What was wrong.');
     writeFileSync(join(folder, 'README.md'), 'changed');
     expect(release()).toContain('There are changes that are not committed');

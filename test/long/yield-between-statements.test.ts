@@ -34,7 +34,7 @@ async function timeHealth(): Promise<number> {
 }
 
 describe('a gateway whose statements wait for the one session of PGlite', () => {
-  it('answers requests that need no statement', async () => {
+  it('serves requests that need no statement', async () => {
     await timeHealth();
     const start = performance.now();
     const done = new AbortController();

@@ -15,7 +15,7 @@ import { createDatabaseOn, dropDatabaseOn } from '../support/postgres.ts';
 import { killPrograms, type Program, startProgram } from '../support/program.ts';
 import { AUTH_BY_SECRET, withScopes } from '../support/tokens.ts';
 
-/** Creates an empty database for a program: returns the variable that names it, and how to remove it. */
+/** Creates an empty database for a program; returns its environment variable, and a function that removes it. */
 async function createEmpty(kind: DatabaseKind) {
   if (kind === 'PGlite') {
     const folder = await mkdtemp(join(tmpdir(), 'bookshop-'));
@@ -82,14 +82,14 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     const response = await post(program, { query }, { headers });
     expect(await response.json()).toEqual({ data: first });
     const requestId = response.headers.get('x-request-id');
-    // The lines of a request come before that of its end.
+    // The other lines of a request come before its last one.
     await vi.waitFor(() =>
       expect(program.entries).toContainEqual(expect.objectContaining({ requestId })),
     );
     return program.entries.slice(before).flatMap(({ sql }) => (typeof sql === 'string' ? sql : []));
   }
 
-  it('fills a new store with its samples, which the start page shows', async () => {
+  it('fills a new store with sample data, which the start page shows', async () => {
     const { example, mutation } = bookshop.pages;
     for (const { query, result } of [example, mutation]) {
       expect(await ask(query)).toEqual(JSON.parse(result));
@@ -102,11 +102,11 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       (field) => `{ books(filter: { releasedOn: { from: "1974-01-01" } },
         orderBy: { field: ${field} }) { nodes { title releasedOn author { name } } } }`,
     ),
-  ])('reads a list by one statement: %s', async (query) => {
+  ])('reads a list with one statement: %s', async (query) => {
     expect(await statementsOf(query)).toHaveLength(1);
   });
 
-  it('pages through a list by a day that may be null', async () => {
+  it('pages through a list by a nullable date', async () => {
     await data(`mutation {
       a: createBook(input: { title: "Old", isbn: "9780000000001", releasedOn: "1900-01-01" }) { __typename }
       b: createBook(input: { title: "Later", isbn: "9780000000002" }) { __typename } }`);
@@ -121,7 +121,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(titles).toEqual(['Old', 'The Dispossessed', 'Later']);
   });
 
-  it('returns the errors of a unique text, a relation, a rule and a CHECK, whatever their constraints are called', async () => {
+  it('returns an error for a duplicate text, a missing relation, a broken rule and a failed CHECK, whatever the constraint is called', async () => {
     expect(await createBook('isbn: "9780061054884"')).toEqual({
       createBook: {
         code: 'BOOK_ISBN_TAKEN',
@@ -155,7 +155,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('writes once for an idempotency key', async () => {
+  it('writes once per idempotency key', async () => {
     const first = await createAuthor('Octavia E. Butler');
     expect(await createAuthor('Octavia E. Butler')).toEqual(first);
     expect(await createAuthor('Ann Leckie')).toEqual({
@@ -163,14 +163,14 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('sells the copies of a book, until none is left', async () => {
+  it('sells copies of a book until none is left', async () => {
     for (const copies of [2, 1, 0]) expect(await sellBook()).toEqual({ sellBook: { copies } });
     expect(await sellBook()).toEqual({ sellBook: { code: 'BOOK_SOLD_OUT' } });
   });
 
-  it('sends each change, also those since a cursor', async () => {
+  it('sends each change, including those since a cursor', async () => {
     await release('1974-05-02');
-    // Open transactions of other tests hold changes back.
+    // Open transactions of other tests delay changes.
     const cursor = await vi.waitFor(
       async () => {
         const { changes } = await data(
@@ -202,14 +202,14 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     resumed.disconnect();
   });
 
-  it('rejects a query whose cost is above the limit', async () => {
+  it('rejects a query whose cost exceeds the limit', async () => {
     const nested = `{ authors(first: 100) { nodes { books(first: 100) { nodes { author {
       books(first: 100) { nodes { title } } } } } } } }`;
     const { errors } = await ask(nested);
     expect(errors[0].extensions.code).toBe('QUERY_TOO_COSTLY');
   });
 
-  it('requires the scope of a mutation', async () => {
+  it("requires a mutation's scope", async () => {
     const response = await post(
       program,
       { query: 'mutation { sellBook(id: "1") { ... on Forbidden { scope } } }' },
@@ -218,14 +218,14 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await response.json()).toEqual({ data: { sellBook: { scope: 'books:write' } } });
   });
 
-  it('has the last changes for the start page, with the ids of their rows', async () => {
+  it('returns the last changes for the start page, with the ids of their rows', async () => {
     const { changes } = await data(changesQuery(bookshop));
     expect(changes.nodes).toContainEqual(
       expect.objectContaining({ type: 'BookChange', after: { id: expect.any(String) } }),
     );
   });
 
-  it('finds a row by its global id', async () => {
+  it('finds a book by its global id', async () => {
     expect(await data('{ node(nodeId: "Book_1") { ... on Book { title } } }')).toEqual({
       node: { title: 'The Dispossessed' },
     });
@@ -245,13 +245,13 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('describes its REST route as OpenAPI', async () => {
+  it('describes its REST route in the OpenAPI document', async () => {
     const text = await page('/openapi.json');
     expect(await lintOpenApi(text)).toEqual([]);
     expect(Object.keys(JSON.parse(text).paths)).toEqual(['/books/{bookId}']);
   });
 
-  it('has GraphiQL with examples that run', async () => {
+  it('serves GraphiQL with examples that run', async () => {
     const html = await page('/graphql');
     expect(html).toContain('<title>GraphiQL · Bookshop</title>');
     expect(html).toContain('The newest books');
@@ -259,7 +259,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
   });
 
   it.each(['/', '/docs', '/docs/moving', '/status', '/schema.graphql', '/openapi.json'])(
-    'has no word of another store at %s',
+    'does not mention another store at %s',
     async (path) => {
       const text = await page(path);
       expect(text).toMatch(/book/i);
@@ -267,17 +267,17 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     },
   );
 
-  it('reports what runs', async () => {
+  it('reports its title and version', async () => {
     expect(await page('/status')).toContain('<title>Status · Bookshop</title>');
     expect(await page('/metrics')).toContain('database_up 1');
   });
 
-  it('stops on a signal', async () => {
+  it('shuts down on a signal', async () => {
     expect(await program.stop()).toBe(0);
   });
 });
 
-it('its first migration is a copy of the file with the tables of the gateway', async () => {
+it("the bookshop's first migration is a copy of the SQL file with the gateway's tables", async () => {
   const migration = new URL('20270101000000_gateway/migration.sql', bookshop.migrations);
   expect(await readFile(migration, 'utf8')).toBe(
     await readFile('src/gateway/database/gateway-tables.sql', 'utf8'),

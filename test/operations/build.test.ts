@@ -40,7 +40,7 @@ const migrate = (): string =>
   });
 
 describe('the build', () => {
-  it('contains graphql once, as two instances reject the types of each other', async () => {
+  it("contains graphql once, because two instances reject each other's types", async () => {
     await build();
     const dist = join(folder, 'dist');
     const programs = await Promise.all(
@@ -50,8 +50,8 @@ describe('the build', () => {
     expect(modules).toHaveLength(1);
   });
 
-  it('is repeated only after a change', async () => {
-    // A small program is bundled sooner.
+  it('runs again only after a change', async () => {
+    // A small program is bundled faster.
     await writeFile(join(folder, 'src/main.ts'), '');
     await writeProgram('process.stdout.write("first");');
     const first = await build();
@@ -61,7 +61,7 @@ describe('the build', () => {
     expect(migrate()).toBe('changed');
   });
 
-  it('keeps the last programs if it fails, and is repeated', async () => {
+  it('keeps the last programs if it fails, and runs again', async () => {
     await writeProgram('process.stdout.write(');
     await expect(build()).rejects.toThrow('build.js');
     await expect(build()).rejects.toThrow('build.js');

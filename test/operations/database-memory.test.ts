@@ -19,9 +19,9 @@ const aliases = (count: number, field: string): string =>
 const ofPets = (fields: string): string =>
   `query ($id: ID!) { pets(first: ${PETS}, filter: { categoryId: $id }) { nodes { ${fields} } } }`;
 
-// The estimates of the compiled ones are just within what a statement may write.
+// The estimates of the compiled queries are just within the limit of a statement.
 const QUERIES = [
-  // Too often to send, as often as it is sent, as PostgreSQL writes it, and as PGlite does.
+  // Too large to send, the most that is sent, the most that PostgreSQL writes, and the most that PGlite writes.
   ...[95, 7, 3, 1].map(
     (count) =>
       [
@@ -51,7 +51,7 @@ async function ask(program: Program, query: string, variables = {}): Promise<voi
   expect(errors.filter(({ extensions }) => extensions.code !== 'RESPONSE_TOO_LARGE')).toEqual([]);
 }
 
-/** Creates a category of pets whose texts are as long as they may be; returns its id. */
+/** Creates a category of pets with texts of maximum length; returns its id. */
 async function fill(program: Program, character: string): Promise<string> {
   const create = `mutation ($name: String!, $description: String) {
     createCategory(input: { name: $name, description: $description }) { ... on Category { id } } }`;

@@ -15,7 +15,7 @@ import { Variables } from '../../src/gateway/config/variables.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
 
 const DATABASE_URL = 'postgresql://store@db/store';
-// What the gateway needs at most to close the database after the time for requests.
+// The longest time to close the database after the time for requests.
 const CLOSING_MS = 5000;
 
 const read = (file: string): string => readFileSync(file, 'utf8');
@@ -43,14 +43,14 @@ describe('compose.yaml', () => {
   }) as { services: Record<string, Record<string, unknown>> };
 
   it.each(['gateway-1', 'gateway-2', 'migrate'])(
-    'gives %s what it accepts, and time to stop',
+    'sets only settings that %s accepts, and a long enough grace period',
     (name) => {
       const { environment, stop_grace_period: time } = services[name] ?? {};
       expectGateway(environment as Record<string, string>, parseInt(time as string, 10));
     },
   );
 
-  it('builds each image once, as two builds of one image at the same time fail', () => {
+  it('builds each image once, because two builds of one image at the same time fail', () => {
     const built = Object.values(services).filter((service) => service['build'] !== undefined);
     const images = built.map((service) => service['image']);
     expect(images).toEqual(['pet-store-gateway']);
@@ -62,7 +62,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  it('lets nothing but the database write to the disk, and contains no password', () => {
+  it('lets only the database write to disk, and contains no password', () => {
     expect(Object.values(services).filter((service) => service['read_only'] !== true)).toEqual([]);
     expect(
       Object.keys(services).filter((name) => services[name]?.['cap_drop'] === undefined),
@@ -85,8 +85,8 @@ describe('deploy/kubernetes.yaml', () => {
     IPodDisruptionBudget,
   ];
 
-  it('has the fields that Kubernetes knows, of their types', () => {
-    // In the project, where the types of the package are found.
+  it('uses only fields that Kubernetes knows, with the right types', () => {
+    // Within the project, where the package's types are found.
     const folder = mkdtempSync('node_modules/kubernetes-');
     const file = join(folder, 'objects.ts');
     const findErrors = (text: string): string => {
@@ -111,7 +111,7 @@ describe('deploy/kubernetes.yaml', () => {
   const pod = deployment.spec?.template.spec;
   const [container] = pod?.containers ?? [];
 
-  it('gives the gateways and the migration what they accept, and time to stop', () => {
+  it('sets only settings that the gateway and the migration accept, and a long enough grace period', () => {
     const variables = { ...configMap.data, DATABASE_URL };
     expectGateway(variables, pod?.terminationGracePeriodSeconds ?? 30);
     const { migrate, stopDelayMs } = readConfig({ ...imageVariables, ...variables });
@@ -119,7 +119,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(stopDelayMs).toBeGreaterThan((container?.readinessProbe?.periodSeconds ?? 10) * 1000);
   });
 
-  it('selects the pods of the gateways, and not that of the migration', () => {
+  it("selects the gateway pods, and not the migration's pod", () => {
     const selector = deployment.spec?.selector.matchLabels ?? {};
     expect(selector).not.toEqual({});
     expect(service.spec?.selector).toEqual(selector);
@@ -128,24 +128,24 @@ describe('deploy/kubernetes.yaml', () => {
     expect(job.spec?.template.metadata?.labels ?? {}).not.toMatchObject(selector);
   });
 
-  it('lets nobody scrape the pods without a token', () => {
+  it('requires a token to scrape the pods', () => {
     expect(configMap.data?.['AUTH']).toBe('jwt');
     expect(read('deploy/kubernetes.yaml')).not.toContain('prometheus.io/scrape');
   });
 
-  it('has the labels by which prometheus.yaml finds the pods', () => {
+  it('sets the labels by which prometheus.yaml finds the pods', () => {
     const [, label = ''] = /label: (.*)$/m.exec(read('deploy/prometheus/prometheus.yaml')) ?? [];
     const wanted = Object.fromEntries(label.split(',').map((pair) => pair.split('=')));
     expect(deployment.spec?.template.metadata?.labels).toEqual(wanted);
   });
 
-  it('names the image of this release', () => {
+  it('names the image of the current release', () => {
     const templates = [job, deployment].map(({ spec }) => spec?.template.spec);
     const images = templates.flatMap((spec) => spec?.containers.map(({ image }) => image));
     expect(images).toEqual(Array(2).fill(`pet-store-gateway:${VERSION}`));
   });
 
-  it('gives no container a right, as the user of the image', () => {
+  it("runs containers without privileges, as the image's user", () => {
     for (const { spec } of [job.spec?.template ?? {}, deployment.spec?.template ?? {}]) {
       expect(spec?.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: imageUser });
       expect(spec?.containers.map(({ securityContext }) => securityContext)).toEqual([
@@ -165,7 +165,7 @@ const valueOf = (name: string): string =>
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
 describe('the systemd unit', () => {
-  it('starts the gateway as `npm start` does, with time to stop', () => {
+  it('starts the gateway like `npm start`, with a long enough grace period', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     expect(
       valueOf('ExecStart').replace('/opt/pet-store-gateway/', '').replace('/usr/bin/', ''),
@@ -176,7 +176,7 @@ describe('the systemd unit', () => {
     );
   });
 
-  it.runIf(hasSystemd)('has no mistake that systemd finds, and an exposure of at most 1.5', () => {
+  it.runIf(hasSystemd)("passes systemd's verification, with an exposure of at most 1.5", () => {
     const unit = unitText.replace('/usr/bin/node', process.execPath);
     const folder = mkdtempSync(join(tmpdir(), 'systemd-'));
     const file = join(folder, 'pet-store-gateway.service');

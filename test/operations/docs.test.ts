@@ -9,7 +9,7 @@ import { blocksOf, read, requestOf } from '../support/documents.ts';
 import { post } from '../support/post.ts';
 import { killPrograms, startProgram } from '../support/program.ts';
 
-describe('a gateway that is started as docs/access.md shows', () => {
+describe('a gateway started as docs/access.md shows', () => {
   const [starting = '', calling = ''] = blocksOf(read('docs/access.md'))
     .filter(({ language }) => language === 'sh')
     .map(({ text }) => text);
@@ -22,7 +22,7 @@ describe('a gateway that is started as docs/access.md shows', () => {
     text.includes('"requestId"'),
   );
 
-  it('accepts the token that is created there, and logs each request as docs/observability.md shows', async () => {
+  it('accepts the token created there, and logs requests as docs/observability.md shows', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'store-'));
     onTestFinished(async () => {
       await killPrograms();

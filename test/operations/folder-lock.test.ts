@@ -9,8 +9,8 @@ const IN_USE =
 
 const store = useProgramStore('PGlite');
 
-describe('a system without a native lock', () => {
-  it('ends the start with a sentence that advises to set DATABASE_URL', async () => {
+describe('a system without a native file lock', () => {
+  it('fails the start with a message that advises setting DATABASE_URL', async () => {
     const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
     const program = spawnProgram('main', {
       ...store.environment,
@@ -25,8 +25,8 @@ describe('a system without a native lock', () => {
   });
 });
 
-describe('gateways that start on the folder of a killed one', { timeout: 120_000 }, () => {
-  it('leave it to exactly one of them', async () => {
+describe('gateways that start on the data folder of a killed one', { timeout: 120_000 }, () => {
+  it('let exactly one of them use it', async () => {
     const environment = { ...store.environment, SAMPLE_STORE: 'false' };
     await (await startProgram(environment)).stop('SIGKILL');
     const winners: Program[] = [];

@@ -9,7 +9,7 @@ import { ask, type Program, startProgram } from '../support/program.ts';
 
 const store = useProgramStore('PGlite');
 
-/** What a gateway logs before it ends because its embedded database can't write. */
+/** The message of a gateway that exits because its embedded database can't write. */
 const CRASHED = /^The embedded PostgreSQL crashed: could not .+\. Restart the gateway .+$/;
 /** How many categories are created before the fault. */
 const CREATED = 20;
@@ -21,7 +21,7 @@ async function createCategory(program: Program): Promise<string> {
   return (await ask<{ result: { id: string } }>(program, query)).result.id;
 }
 
-/** Returns those ids that a gateway with this store does not have. */
+/** Returns the ids that a gateway with this store lacks. */
 async function findLost(
   environment: Record<string, string>,
   ids: readonly string[],
@@ -35,7 +35,7 @@ async function findLost(
 
 // The soak test fills a real disk.
 describe('a write-ahead log that cannot be written', { timeout: 120_000 }, () => {
-  it('ends the gateway with a sentence, and no acknowledged write is lost', async () => {
+  it('stops the gateway with a message, and loses no acknowledged write', async () => {
     const fault = join(store.environment['DATA_DIR'] ?? '', 'fault');
     const environment = { ...store.environment, SAMPLE_STORE: 'false' };
     const program = await startProgram({

@@ -8,7 +8,7 @@ import { rounds } from '../support/rounds.ts';
 const STOCK = 1_000_000;
 const CALLERS = 8;
 const KILLS = rounds(1, 10);
-// The moment of a kill is to be another one each time.
+// The moment of the kill differs each time.
 const MIN_PLACED = 20;
 const MAX_PLACED = 60;
 
@@ -18,7 +18,7 @@ describe.each(['PGlite', 'PostgreSQL'] as const)(
   (database) => {
     const store = useProgramStore(database);
 
-    it('has every order that it acknowledged before it was killed', async () => {
+    it('keeps every order that it acknowledged before it was killed', async () => {
       const environment = { SAMPLE_STORE: 'false', ...store.environment };
       const acknowledged: string[] = [];
       let gateway = await startProgram(environment);

@@ -33,9 +33,9 @@ describe('DOCUMENTS_MANIFEST', () => {
 
   it.each([
     ['creates no database', {}],
-    ['connects to none', SERVER],
-    ['connects to none from two processes', { ...SERVER, WORKERS: '2' }],
-  ])('ends a start that %s, with one sentence', (_what, environment) =>
+    ['connects to no server', SERVER],
+    ['starts no workers', { ...SERVER, WORKERS: '2' }],
+  ])('stops an invalid start with one message, and %s', (_what, environment) =>
     withFolder(async (folder) => {
       const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
       writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));

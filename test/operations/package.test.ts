@@ -25,13 +25,13 @@ const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FL
 
 const isNoTemplate = (path: string): boolean => !path.endsWith('template-store');
 
-/** Copies the packages that the image has beside the bundle, without what this project has added to them. */
+/** Copies the packages that the image has beside the bundle, without this project's additions. */
 async function copyPackages(target: string): Promise<void> {
   const [, selector = ''] = /npm query '([^']+)'/.exec(await readFile('Dockerfile', 'utf8')) ?? [];
   const found = execFileSync('npm', ['query', selector], { encoding: 'utf8', stdio: 'pipe' });
   const paths = (JSON.parse(found) as { location: string }[]).map(({ location }) => location);
   const options = { recursive: true, filter: isNoTemplate };
-  // One after the other, as some are in others.
+  // One after the other, because some contain others.
   for (const path of paths) await cp(path, join(target, path), options);
 }
 
@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the package of `npm pack`', () => {
-  it('contains only what the programs read', () => {
+  it('contains only the files that the programs read', () => {
     const read = /^(?:dist|prisma\/migrations|src\/gateway\/pages\/browser|src\/store\/pages)\//;
     expect(files.filter((path) => !read.test(path)).toSorted()).toEqual([
       'LICENSE',
@@ -66,7 +66,7 @@ describe('the package of `npm pack`', () => {
     expect(files).toEqual(expect.arrayContaining(Object.values(manifest.bin)));
   });
 
-  it('contains the licenses of what is in the bundle', async () => {
+  it('contains the licenses of the bundled packages', async () => {
     const licenses = await readFile(join(installed, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
     for (const name of ['graphql', 'graphql-yoga', 'pg']) {
       expect(licenses).toMatch(new RegExp(`^${name} \\d\\S+\n\nLicense: \\S`, 'm'));
@@ -74,7 +74,7 @@ describe('the package of `npm pack`', () => {
     expect(licenses).not.toMatch(/^(?:vitest|esbuild|prisma) \d/m);
   });
 
-  it('starts by its name with only the packages of the image, and serves what it loads later', async () => {
+  it('starts by its name with only the packages of the image, and serves lazily loaded files', async () => {
     const program = join(installed, manifest.bin['pet-store-gateway'] ?? '');
     await chmod(program, 0o755);
     const child = spawn(program, {
@@ -84,7 +84,7 @@ describe('the package of `npm pack`', () => {
         PATH: process.env['PATH'],
         PORT: '0',
         STOP_DELAY_MS: '0',
-        // There is no template of a store: it is created without one.
+        // There is no template, so the store is created without one.
         DATA_DIR: join(folder, 'store'),
         NODE_ENV: 'production',
         NODE_OPTIONS,
@@ -114,7 +114,7 @@ describe('the package of `npm pack`', () => {
 });
 
 describe('a checkout without development dependencies', () => {
-  it('is prepared and started with the programs that were built before', async () => {
+  it('can be prepared and started with programs built earlier', async () => {
     for (const name of ['build.js', 'tsconfig.json', 'docs', 'scripts', 'src']) {
       await cp(name, join(folder, name), { recursive: true });
     }

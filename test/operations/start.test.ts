@@ -14,12 +14,12 @@ beforeAll(() => {
   folder = store.environment['DATA_DIR'] ?? '';
 });
 
-/** Returns the number that initdb gives to each PostgreSQL. */
+/** Returns the identifier that initdb generates for a PostgreSQL. */
 const identify = async (pglite: string): Promise<bigint> =>
   (await readFile(join(pglite, 'global/pg_control'))).readBigUInt64LE();
 
 describe('starting the gateway', { timeout: 60_000 }, () => {
-  it('replaces a store whose creation was interrupted with a copy of the template, and does not migrate it with MIGRATE=false', async () => {
+  it('replaces an unfinished store with a copy of the template, unmigrated with MIGRATE=false', async () => {
     await mkdir(join(folder, 'pglite'));
     await writeFile(join(folder, 'pglite/PG_VERSION'), '18');
     await writeFile(join(folder, 'unfinished'), '');
@@ -44,7 +44,7 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('creates the sample store once, keeps what is written, and lets no other gateway use it', async () => {
+  it('creates the sample store once, keeps what is written, and locks out other gateways', async () => {
     const first = await startProgram({ DATA_DIR: folder });
     expect(first.messages).toEqual(
       expect.arrayContaining([
@@ -86,7 +86,7 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
 });
 
 describe('a start that fails', () => {
-  it('ends with a sentence if DATA_DIR can be no folder', async () => {
+  it('exits with a readable message if DATA_DIR is not a folder', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     const link = join(folder, 'link');
@@ -106,7 +106,7 @@ describe('a start that fails', () => {
 describe('a start on PostgreSQL', () => {
   const onPostgres = useProgramStore();
 
-  it('ends with a sentence if it loses its connection', async () => {
+  it('exits with a readable message if it loses its connection', async () => {
     const { url, environment } = onPostgres;
     const unlock = await holdLock(url, 'lock table _prisma_migrations in access exclusive mode');
     const { entries, end } = spawnProgram('main', environment);
@@ -120,7 +120,7 @@ describe('a start on PostgreSQL', () => {
     await unlock();
   });
 
-  it('leaves a store empty that was emptied', async () => {
+  it('does not refill a store that was emptied', async () => {
     await onPostgres.run(`insert into categories (name) values ('Cats');
       truncate orders, inventory_items, pets, categories`);
     const program = await startProgram({ ...onPostgres.environment, SAMPLE_STORE: 'true' });
@@ -130,7 +130,7 @@ describe('a start on PostgreSQL', () => {
   });
 });
 
-describe('a start with a wrong configuration', () => {
+describe('starting with an invalid configuration', () => {
   it.each([
     [{ PORT: 'abc' }, 'PORT must be a whole number, 0 to 65535.'],
     [
@@ -138,7 +138,7 @@ describe('a start with a wrong configuration', () => {
       'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',
     ],
   ])(
-    'logs one sentence that names the variable, and exits with code 1: %j',
+    'logs one message that names the variable, and exits with code 1: %j',
     async (environment, sentence) => {
       const program = spawnProgram('main', environment);
       expect(await program.end).toBe(1);

@@ -9,7 +9,7 @@ import { pick, whole } from './random.ts';
 const CALLERS = 12;
 const MAX_THOUGHT_MS = 80;
 
-/** What the actions of an honest caller use. */
+/** The state of an honest caller. */
 interface Scene {
   readonly client: Client;
   readonly ledger: Ledger;
@@ -70,7 +70,7 @@ function chooseMine({ ledger, mine }: Scene): { id: string; order: LedgerOrder }
   return order && { id, order };
 }
 
-/** Sends an order again that was acknowledged long ago. */
+/** Repeats an order that was acknowledged long ago. */
 async function placeAgain(scene: Scene): Promise<void> {
   const { id, order } = chooseMine(scene) ?? {};
   if (order?.key === undefined) return;
@@ -127,7 +127,7 @@ async function readAtRandom({ client }: Scene): Promise<void> {
   await client.graphql({ query });
 }
 
-// One that is listed more often is chosen more often.
+// An action is chosen as often as it is listed.
 const ACTIONS = [
   placeWithKey,
   placeWithKey,

@@ -6,14 +6,14 @@ import type { Journal } from './journal.ts';
 
 /** How long an honest caller waits for one response. */
 const PATIENCE_MS = 20_000;
-/** How long it sends a request again. */
+/** How long an honest caller repeats a request. */
 const MAX_RETRY_MS = 90_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
-// After both, a request can be repeated.
+// A request can be repeated after either.
 const TEMPORARY = new Set<string | undefined>(['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
 
-// What one caller has written is compared with what others read.
+// The writes of one caller are compared with the reads of others.
 const fetchOwnWrites = createOwnWritesFetch();
 
 interface GraphqlBody {

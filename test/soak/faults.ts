@@ -10,7 +10,7 @@ import type { GatewayProcess } from './gateway-process.ts';
 import { pick, whole } from './random.ts';
 
 const MAX_LEFT_BYTES = 2_000_000;
-// A cluster needs some time to find out that its primary is lost.
+// A cluster needs some time to detect a lost primary.
 const MAX_WITHOUT_PRIMARY_MS = 2000;
 const MAX_DELAY_MS = 2000;
 const ALL_SESSIONS = `select pg_terminate_backend(pid) from pg_stat_activity
@@ -24,7 +24,7 @@ export type Faults = Record<string, () => Promise<Stop> | Stop>;
 
 const nothing = (): void => {};
 
-/** Sends a signal to processes, of which some may have ended meanwhile. */
+/** Sends a signal to processes, some of which may have exited. */
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids.filter(isAlive)) process.kill(pid, name);
 }
@@ -94,7 +94,7 @@ export function clusterFaults(replication: Replication): Faults {
   const { servers } = replication;
   let [primary] = servers;
   const replicas = (): ReplicatedServer[] => servers.filter((server) => server !== primary);
-  /** Loses the primary and promotes a replica; at its end the old primary is a replica of the new one. */
+  /** Loses the primary and promotes a replica; afterwards the old primary is a replica of the new one. */
   const loseBy = (lose: 'kill' | 'stop' | 'freeze') => async (): Promise<Stop> => {
     const old = primary;
     const others = replicas();

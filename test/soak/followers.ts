@@ -23,7 +23,7 @@ interface Page {
 
 /** Follows the changes of a type; subscribes again after the last cursor whenever the connection is lost. */
 class Follower {
-  /** The cursors of the changes that it has received; the owner may remove them. */
+  /** The cursors of the received changes; the owner may remove them. */
   readonly cursors: string[] = [];
   readonly type: Type;
   readonly #journal: Journal;
@@ -50,7 +50,7 @@ class Follower {
 
   async #follow(gateway: GatewayProcess): Promise<void> {
     while (!this.#isClosed) {
-      // An error is that of a lost connection.
+      // Any error means a lost connection.
       await this.#readAll(gateway).catch(() => {});
       this.cut();
       await sleep(whole(10, 300));
@@ -84,7 +84,7 @@ export class Followers {
   readonly #journal: Journal;
   readonly #followers: readonly Follower[];
   readonly #cutting: NodeJS.Timeout;
-  /** The cursor up to which everything was compared. */
+  /** The cursor up to which changes have been compared. */
   #compared: string;
 
   private constructor(gateway: GatewayProcess, client: Client, journal: Journal, after: string) {
@@ -97,7 +97,7 @@ export class Followers {
     this.#cutting = setInterval(() => pick(this.#followers).cut(), CUT_EVERY_MS);
   }
 
-  /** Begins to follow the changes from now on. */
+  /** Starts following changes from now on. */
   static async start(gateway: GatewayProcess, client: Client, journal: Journal) {
     const query = '{ changes(last: 1) { pageInfo { endCursor } } }';
     const { data } = await client.graphql<Page>({ query });

@@ -9,16 +9,16 @@ const MAX_STOP_MS = 20_000;
 const MAX_RECOVERY_MS = 30_000;
 const SHOWN_MESSAGES = 8;
 
-/** Runs the built gateway as a supervisor does: starts it again whenever it ends. */
+/** Runs the built gateway like a supervisor, which restarts it whenever it exits. */
 export class GatewayProcess {
-  /** Whether it may end by itself now, with exit code 1. */
+  /** Whether the gateway may exit now with code 1. */
   mayEnd = false;
   readonly url: string;
   readonly #environment: Readonly<Record<string, string>>;
   readonly #journal: Journal;
   readonly #supervised: Promise<void>;
   #program: Program;
-  /** How a program has to end that was sent a signal. */
+  /** How a program must exit after a signal. */
   readonly #expected = new Map<Program, number | NodeJS.Signals>();
   #isOver = false;
 
@@ -48,7 +48,7 @@ export class GatewayProcess {
     }
   }
 
-  /** Ends it by a signal, which has to take bounded time; the supervisor starts it again. */
+  /** Stops the gateway by a signal, which must take bounded time; the supervisor restarts it. */
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const program = this.#program;
     this.#expected.set(program, signal === 'SIGTERM' ? 0 : signal);
@@ -59,14 +59,14 @@ export class GatewayProcess {
     await program.stop('SIGKILL');
   }
 
-  /** Stops it for good. */
+  /** Stops the gateway without a restart. */
   async close(): Promise<void> {
     this.#isOver = true;
     await this.end('SIGTERM');
     await this.#supervised;
   }
 
-  /** Waits until it is ready, which has to take bounded time. */
+  /** Waits until the gateway is ready, which must take bounded time. */
   async recover(): Promise<void> {
     let deadline = performance.now() + MAX_RECOVERY_MS;
     while (!(await isReady(this.url))) {

@@ -28,7 +28,7 @@ export class Journal {
     this.#lastFault = performance.now();
   }
 
-  /** Records an honest request without a response, which is a violation unless a fault was active. */
+  /** Records an honest request without a response: a violation unless a fault was active. */
   addFailure(from: number, what: string): void {
     this.retried += 1;
     if (this.#faults !== '' || from - this.#lastFault <= GRACE_MS) return;

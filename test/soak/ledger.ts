@@ -18,7 +18,7 @@ interface StoredOrder {
 const [AMPLE, SCARCE] = [1_000_000, 40];
 const UNITS = Array.from({ length: 12 }, (_, index) => (index % 4 === 3 ? SCARCE : AMPLE));
 
-/** What the gateway acknowledged, and what the store must contain because of it. */
+/** The acknowledged writes, and the resulting contents of the store. */
 export class Ledger {
   readonly orders = new Map<string, LedgerOrder>();
   /** Pets whose stock only orders change, with their initial stock. */

@@ -20,7 +20,7 @@ interface Store {
 export const STORES: Record<string, () => Promise<Store> | Store> = {
   embedded: () => {
     const folder = mkdtempSync(join(tmpdir(), 'soak-'));
-    // Only root can mount a disk of its own.
+    // Only root can mount a disk.
     const isRoot = process.getuid?.() === 0;
     const size = `size=${DISK_MB}m`;
     if (isRoot) execFileSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', folder]);
@@ -42,7 +42,7 @@ export const STORES: Record<string, () => Promise<Store> | Store> = {
       close: () => server.remove(),
     };
   },
-  // A commit is acknowledged when one of two replicas has it.
+  // A commit is acknowledged once one of two replicas has it.
   cluster: async () => {
     const replication = await startReplication({ synchronous: true });
     const url = replication.multiHostUrl(await createDatabaseOn(replication.servers[0].url));

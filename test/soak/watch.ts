@@ -11,7 +11,7 @@ export class Watch {
   maxMb = 0;
   #filesAtFirst = 0;
 
-  /** Compares them with what is allowed, while no fault is active. */
+  /** Checks the limits while no fault is active. */
   check(gateway: GatewayProcess, journal: Journal): void {
     const pids = gateway.pids().filter((pid) => existsSync(`/proc/${pid}`));
     const mb = Math.max(...pids.map(peakMb));

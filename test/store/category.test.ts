@@ -31,7 +31,7 @@ describeOnGateways(() => {
     });
 
     it.each(['  Zoë’s 🐈 % _ \\ \' " \n\t ', '🐈'.repeat(255)])(
-      'stores the name exactly as given: %j',
+      'stores the name unchanged: $0',
       async (name) => {
         expect(await create({ name })).toMatchObject({ name, description: null });
       },
@@ -56,7 +56,7 @@ describeOnGateways(() => {
   });
 
   describe('updating a category', () => {
-    it('does not change fields that are not given, and removes a description with null', async () => {
+    it('keeps fields that are not given, and removes a description with null', async () => {
       const { id } = await create({ name: 'Frogs', description: 'Green.' });
       const renamed = { id, name: 'Toads', description: 'Green.' };
       expect(await update(id, { name: 'Toads' })).toEqual(renamed);
@@ -72,13 +72,13 @@ describeOnGateways(() => {
   });
 
   describe('deleting a category', () => {
-    it('removes a category without pets', async () => {
+    it('deletes a category without pets', async () => {
       const id = await makeCategory(gateway, 'Gone');
       expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Category', BigInt(id)) });
       expect(await remove(id)).toEqual({ code: 'CATEGORY_NOT_FOUND' });
     });
 
-    it('returns CATEGORY_IN_USE for a category with pets, and removes nothing', async () => {
+    it('returns CATEGORY_IN_USE for a category with pets, and deletes nothing', async () => {
       const id = await makeCategory(gateway);
       await makePet(gateway, { categoryId: id });
       expect(await remove(id)).toEqual({ code: 'CATEGORY_IN_USE' });

@@ -43,9 +43,9 @@ describeOnGateways(() => {
     await write(sql`insert into orders (pet_id, quantity) select 1, 1 from pets`);
   });
 
-  describe('a page', () => {
+  describe('a page of a list', () => {
     it.each(LISTS)(
-      'of %s has 20 rows by default, and the count of all: %s',
+      'has 20 rows of %s by default, and the count of all rows: %s',
       async (list, parent) => {
         const { edges, nodes, totalCount, pageInfo } = await page(list, '', parent);
         expect(nodes.map(idOf)).toEqual(edges.map(({ node }: { node: Node }) => idOf(node)));
@@ -60,7 +60,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('may be empty', async () => {
+    it('can be empty', async () => {
       expect(await page('pets', 'first: 0')).toMatchObject({ edges: [], totalCount: 25 });
     });
 
@@ -81,7 +81,7 @@ describeOnGateways(() => {
       ['before', 'last: 3', true, true],
       ['before', 'last: 100', true, false],
     ])(
-      'with a cursor %s and %s has hasNextPage %s and hasPreviousPage %s',
+      'has the right page info with a cursor %s and %s: hasNextPage %s, hasPreviousPage %s',
       async (end, size, hasNextPage, hasPreviousPage) => {
         const { edges } = await page('pets');
         const { pageInfo } = await page('pets', `${end}: "${edges[10].cursor}", ${size}`);
@@ -90,7 +90,7 @@ describeOnGateways(() => {
     );
 
     it.each(['first: 101', 'first: -1', 'last: 101', 'last: -1', 'first: 1, last: 1'])(
-      'with %s is rejected as INVALID_INPUT',
+      'is rejected as INVALID_INPUT with %s',
       async (args) => {
         const { errors } = await gateway.graphql(`{ pets(${args}) { nodes { id } } }`);
         expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
@@ -98,7 +98,7 @@ describeOnGateways(() => {
     );
   });
 
-  describe('a cursor', () => {
+  describe('a cursor of a list', () => {
     it.each([
       ['garbage', 'pets', 'ID', 'garbage'],
       ['the values of an order by id', 'pets', 'NAME', forge('ID', '1')],
@@ -114,7 +114,7 @@ describeOnGateways(() => {
         'SHIP_DATE',
         forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
       ],
-    ])('with %s is rejected as INVALID_CURSOR', async (_what, list, field, cursor) => {
+    ])('is rejected as INVALID_CURSOR with %s', async (_what, list, field, cursor) => {
       const { errors } = await gateway.graphql(
         `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
         { after: cursor },

@@ -106,7 +106,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   });
   const request = new Request('http://localhost/graphql', { method: 'POST' });
   return async (operation) => {
-    // Without the variables that are undefined, as they are sent.
+    // Without undefined variables, as they are sent.
     const params = JSON.parse(JSON.stringify(operation)) as Operation;
     const requestLog = { id: 'reference' };
     const result = await yoga.getResultForParams({ params, request }, { requestLog });
@@ -139,7 +139,7 @@ const leniently = (strict: GraphQLSchema): GraphQLSchema =>
     },
   });
 
-/** Returns where an error left a null: the last place of its path that is in the data. */
+/** Returns where an error left a null: the last part of its path in the data. */
 function placeOf(data: unknown, path: readonly (string | number)[]): string {
   let value = data;
   let depth = 0;
@@ -153,7 +153,7 @@ function placeOf(data: unknown, path: readonly (string | number)[]): string {
 const texts = (errors: readonly ClientError[] = []): string[] =>
   errors.map((error) => JSON.stringify(error)).toSorted();
 
-/** Returns the places of the nulls that errors left in a response, each once. */
+/** Returns the paths of the nulls that errors left in a response, each once. */
 const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
   [...new Set(errors.map(({ path = [] }) => placeOf(data, path)))].toSorted();
 
@@ -180,7 +180,7 @@ async function expectSame(
   expect(possible).toEqual(expect.arrayContaining(told));
 }
 
-/** Checks that the gateway returns what graphql-js does, each time that it gets the operation. */
+/** Checks that the gateway returns the result of graphql-js each time it gets the operation. */
 async function expectAsReference(operation: Operation): Promise<void> {
   const isWriting = operation.query.includes('mutation');
   const reference = await askReference(operation);
@@ -195,7 +195,7 @@ async function expectAsReference(operation: Operation): Promise<void> {
   }
 }
 
-/** Where a compiled query could differ, each as a short operation. */
+/** Short operations whose compiled queries could differ. */
 const CASES: [what: string, query: string, variables?: Record<string, unknown>][] = [
   [
     'errors in several places',
@@ -250,7 +250,7 @@ const cursor = (...position: string[]): string =>
 /** Whether a statement is a compiled query. */
 const isCompiled = (sql: string): boolean => / as json(, .+ as ms from unnest|$)/.test(sql);
 
-/** With names for which a statement fails. */
+/** With names that make a statement fail. */
 const FAILING = {
   ...WILD,
   texts: { ...WILD.texts, name: [...(WILD.texts['name'] ?? []), 'fails', 'busy'] },
@@ -268,12 +268,12 @@ describeOnDatabases(() => {
   afterAll(() => gateway.close());
 
   describe('executing an operation', () => {
-    it('returns the result of graphql-js each time, for generated queries without errors', async () => {
+    it('returns the result of graphql-js each time for generated queries without errors', async () => {
       const queries = operationsOn(schema, OperationTypeNode.QUERY, rounds(5, 7), TAME);
       await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
     });
 
-    it('executes most queries by one statement the third time', async () => {
+    it('needs one statement for most queries from the third execution on', async () => {
       const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
         seed: 1,
         numRuns: 25,
@@ -289,23 +289,20 @@ describeOnDatabases(() => {
       expect(single).toBeGreaterThan(7);
     });
 
-    describe('of a store with missing rows', () => {
+    describe('on a store with missing rows', () => {
       beforeAll(() => store.removeRows());
 
       it.each([
         ['queries', OperationTypeNode.QUERY, rounds(5, 6), QUERIES, WILD],
         ['mutations', OperationTypeNode.MUTATION, 4, MUTATIONS, FAILING],
-      ] as const)(
-        'returns the result of graphql-js each time, for generated %s',
-        async (...row) => {
-          const [, kind, depth, numRuns, ingredients] = row;
-          const operations = operationsOn(schema, kind, depth, ingredients);
-          await assert(asyncProperty(operations, expectAsReference), { numRuns });
-        },
-      );
+      ] as const)('returns the result of graphql-js each time for generated %s', async (...row) => {
+        const [, kind, depth, numRuns, ingredients] = row;
+        const operations = operationsOn(schema, kind, depth, ingredients);
+        await assert(asyncProperty(operations, expectAsReference), { numRuns });
+      });
     });
 
-    describe('of a store with missing rows and values that can not be sent', () => {
+    describe('on a store with missing rows and values that cannot be sent', () => {
       beforeAll(() => store.spoilValues());
 
       it.each(CASES)('returns the result of graphql-js for %s', async (_what, query, variables) => {
@@ -323,17 +320,17 @@ describeOnDatabases(() => {
   });
 
   describe('a compiled query', () => {
-    it('gets its own data, whatever the values of other requests for the same statement', async () => {
+    it('gets its own data, whatever values other requests have for the same statement', async () => {
       const query = `query ($after: String, $before: String) {
         pets(first: 100, orderBy: { field: NAME }, after: $after, before: $before) { nodes { id } } }`;
-      // Joined by line breaks, the values of both are the same.
+      // Joined by line breaks, both lists of values are the same.
       const operations = [
         [cursor('1', 'A'), cursor('2', 'M\n5\nZ')],
         [cursor('5', 'A\n1\nM'), cursor('2', 'Z')],
       ].map(([after, before]) => ({ query, variables: { after, before } }));
       const expected = await Promise.all(operations.map(askReference));
       expect(expected[0]).not.toEqual(expected[1]);
-      // Only requests that arrive at once share a statement.
+      // Only requests that arrive at the same time share a statement.
       let isShared = false;
       for (let time = 1; time <= 100 && !isShared; time += 1) {
         gateway.statements.length = 0;
@@ -343,7 +340,7 @@ describeOnDatabases(() => {
       expect(isShared).toBe(true);
     });
 
-    it('depends on the variables of its own request, whatever those before it had', async () => {
+    it('depends on the variables of its own request, whatever earlier requests had', async () => {
       const query = `query ($first: Int, $last: Int, $field: PetSortField!, $status: [PetStatus!], $isNamed: Boolean = true) {
         pets(first: $first, last: $last, orderBy: { field: $field, direction: DESC }, filter: { status: $status }) {
           nodes { id name @include(if: $isNamed) } } }`;
@@ -363,7 +360,7 @@ describeOnDatabases(() => {
       expect(results.size).toBe(each.length);
     });
 
-    it('with too many relations to plan in one statement is left to graphql-js', async () => {
+    it('is left to graphql-js if it has too many relations to plan in one statement', async () => {
       const relations = Array.from(
         { length: 98 },
         (_value, index) => `a${index}: category { pets(first: 1) { nodes { category { id } } } }`,
@@ -385,7 +382,7 @@ describeOnDatabases(() => {
       c: category(id: 1) { pets(first: 1) { nodes { id } } }
     }`;
 
-    it('is not repeated, and its error is in each of the root fields', async () => {
+    it('is not repeated, and returns its error in each of the root fields', async () => {
       for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
       await gateway.db.write(raw('alter table pets rename column name to title'));
       gateway.statements.length = 0;

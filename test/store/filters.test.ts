@@ -13,20 +13,20 @@ interface Row {
   name: string;
   categoryId: number;
   isSold: boolean;
-  /** Null without an inventory entry. */
+  /** Null without an inventory item. */
   stock: number | null;
   shipDate: string | null;
 }
 
-/** The time of an order: one a day, and a last one a millisecond later. */
+/** The ship date of an order: one a day, and the last one a millisecond later. */
 const dateOf = (index: number): Date =>
   index === COUNT - 1
     ? new Date(Date.UTC(2027, 0, COUNT - 1, 0, 0, 0, 1))
     : new Date(Date.UTC(2027, 0, index + 1));
 
-// Row n is a category, a pet, its inventory entry, and an order of pet 1 or 2. Keys repeat, so that ids decide.
+// Row n is a category, a pet, its inventory item, and an order for pet 1 or 2. Keys repeat, so ids break ties.
 const ROWS = Array.from({ length: COUNT }, (_, index): Row => {
-  // The others have no date, or one that only SQL can write.
+  // The others have no date, or a date that only SQL can write.
   const hasDate = index % 4 > 0;
   const noDate = [null, 'infinity', '-infinity'][(index / 4) % 3] ?? null;
   return {
@@ -57,7 +57,7 @@ const isComplete: Keep = ({ id }) => id % 2 === 0;
 const always: Keep = () => true;
 const never: Keep = () => false;
 
-// Each filter, and the rows that it keeps.
+// Each filter, and its matching rows.
 const CATEGORIES: [string, Keep][] = [
   ['{}', always],
   ['{ name: "aPPle" }', ({ name }) => /apple/i.test(name)],
@@ -163,10 +163,10 @@ const INVENTORY: [string, Keep][] = [
 ];
 
 interface List {
-  /** The query around the list, whose arguments and selections are inserted. */
+  /** The query around the list; arguments and selections are inserted. */
   readonly open: string;
   readonly id: string;
-  /** Its sorts: the field of each, and what rows are compared by. */
+  /** The sort orders: each field, and the value by which rows are compared. */
   readonly sorts: Readonly<Record<string, (row: Row) => string | number>>;
   readonly keep: Keep;
   readonly filters: [string, Keep][];
@@ -226,14 +226,14 @@ const ENDS: readonly (readonly ['ASC' | 'DESC', 'first' | 'last'])[] = [
   ['ASC', 'last'],
 ];
 
-// With a filter, one for each order is enough, but for `npm run test:long`.
+// With a filter, one per sort order is enough outside `npm run test:long`.
 const waysFor = ({ sorts }: List, filter: string): readonly Way[] =>
   Object.keys(sorts).flatMap((field, index) => {
     const ends = filter === '{}' ? ENDS : [...ENDS.slice(index), ...ENDS].slice(0, rounds(1, 4));
     return ends.map((end): Way => [field, ...end]);
   });
 
-/** Posts a query until it is executed by one statement; each time it must return the same. */
+/** Posts a query until one statement executes it; the result must be the same each time. */
 async function ask(query: string) {
   const data = await gateway.data(query);
   for (let time = 2; time <= TIMES_UNTIL_COMPILED; time += 1) {
@@ -311,9 +311,9 @@ describeOnGateways(() => {
     );
   });
 
-  describe('a filtered list', () => {
+  describe('filtering a list', () => {
     it.each(CASES)(
-      'of $name has the rows of $filter, once and in order, and their count',
+      'the list of $name has the rows of $filter, once and in order, and their count',
       async ({ list, filter, keep }) => {
         const kept = ROWS.filter((row) => list.keep(row) && keep(row));
         for (const [field, direction, size] of waysFor(list, filter)) {
@@ -325,7 +325,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('of every parent has its own rows, and their count', async () => {
+    it("a nested list has each parent's rows, and their count", async () => {
       const fields = `nodes { id list: pets(filter: { inStock: true, ids: [2, 3, 4, 5, 9, 10] }) { totalCount nodes { id } } }`;
       const data = await gateway.data(`{ categories(first: 2) { ${fields} } }`);
       expect(data.categories.nodes).toEqual([
@@ -346,14 +346,14 @@ describeOnGateways(() => {
         'INVALID_INPUT',
         ['filter', 'shipDate', 'from'],
       ],
-    ])('of %s is rejected at its path: %s', async (list, filter, code, path) => {
+    ])('is rejected at its path in the list of %s: %s', async (list, filter, code, path) => {
       for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const { errors } = await gateway.graphql(`{ ${list}(filter: ${filter}) { totalCount } }`);
         expect(errors?.[0]?.extensions).toMatchObject({ code, status: 400, issues: [{ path }] });
       }
     });
 
-    it('of more ids than a list may have is rejected', async () => {
+    it('is rejected with INVALID_INPUT if it has more ids than allowed', async () => {
       const ids = Array.from({ length: 101 }, (_, index) => String(index));
       const { errors } = await gateway.graphql(
         'query ($ids: [ID!]) { pets(filter: { ids: $ids }) { totalCount } }',

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Keeps the only session of the embedded database until the returned function is called. */
+/** Blocks the only session of the embedded database until the returned function is called. */
 async function holdSession(): Promise<() => Promise<void>> {
   const door = new EventEmitter();
   let ended = Promise.resolve<unknown>(undefined);
@@ -30,8 +30,8 @@ async function holdSession(): Promise<() => Promise<void>> {
 
 const search = (name: string): string => `pets(filter: { name: "${name}" }) { nodes { id } }`;
 
-describe('a caller that leaves while the embedded database is busy', () => {
-  it('starts none of its statements that wait for others', async () => {
+describe('a caller that disconnects while the embedded database is busy', () => {
+  it('does not start its statements that are waiting in the queue', async () => {
     const release = await holdSession();
     const opened = await openInitialized(gateway);
     const searches = repeat(9, (index) => `s${index}: ${search(`gone${index}`)}`);
@@ -43,7 +43,7 @@ describe('a caller that leaves while the embedded database is busy', () => {
     await release();
     expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
     opened.socket.terminate();
-    // That of the other operation, and the one that may have started.
+    // The statement of the other operation, and one that may have started.
     const ran = gateway.statements.filter((text) => text.includes('from pets'));
     expect(ran.length).toBeLessThanOrEqual(2);
   });

@@ -25,14 +25,14 @@ const stale = (available: number) => ({ code: 'STALE_INVENTORY', available });
 
 const MAX = 2_147_483_647;
 
-/** Returns the inventory entry of a pet. */
+/** Returns the inventory item of a pet. */
 const entryOf = async (petId: string) =>
   (await gateway.data('query ($id: ID!) { inventoryItem(petId: $id) { quantity } }', { id: petId }))
     .inventoryItem;
 
 describeOnGateways(() => {
   describe('setting the stock', () => {
-    it('creates the entry, then changes it', async () => {
+    it('creates the inventory item, then changes it', async () => {
       const petId = await makePet(gateway);
       const item = { petId, status: 'AVAILABLE' };
       expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
@@ -52,7 +52,7 @@ describeOnGateways(() => {
   });
 
   describe('setting the stock with an expected quantity', () => {
-    it('changes it if the stock is as expected, or null is expected', async () => {
+    it('changes it if the stock is as expected, or if null is expected', async () => {
       const petId = await makePet(gateway, { stock: 4 });
       expect(await update(petId, 7, 4)).toMatchObject({ quantity: 7 });
       expect(await update(petId, 0, 7)).toMatchObject({ quantity: 0 });
@@ -61,14 +61,14 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('returns STALE_INVENTORY with the present quantity if it is not, and changes nothing', async () => {
+    it('returns STALE_INVENTORY with the current quantity if it differs, and changes nothing', async () => {
       const petId = await makePet(gateway, { stock: 4 });
       expect(await update(petId, 7, 3)).toEqual(stale(4));
       expect(await update(petId, 7, 0)).toEqual(stale(4));
       expect(await stockOf(gateway, petId)).toBe(4);
     });
 
-    it('treats a missing entry as a stock of 0', async () => {
+    it('treats a missing inventory item as a stock of 0', async () => {
       const petId = await makePet(gateway);
       expect(await update(petId, 7, 1)).toEqual(stale(0));
       expect(await update(petId, 7, 0)).toMatchObject({ quantity: 7 });
@@ -107,13 +107,13 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('creates the entry for added units if there is none', async () => {
+    it('creates a missing inventory item for added units', async () => {
       const petId = await makePet(gateway);
       expect(await adjust(petId, MAX)).toMatchObject({ quantity: MAX });
       expect(await entryOf(petId)).toEqual({ quantity: MAX });
     });
 
-    it('returns INSUFFICIENT_STOCK with the stock if it has too few units, and changes nothing', async () => {
+    it('returns INSUFFICIENT_STOCK with the stock if it is too low, and changes nothing', async () => {
       const petId = await makePet(gateway, { stock: 4 });
       const refusal = { code: 'INSUFFICIENT_STOCK', available: 4, line: null };
       expect(await adjust(petId, -5)).toMatchObject(refusal);
@@ -121,7 +121,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(4);
     });
 
-    it('treats a missing entry as a stock of 0, and creates none', async () => {
+    it('treats a missing inventory item as a stock of 0, and creates none', async () => {
       const petId = await makePet(gateway);
       expect(await adjust(petId, -1)).toMatchObject({ code: 'INSUFFICIENT_STOCK', available: 0 });
       expect(await entryOf(petId)).toBeNull();
@@ -136,7 +136,7 @@ describeOnGateways(() => {
       expect(await adjust(petId, -MAX)).toMatchObject({ quantity: 0 });
     });
 
-    it('rejects 0', async () => {
+    it('rejects a change by 0', async () => {
       const petId = await makePet(gateway, { stock: 4 });
       expect(await adjust(petId, 0)).toMatchObject({
         code: 'INVALID_INPUT',
@@ -144,7 +144,7 @@ describeOnGateways(() => {
       });
     });
 
-    it('adds up for many concurrent requests, and never goes below 0', async () => {
+    it('applies all concurrent changes, and never goes below 0', async () => {
       const petId = await makePet(gateway);
       const added = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, 2)));
       expect(added.map(({ quantity }) => quantity).toSorted((a, b) => a - b)).toEqual(

@@ -10,7 +10,7 @@ import { post } from '../support/post.ts';
 let gateway: Gateway;
 const outage = createOutage();
 
-/** Sends a mutation while all reads fail, as in an outage that begins after the write. */
+/** Sends a mutation while all reads fail, as in an outage that starts after the write. */
 const writeInOutage = (mutation: string, variables: Record<string, unknown>) =>
   outage.during(() => gateway.graphql(mutation, variables));
 
@@ -28,7 +28,7 @@ describeOnDatabases(() => {
   });
   afterAll(() => gateway.close());
 
-  describe('what was written stays in the result if other rows cannot be read', () => {
+  describe('a mutation that has written', () => {
     it.each([
       [
         'placeOrder',
@@ -42,17 +42,23 @@ describeOnDatabases(() => {
         { petId: expect.any(String), quantity: 900, status: null, pet: null },
         ['updateInventory', 'status'],
       ],
-    ])('%s', async (_what, mutation, expected, path) => {
-      const { data, errors, status } = await writeInOutage(mutation, { petId });
-      expect(status).toBe(200);
-      expect(Object.values(data as object)).toEqual([expected]);
-      expect(errors).toContainEqual(
-        expect.objectContaining({ path, extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 } }),
-      );
-      gateway.loggedErrors.length = 0;
-    });
+    ])(
+      'keeps its result even if related rows cannot be read: %s',
+      async (_what, mutation, expected, path) => {
+        const { data, errors, status } = await writeInOutage(mutation, { petId });
+        expect(status).toBe(200);
+        expect(Object.values(data as object)).toEqual([expected]);
+        expect(errors).toContainEqual(
+          expect.objectContaining({
+            path,
+            extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 },
+          }),
+        );
+        gateway.loggedErrors.length = 0;
+      },
+    );
 
-    it('also if a later mutation fails', async () => {
+    it('keeps its result even if a later mutation fails', async () => {
       const mutation = `mutation ($petId: ID!) {
         a: placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id } }
         b: adjustInventory(petId: $petId, by: 1) { ... on InventoryItem { quantity } }
@@ -62,7 +68,7 @@ describeOnDatabases(() => {
         () => post(gateway, { query: mutation, variables: { petId } }),
         () => (statements += 1) > 1,
       );
-      // It must not be repeated as a whole.
+      // The operation must not be repeated as a whole.
       expect(response.headers.get('retry-after')).toBeNull();
       const { data, errors } = (await response.json()) as GraphqlAnswer;
       expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
@@ -71,7 +77,7 @@ describeOnDatabases(() => {
     });
   });
 
-  describe('a mistake that is known before', () => {
+  describe('an error that can be found before execution', () => {
     it.each<[string, string, string, object?]>([
       [
         'a page that is too large, in a page',
@@ -98,16 +104,19 @@ describeOnDatabases(() => {
         'INVALID_INPUT',
         { x: null },
       ],
-    ])('rejects a mutation before it writes: %s', async (_what, mutation, code, variables) => {
-      const orders = sql`select id from orders order by id`;
-      const before = await gateway.db.query(orders);
-      const { data, errors, status } = await gateway.graphql(mutation, { petId, ...variables });
-      expect({ status, data }).toEqual({ status: 400, data: undefined });
-      expect(errors).toMatchObject([{ extensions: { code } }]);
-      expect(await gateway.db.query(orders)).toEqual(before);
-    });
+    ])(
+      'causes a mutation to be rejected before it writes: %s',
+      async (_what, mutation, code, variables) => {
+        const orders = sql`select id from orders order by id`;
+        const before = await gateway.db.query(orders);
+        const { data, errors, status } = await gateway.graphql(mutation, { petId, ...variables });
+        expect({ status, data }).toEqual({ status: 400, data: undefined });
+        expect(errors).toMatchObject([{ extensions: { code } }]);
+        expect(await gateway.db.query(orders)).toEqual(before);
+      },
+    );
 
-    it('reports a mistake in a fragment once, on however many types it is', async () => {
+    it('is reported once for a fragment, on however many types it is', async () => {
       const { errors } = await gateway.graphql(
         `query ($nodeId: ID!, $id: ID!) { node(nodeId: $nodeId) { ...F } category(id: $id) { ...F } }
         fragment F on Node { ... on Category { pets(first: 1000) { nodes { id } } } }`,
@@ -116,7 +125,7 @@ describeOnDatabases(() => {
       expect(errors).toHaveLength(1);
     });
 
-    it('rejects nothing in selections that are left out', async () => {
+    it('is ignored in selections that are skipped', async () => {
       const { data } = await gateway.graphql(
         placeWith(
           'orders(first: 1000) @include(if: $yes) { nodes { id } } ... @skip(if: true) { inventory { pet { orders(after: "x") { nodes { id } } } } }',
@@ -126,7 +135,7 @@ describeOnDatabases(() => {
       expect(data.placeOrder).toMatchObject({ id: expect.any(String) });
     });
 
-    it('rejects a query before it reads, with all of its mistakes', async () => {
+    it('causes a query to be rejected before it reads, together with all other errors', async () => {
       const query = `query ($id: ID!) {
         good: pet(id: "1") { id } bad: pet(id: $id) { id } pets(first: 101) { nodes { id } } ...F ...F
       } fragment F on Query { orders(after: "x") { nodes { id } } }`;

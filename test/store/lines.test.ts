@@ -41,7 +41,7 @@ const adjustInventories = (input: Lines) =>
 
 describeOnGateways(() => {
   describe('creating several pets', () => {
-    it('returns them in the order of the lines, with their stock, by one statement', async () => {
+    it('returns them in input order, with their stock, using one statement', async () => {
       const categoryId = await makeCategory(gateway);
       const input = Array.from({ length: 1000 }, (_, index) => ({
         name: `Pet ${index}`,
@@ -62,7 +62,7 @@ describeOnGateways(() => {
       expect(unset.pets.nodes).toEqual([{ inventory: null }]);
     });
 
-    it('names the line whose category does not exist, and creates none', async () => {
+    it('names the line with the missing category, and creates no pet', async () => {
       const categoryId = await makeCategory(gateway);
       const lines = [categoryId, '999999', categoryId].map((id) => ({
         name: 'Ida',
@@ -76,7 +76,7 @@ describeOnGateways(() => {
       expect(category.pets.totalCount).toBe(0);
     });
 
-    it('rejects all invalid lines at once, and more than a thousand', async () => {
+    it('reports all invalid lines together, and more than a thousand lines', async () => {
       const valid = { name: 'Ida', categoryId: '1' };
       expect(
         await createPets([{ ...valid, name: '' }, valid, { ...valid, categoryId: 'x' }]),
@@ -96,7 +96,7 @@ describeOnGateways(() => {
   });
 
   describe('changing several pets', () => {
-    it('changes only the given fields of each, by one statement', async () => {
+    it('changes only the given fields of each pet, using one statement', async () => {
       const categoryId = await makeCategory(gateway);
       const [a, b, c] = await Promise.all(
         ['A', 'B', 'C'].map((name) => makePet(gateway, { name, categoryId })),
@@ -146,7 +146,7 @@ describeOnGateways(() => {
   });
 
   describe('the stock of several pets', () => {
-    it('is set, created or adjusted, each by one statement', async () => {
+    it('is set, created or adjusted by one statement', async () => {
       const stocked = await makePet(gateway, { stock: 5 });
       const bare = await makePet(gateway);
       gateway.statements.length = 0;
@@ -177,7 +177,7 @@ describeOnGateways(() => {
       ['INSUFFICIENT_STOCK', { by: -6 }, { available: 5 }],
       ['STOCK_LIMIT_EXCEEDED', { by: 2_147_483_647 }, {}],
       ['PET_NOT_FOUND', { petId: '999999', by: 1 }, {}],
-    ])('is not adjusted if one line is %s', async (code, line, more) => {
+    ])('is not adjusted if one line returns %s', async (code, line, more) => {
       const first = await makePet(gateway, { stock: 5 });
       const petId = await makePet(gateway, { stock: 5 });
       const lines = [
@@ -203,7 +203,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, first)).toBe(5);
     });
 
-    it('has all units of concurrent lines, also of entries that all of them create', async () => {
+    it('includes the units of all concurrent lines, even if they create the inventory items', async () => {
       const pets = await Promise.all(Array.from({ length: 20 }, () => makePet(gateway)));
       const lines = pets.map((petId) => ({ petId, by: 1 }));
       const orders = [lines, lines.toReversed(), lines, lines.toReversed()];

@@ -5,7 +5,7 @@ import { makePet } from '../support/make.ts';
 
 let petId: string;
 
-// P stands for the id of a pet, N for one that no row has.
+// P stands for the id of a pet, N for the id of a missing row.
 const MUTATIONS = [
   ['updateCategory(id: "N", input: { name: "x" })', 'CATEGORY_NOT_FOUND'],
   ['deleteCategory(id: "N")', 'CATEGORY_NOT_FOUND'],
@@ -30,7 +30,7 @@ describeOnGateways(() => {
     petId = await makePet(gateway);
   });
 
-  it.each(MUTATIONS)('of a row that does not exist, %s returns %s', async (mutation, code) => {
+  it.each(MUTATIONS)('%s of a missing row returns %s', async (mutation, code) => {
     const call = mutation.replace('"P"', `"${petId}"`).replace('"N"', '"999999"');
     const { changed } = await gateway.data(
       `mutation { changed: ${call} { ... on Error { code httpStatus } } }`,

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { describeOnGateways, gateway } from '../support/gateway.ts';
 
-// In order. The names in one line are equal, so that their ids decide.
+// In order. The names in one line are equal, so their ids break the tie.
 const NAMES = [
   ['#1'],
   ['APFEL', 'Äpfel', 'apfel'],
@@ -48,15 +48,15 @@ async function timeOf(name: string): Promise<number> {
 
 describeOnGateways(() => {
   beforeAll(async () => {
-    // In another order, but for the names that are equal.
+    // In another order, except equal names.
     const data = NAMES.toReversed().flat();
     await gateway.db.write(
       sql`insert into categories (name) select * from unnest(${data}::text[])`,
     );
   });
 
-  describe('a list by NAME', () => {
-    it('is in the order of people, without regard to case and accents', async () => {
+  describe('a list sorted by NAME', () => {
+    it('ignores case and accents', async () => {
       const list = '{ categories(first: 100, orderBy: { field: NAME }) { nodes { name } } }';
       expect(namesOf(await gateway.data(list))).toEqual(NAMES.flat());
     });
@@ -77,7 +77,7 @@ describeOnGateways(() => {
     });
   });
 
-  it('a list by NAME_CODE_POINT is in the order of code points', async () => {
+  it('a list sorted by NAME_CODE_POINT is in code point order', async () => {
     const list =
       '{ categories(first: 100, orderBy: { field: NAME_CODE_POINT }) { nodes { name } } }';
     expect(namesOf(await gateway.data(list))).toEqual(
@@ -95,11 +95,11 @@ describeOnGateways(() => {
     ['many words', 'z o e z é l a n', ['zoé élan']],
     ['many words of which one is missing', 'z o e é l a n q', []],
     ['the characters of patterns', '%', []],
-  ])('a search finds %s', async (_what, name, found) => {
+  ])('searching a name finds %s', async (_what, name, found) => {
     expect(await search(name)).toEqual(found);
   });
 
-  it('a name without letters that have two forms is folded without comparing each with all of those', async () => {
+  it('folding a name without case or accents skips the comparison with each such letter', async () => {
     // The second has a letter to translate.
     expect(await timeOf('각'.repeat(250))).toBeLessThan((await timeOf(`${'각'.repeat(249)}Ж`)) / 3);
   });

@@ -28,7 +28,7 @@ describeOnGateways(() => {
   });
 
   describe('a nodeId', () => {
-    it('is in each row of the four types, the same by a statement and by loaders, and finds the row', async () => {
+    it('identifies each row of the four types, compiled or not, and finds it', async () => {
       const query = `query ($petId: ID!, $orderId: ID!) {
         pet(id: $petId) { nodeId category { nodeId pets(first: 1) { nodes { nodeId } } } inventory { id nodeId } }
         order(id: $orderId) { nodeId }
@@ -54,7 +54,7 @@ describeOnGateways(() => {
     });
   });
 
-  describe('node', () => {
+  describe('the field node', () => {
     const NODE = 'query ($nodeId: ID!) { node(nodeId: $nodeId) { nodeId ... on Pet { name } } }';
 
     it('returns the row, or null if it does not exist', async () => {
@@ -64,13 +64,13 @@ describeOnGateways(() => {
       expect((await gateway.data(NODE, { nodeId: missing })).node).toBeNull();
     });
 
-    it('returns the row for an id that release 2 gave out', async () => {
+    it('returns the row for an id issued by release 2', async () => {
       const { node } = await gateway.data(NODE, { nodeId: `Pet_${petId}` });
       expect(node).toMatchObject({ name: 'Cleo' });
     });
 
     it.each(['', 'Pet', 'Pet_', 'Pet_x', 'Pet_1_2', 'pet_1', 'Error_1', 'Pet_9223372036854775808'])(
-      'rejects %j',
+      'rejects the nodeId %j',
       async (nodeId) => {
         const { data, errors } = await gateway.graphql(NODE, { nodeId });
         expect(data).toBeUndefined();
@@ -81,8 +81,8 @@ describeOnGateways(() => {
     );
   });
 
-  describe('nodes', () => {
-    it('returns the rows in the order of their ids, repeated ones too, null for each that does not exist', async () => {
+  describe('the field nodes', () => {
+    it('returns rows in the order of the ids, including duplicates, and null for missing rows', async () => {
       const pet = toNodeId('Pet', BigInt(petId));
       const nodeIds = [
         toNodeId('Category', BigInt(categoryId)),
@@ -99,7 +99,7 @@ describeOnGateways(() => {
       ]);
     });
 
-    it('costs more for each row, and rejects more than a page', async () => {
+    it('costs more per row, and rejects more ids than a page has', async () => {
       const costOf = async (count: number) =>
         (await askCost(gateway, { query: NODES, variables: { nodeIds: petIds(count) } })).cost
           .requested;
@@ -108,7 +108,7 @@ describeOnGateways(() => {
       expect(errors?.[0]?.extensions.code).toBe('INVALID_INPUT');
     });
 
-    it('rejects the whole list if one of its ids is invalid, and names it', async () => {
+    it('rejects the whole list if one id is invalid, and names that id', async () => {
       const { data, errors } = await gateway.graphql(NODES, { nodeIds: [`Pet_${petId}`, 'x'] });
       expect(data).toBeUndefined();
       expect(errors?.[0]?.extensions.issues?.[0]?.path).toEqual(['nodeIds', '1']);

@@ -20,7 +20,7 @@ const remove = (id: string) =>
     '... on DeletedPet { id nodeId } ... on InvalidInput { issues { path code } }',
   );
 
-/** Returns the inventory entry of a pet. */
+/** Returns the inventory item of a pet. */
 const entryOf = async (id: string) =>
   (await gateway.data('query ($id: ID!) { inventoryItem(petId: $id) { petId quantity } }', { id }))
     .inventoryItem;
@@ -35,7 +35,7 @@ const toRejection = (...path: string[]) => ({
 
 describeOnGateways(() => {
   describe('creating a pet', () => {
-    it('returns the pet, AVAILABLE by default', async () => {
+    it('returns the pet, which is AVAILABLE by default', async () => {
       const categoryId = await makeCategory(gateway);
       expect(await create({ name: 'Milo', categoryId })).toMatchObject({
         name: 'Milo',
@@ -48,7 +48,7 @@ describeOnGateways(() => {
     });
 
     it.each([7, 0, 2_147_483_647, null, undefined])(
-      'creates its inventory entry only if a quantity is given: %s',
+      'creates an inventory item only if a quantity is given: %s',
       async (quantity) => {
         const categoryId = await makeCategory(gateway);
         const { id } = await create({ name: 'Milo', categoryId, quantity });
@@ -57,7 +57,7 @@ describeOnGateways(() => {
     );
 
     it.each([{ name: ' ' }, { name: 'x'.repeat(256) }, { quantity: -1 }])(
-      'rejects %j, and creates no pet',
+      'rejects $0, and creates no pet',
       async (invalid) => {
         const categoryId = await makeCategory(gateway);
         expect(await create({ name: 'Milo', categoryId, ...invalid })).toMatchObject({
@@ -74,7 +74,7 @@ describeOnGateways(() => {
   });
 
   describe('updating a pet', () => {
-    it('does not change fields that are not given', async () => {
+    it('keeps fields that are not given', async () => {
       const id = await makePet(gateway, { name: 'Milo' });
       const categoryId = await makeCategory(gateway, 'Others');
       expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
@@ -82,7 +82,7 @@ describeOnGateways(() => {
       expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
     });
 
-    it('sets any status after any other', async () => {
+    it('changes any status to any other', async () => {
       const id = await makePet(gateway);
       for (const status of ['SOLD', 'AVAILABLE', 'PENDING', 'SOLD', 'PENDING', 'AVAILABLE']) {
         expect(await update(id, { status })).toMatchObject({ status });
@@ -99,14 +99,14 @@ describeOnGateways(() => {
   });
 
   describe('deleting a pet', () => {
-    it('removes it and its inventory entry', async () => {
+    it('deletes the pet and its inventory item', async () => {
       const id = await makePet(gateway, { stock: 3 });
       expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Pet', BigInt(id)) });
       expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
       expect(await entryOf(id)).toBeNull();
     });
 
-    it('returns PET_IN_USE for a pet with orders, and removes nothing', async () => {
+    it('returns PET_IN_USE for a pet with orders, and deletes nothing', async () => {
       const id = await makePet(gateway, { stock: 3 });
       await makeOrder(gateway, id);
       expect(await remove(id)).toEqual({ code: 'PET_IN_USE' });
@@ -119,7 +119,7 @@ describeOnGateways(() => {
   });
 
   describe('invalid arguments', () => {
-    it('are all reported at once, each with a code and a sentence', async () => {
+    it('are all reported together, each with a code and a message', async () => {
       const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
       const fields = '... on InvalidInput { message issues { path code message line } }';
       const { issues, message } = await mutate(gateway, 'createPet', args, fields);
@@ -156,37 +156,40 @@ describeOnGateways(() => {
     it.each([
       ['a name of 256 characters', { name: 'n'.repeat(256) }, 'TOO_LONG'],
       ['null for the status', { status: null }, 'REQUIRED'],
-    ])('have a code for %s', async (_what, input, code) => {
+    ])('return an error code for %s', async (_what, input, code) => {
       const fields = '... on InvalidInput { issues { code } }';
       const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
       expect(result.issues).toEqual([{ code }]);
     });
   });
 
-  describe('what can be ordered', () => {
+  describe('whether a pet is available to order', () => {
     const QUERY = `query ($ids: [ID!]) {
       pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
 
     it.each([
       ['an available pet with stock', { stock: 3 }, 3, true],
       ['an available pet whose stock is 0', { stock: 0 }, 0, false],
-      ['an available pet without an inventory entry', {}, 0, false],
+      ['an available pet without an inventory item', {}, 0, false],
       ['a reserved pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
-    ])('of %s is never null, by one statement', async (_what, options, quantity, canBeOrdered) => {
-      const id = await makePet(gateway, options);
-      const inventory = 'stock' in options ? { quantity } : null;
-      const statements: number[] = [];
-      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-        gateway.statements.length = 0;
-        const { pets } = await gateway.data(QUERY, { ids: [id] });
-        const expected = { availableQuantity: quantity, canBeOrdered, inventory };
-        expect(pets.nodes).toEqual([expected]);
-        statements.push(gateway.statements.length);
-      }
-      // One reads the pets, one their stock; compiled, one reads both.
-      expect(Math.max(...statements)).toBeLessThanOrEqual(2);
-      expect(statements.at(-1)).toBe(1);
-    });
+    ])(
+      'is never null in %s, with one statement',
+      async (_what, options, quantity, canBeOrdered) => {
+        const id = await makePet(gateway, options);
+        const inventory = 'stock' in options ? { quantity } : null;
+        const statements: number[] = [];
+        for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+          gateway.statements.length = 0;
+          const { pets } = await gateway.data(QUERY, { ids: [id] });
+          const expected = { availableQuantity: quantity, canBeOrdered, inventory };
+          expect(pets.nodes).toEqual([expected]);
+          statements.push(gateway.statements.length);
+        }
+        // One statement reads the pets, one their stock; compiled, one reads both.
+        expect(Math.max(...statements)).toBeLessThanOrEqual(2);
+        expect(statements.at(-1)).toBe(1);
+      },
+    );
   });
 
   describe('the id of a pet', () => {
@@ -202,14 +205,14 @@ describeOnGateways(() => {
     });
 
     it.each(['0', '9223372036854775807', '0000000000000000999'])(
-      'may be %s although no pet has it',
+      'can be %s even if no pet has it',
       async (id) => {
         expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
       },
     );
 
     it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
-      'cannot be %j in a query or a mutation',
+      'is rejected in queries and mutations if it is %j',
       async (id) => {
         const { data, errors } = await find(id);
         expect(data).toBeUndefined();

@@ -23,7 +23,7 @@ const MAX_BYTES = 1_000_000;
 
 let gateway: Gateway;
 
-/** Returns the largest response that the gateway expects of an operation. */
+/** Returns the estimated largest response of an operation. */
 function estimateOf({ query, variables, operationName }: Operation): Estimate {
   const document = parse(query);
   const operation = operationOf(document, operationName);
@@ -83,7 +83,7 @@ describeOnDatabases(() => {
       expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
     });
 
-    it('is no more than the estimate, for generated queries', async () => {
+    it('does not exceed the estimate for generated queries', async () => {
       const limits = { ...UNLIMITED, maxResponseBytes: 500_000_000 };
       const open = await startGateway({}, openThatOf(gateway), limits);
       const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
@@ -98,7 +98,7 @@ describeOnDatabases(() => {
   });
 });
 
-it('the size of a value is that of its JSON in bytes', () => {
+it('the size of a value is the byte length of its JSON', () => {
   assert(
     property(jsonValue(), nat(), (value, less) => {
       const bytes = Buffer.byteLength(JSON.stringify(value));

@@ -32,7 +32,7 @@ const fillOrders = async (count: number): Promise<void> => {
     insert into orders (pet_id, quantity) select ${petId}, generate_series(1, ${count}::integer)`);
 };
 
-/** Creates a long list of orders in place of the table. */
+/** Replaces the table with a long list of orders. */
 const createOrdersView = (quantity: string): Promise<unknown> =>
   gateway.db.write(
     raw(`
@@ -43,7 +43,7 @@ const createOrdersView = (quantity: string): Promise<unknown> =>
 
 describeOnGateways(() => {
   describe('reading a pet', () => {
-    it('returns id, name, categoryId and the status in lower case, with ids as JSON integers', async () => {
+    it('returns id, name, categoryId and lowercase status, with ids as JSON integers', async () => {
       const name = ' "Zoë" \\ \n\t\u0001 🐈 \u2028 </script>';
       const categoryId = await makeCategory(gateway);
       const id = await makePet(gateway, { name, categoryId, status: 'PENDING' });
@@ -87,7 +87,7 @@ describeOnGateways(() => {
       '9223372036854775808',
       '1'.repeat(5000),
       '__proto__',
-    ])('returns INVALID_ID for /pets/%s', async (id) => {
+    ])('returns INVALID_ID for the id $0', async (id) => {
       expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
     });
 
@@ -104,7 +104,7 @@ describeOnGateways(() => {
       ['this tag', (tag: string) => tag],
       ['a list that holds it', (tag: string) => `"other", W/"more" ,${tag}`],
       ['a star', () => '*'],
-    ])('returns 304 without a body for %s', async (_what, toHeader) => {
+    ])('causes 304 without a body for %s', async (_what, toHeader) => {
       const path = `/pets/${await makePet(gateway)}`;
       const tag = await tagOf(path);
       const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': toHeader(tag) });
@@ -112,13 +112,13 @@ describeOnGateways(() => {
       expect(answer.headers.get('etag')).toBe(tag);
       const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
       expect(head.status).toBe(304);
-      // It adds Cache-Control: no-cache by itself.
+      // fetch adds Cache-Control: no-cache by itself.
       const fetched = await gateway.rest(path, { headers: { 'if-none-match': toHeader(tag) } });
       expect(fetched.status).toBe(304);
     });
 
     it.each(['"other"', 'W/"other", "more"', ''])(
-      'returns 200 for If-None-Match: %s',
+      'causes 200 for If-None-Match: %s',
       async (header) => {
         const path = `/pets/${await makePet(gateway)}`;
         const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': header });
@@ -137,7 +137,7 @@ describeOnGateways(() => {
       expect(await tagOf(`/pets/${id}`)).not.toBe(before);
     });
 
-    it('is not in an error, which is never a 304', async () => {
+    it('is missing from errors, which are never 304', async () => {
       const answer = await requestRaw(gateway, 'GET', '/pets/999999', { 'If-None-Match': '*' });
       expectError(answer, 404, 'PET_NOT_FOUND');
       expect(answer.headers.get('etag')).toBeNull();
@@ -156,7 +156,7 @@ describeOnGateways(() => {
       },
     );
 
-    it.each([1000, 2500])('returns %i orders as one array, by id', async (count) => {
+    it.each([1000, 2500])('returns %i orders as one array, sorted by id', async (count) => {
       await fillOrders(count);
       const response = await gateway.rest('/store/orders');
       const orders = await readOrders(response);
@@ -166,7 +166,7 @@ describeOnGateways(() => {
       expect(response.headers.get('link')).not.toContain('rel="next"');
     });
 
-    it('omits a date that is not set, and returns others in UTC with milliseconds', async () => {
+    it('omits an unset date, and returns others in UTC with milliseconds', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const bare = await makeOrder(gateway, petId, { quantity: 2 });
       const dated = await makeOrder(gateway, petId, {
@@ -258,21 +258,21 @@ describeOnGateways(() => {
     afterEach(() => gateway.db.write(sql`drop view orders`));
     afterAll(() => gateway.db.write(sql`alter table all_orders rename to orders`));
 
-    it('is not read to its end if its reader leaves', async () => {
+    it('is not read to its end if the client disconnects', async () => {
       await createOrdersView('1');
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
       socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');
       await new Promise((resolve) => void socket.once('data', resolve));
       socket.destroy();
       const before = gateway.statements.length;
-      // While these run, the gateway could read many pages.
+      // During these requests, the gateway could read many pages.
       for (let turn = 0; turn < 10; turn += 1) await gateway.rest('/pets/1');
       const pages = gateway.statements.slice(before).filter((text) => text.includes('orders'));
       expect(pages.length).toBeLessThan(4);
       expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
     });
 
-    it('is cut off if the database fails, so that it does not look complete', async () => {
+    it('is cut off if the database fails, so that it cannot look complete', async () => {
       await gateway.db.write(
         raw(`
       create function fail_late(id integer) returns integer language plpgsql stable as

@@ -33,7 +33,7 @@ const countShared = (): number =>
   gateway.statements.filter((sql) => sql.includes('skip locked')).length;
 
 describeOnGateways(() => {
-  it('orders that arrive at once share statements, and each has its own outcome', async () => {
+  it('concurrent orders share statements, and each has its own result', async () => {
     const served = await makePet(gateway, { name: 'Ada', stock: 100 });
     const scarce = await makePet(gateway, { name: 'Bo', stock: 2 });
     const sold = await makePet(gateway, { name: 'Cy', status: 'SOLD', stock: 100 });
@@ -66,7 +66,7 @@ describeOnGateways(() => {
     expect([await stockOf(gateway, scarce), await stockOf(gateway, sold)]).toEqual([2, 100]);
   });
 
-  it('orders that arrive at once sell each unit once, and are as they were acknowledged', async () => {
+  it('concurrent orders sell each unit once, and are stored as acknowledged', async () => {
     const arbitraryLine = record({
       pet: nat(2),
       quantity: nat(5).map((more) => more + 1),

@@ -63,8 +63,8 @@ describeOnGateways(() => {
     });
   });
 
-  describe('a statement', () => {
-    it('is shared by look-ups of one operation', async () => {
+  describe('a SQL statement', () => {
+    it('is shared by lookups within an operation', async () => {
       gateway.statements.length = 0;
       const { a, b, none } = await gateway.data(
         '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
@@ -73,7 +73,7 @@ describeOnGateways(() => {
       expect(gateway.statements).toHaveLength(1);
     });
 
-    it('for pages is not shared with a request whose cursor is invalid', async () => {
+    it('is not shared with a request whose cursor is invalid', async () => {
       const query = `query ($after: String) {
       categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
     }`;
@@ -85,7 +85,7 @@ describeOnGateways(() => {
       expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
     });
 
-    it('for pages with other arguments is another one', async () => {
+    it('is not shared for pages with other arguments', async () => {
       const { first, last, category } = await gateway.data(`{
       first: pets(first: 1, filter: { ids: [2, 92] }) { nodes { name } }
       last: pets(last: 1, filter: { ids: [2, 92] }) { nodes { name } }
@@ -107,10 +107,10 @@ describeOnGateways(() => {
   });
 });
 
-describe('the table of statements', () => {
+describe('the table of SQL statements in this test', () => {
   const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 
-  it('has each field that needs a statement', () => {
+  it('covers each field that needs a statement', () => {
     const coordinates = Object.values(schema.getTypeMap())
       .filter(isObjectType)
       .flatMap((type) =>
@@ -131,7 +131,7 @@ describe('the table of statements', () => {
   });
 });
 
-it('the operations of which a release records the statements use each mutation and each input', () => {
+it('the operations whose statements a release records use each mutation and each input', () => {
   const missing = namesWithoutOperation(petStore.schema);
   expect(missing, 'add an operation with each to test/support/every-operation.ts').toEqual([]);
 });

@@ -9,10 +9,10 @@ import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { lastCursor } from '../support/settled.ts';
 
 let gateway: Gateway;
-/** While it is true, the record of changes can't be read. */
+/** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
-/** What subscriptions that resume have read: changes, and most statements at the same time. */
+/** The reads of resuming subscriptions: changes, and the most concurrent statements. */
 const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {
@@ -42,7 +42,7 @@ const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
 const insert = (name: string): Promise<unknown> =>
   run(`insert into categories (name) values ('${name}')`);
 
-/** Runs `work` while the record can't be read, until that has failed more than once. */
+/** Runs `work` while reading the change log fails, until it has failed more than once. */
 async function whileFailing(work: () => Promise<unknown>): Promise<void> {
   failures = 0;
   fails = true;
@@ -53,7 +53,7 @@ async function whileFailing(work: () => Promise<unknown>): Promise<void> {
 
 const streams: EventStream[] = [];
 
-/** Subscribes with a field and what is selected of it; closed after the test. */
+/** Subscribes with a field and its selections; closed after the test. */
 async function subscribe(field: string, variables?: Record<string, unknown>): Promise<EventStream> {
   const declared = variables && 'after' in variables ? '($after: String)' : '';
   const stream = await openEvents(gateway, `subscription ${declared} { changed: ${field} }`, {
@@ -84,7 +84,7 @@ describeOnDatabases(() => {
   afterAll(() => gateway.close());
 
   describe('a subscription', () => {
-    it('to categories returns each change with the row before, after and now', async () => {
+    it('returns each change of categories with the row before, after and now', async () => {
       const stream = await subscribe(
         'categoryChanged { __typename kind categoryId category { name pets { totalCount } } before { name } after { name nodeId } }',
       );
@@ -107,7 +107,7 @@ describeOnDatabases(() => {
       });
     });
 
-    it('to the stock of a category returns that of its pets, also of those that were deleted', async () => {
+    it('returns the stock changes of a category, including deleted pets', async () => {
       const categoryId = await makeCategory(gateway);
       const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
       const live = await subscribe(`${field}) { cursor kind petId }`);
@@ -127,7 +127,7 @@ describeOnDatabases(() => {
       expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
     });
 
-    it('to several types returns their changes in one order, also after a cursor', async () => {
+    it('returns the changes of several types in one order, even after a cursor', async () => {
       const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
       const all = await subscribe('changed { __typename }');
       await makePet(gateway, { stock: 1 });
@@ -142,7 +142,7 @@ describeOnDatabases(() => {
       expect(await changed(later)).toEqual({ __typename: 'PetChange' });
     });
 
-    it('to pets returns those of its filter, also when they come into it and leave it', async () => {
+    it('returns pets of its filter, also when they come into it and leave it', async () => {
       const cats = await makeCategory(gateway);
       const stream = await subscribe(
         `petChanged(filter: { categoryId: "${cats}", status: [AVAILABLE, PENDING] }) { kind petId before { status } after { name category { id } } }`,
@@ -173,7 +173,7 @@ describeOnDatabases(() => {
       ]);
     });
 
-    it('to the stock returns what has at most a quantity, before or after', async () => {
+    it('returns stock at or below a quantity before or after the change', async () => {
       const petId = await makePet(gateway, { stock: 20 });
       const other = await makePet(gateway, { stock: 1 });
       const stream = await subscribe(
@@ -198,7 +198,7 @@ describeOnDatabases(() => {
       }
     });
 
-    it('to orders returns those of a pet, open or complete', async () => {
+    it('returns the open or complete orders of a pet', async () => {
       const petId = await makePet(gateway, { stock: 9 });
       const other = await makePet(gateway, { stock: 9 });
       const ofPet = await subscribe(
@@ -225,13 +225,13 @@ describeOnDatabases(() => {
     });
 
     it.each(['petChanged(filter: { ids: [] })', 'petChanged(filter: { status: [] })'])(
-      'with %s returns nothing, as with any empty list',
+      'returns nothing for an empty list: %s',
       async (field) => {
         const none = await subscribe(`${field} { petId }`);
         const some = await subscribe('petChanged { petId cursor }');
         await makePet(gateway);
         const { cursor } = await changed(some);
-        // What is older was read before.
+        // Older changes were read before.
         const resumed = await subscribe(`petChanged(after: $after) { petId }`, { after: cursor });
         const petId = await makePet(gateway);
         expect(await changed(resumed)).toEqual({ petId });
@@ -242,16 +242,16 @@ describeOnDatabases(() => {
   });
 
   describe('a subscription that resumes', () => {
-    it('does not return again what was changed before its cursor, and is not yet read for others', async () => {
+    it('does not return again changes before its cursor, even if no other stream has read them', async () => {
       const seenByOther: string[] = [];
       const other = await subscribe(`categoryChanged ${NAMES}`);
       const readOther = async (): Promise<void> => {
         for (;;) seenByOther.push((await changed(other)).after.name);
       };
       void readOther().catch(() => {});
-      // The poll that waits now is the last one, until the clock goes on.
+      // The pending poll is the last one until the clock continues.
       vi.useFakeTimers({ toFake: ['setTimeout'] });
-      // By SQL, as a mutation would announce its change, and the record be read once more.
+      // By SQL, because a mutation would publish its change and cause another read.
       await insert('read');
       await vi.waitFor(() => expect(seenByOther).toEqual(['read']), WAIT);
       await insert('not read');
@@ -261,13 +261,13 @@ describeOnDatabases(() => {
       await vi.waitFor(() => expect(seenByOther).toContain('new'), WAIT);
       expect(seenByOther).toEqual(['read', 'not read', 'new']);
       expect(await first).toMatchObject({ after: { name: 'new' } });
-      // Ends the pause that began while the clock stood.
+      // Ends the pause that started while the clock stood still.
       vi.useRealTimers();
       await makeCategory(gateway, 'after the pause');
       expect(await changed(stream)).toMatchObject({ after: { name: 'after the pause' } });
     });
 
-    it('has each change once and in order, while many are made', async () => {
+    it('receives each change once and in order while many are made', async () => {
       await insert('start');
       const start = await lastCursor(gateway);
       const WRITES = 150;
@@ -276,7 +276,7 @@ describeOnDatabases(() => {
       const write = async (): Promise<void> => {
         while (next < WRITES) {
           const name = `write ${(next += 1)}`;
-          // Some by mutations, which are announced.
+          // Some by mutations, which publish them.
           if (next % 3 === 0) await makeCategory(gateway, name);
           else await insert(name);
         }
@@ -304,7 +304,7 @@ describeOnDatabases(() => {
   });
 
   describe('a subscription with a filter that resumes', () => {
-    it('reads no change that does not match', async () => {
+    it('reads no changes that do not match', async () => {
       const after = await lastCursor(gateway);
       await run(`insert into categories (name) select 'read' from generate_series(1, 1200)`);
       const id = await makeCategory(gateway, 'wanted');
@@ -317,7 +317,7 @@ describeOnDatabases(() => {
       expect(catchUp.changes).toBe(1);
     });
 
-    it('has each matching change once and in order, however many do not match', async () => {
+    it('receives each matching change once and in order, however many do not match', async () => {
       const after = await lastCursor(gateway);
       const categoryId = await makeCategory(gateway);
       // More than a statement compares with the filter; among the first of them, more match than it returns.
@@ -338,7 +338,7 @@ describeOnDatabases(() => {
       expect(await changed(stream)).toEqual({ after: { name: 'live' } });
     });
 
-    it('gets the same changes as one that was there', async () => {
+    it('receives the same changes as a subscription that stayed open', async () => {
       const categoryId = await makeCategory(gateway);
       const first = await makePet(gateway, { categoryId, stock: 9 });
       const other = await makePet(gateway, { stock: 9 });
@@ -371,7 +371,7 @@ describeOnDatabases(() => {
           cursors: [] as string[],
         })),
       );
-      // The second time all of them are live.
+      // The second time, all changes are live.
       for (let round = 1; round <= 2; round += 1) {
         // The last change of each type matches all filters.
         for (const petId of [other, first]) {
@@ -397,7 +397,7 @@ describeOnDatabases(() => {
       }
     });
 
-    it('gets the change of a row whose id is changed by SQL, live and after a cursor', async () => {
+    it('receives changes of a row whose id is changed by SQL, live and after a cursor', async () => {
       const petId = await makePet(gateway, { stock: 9 });
       const other = await makePet(gateway);
       const after = await lastCursor(gateway);
@@ -409,9 +409,9 @@ describeOnDatabases(() => {
       expect(await changed(await subscribe(field, { after }))).toEqual(moved);
     });
 
-    it('waits for others of its caller, and all of them succeed', async () => {
+    it('waits for other subscriptions of its caller, and all of them succeed', async () => {
       const after = await lastCursor(gateway);
-      // More than are kept in memory.
+      // More than the number kept in memory.
       await run(
         `insert into categories (name) select 'turn ' || n from generate_series(1, 1100) as n`,
       );
@@ -428,9 +428,9 @@ describeOnDatabases(() => {
     });
   });
 
-  it('a subscription goes on without loss after the record could not be read', async () => {
+  it('a subscription loses no changes while the change log cannot be read', async () => {
     const stream = await subscribe(`categoryChanged ${NAMES}`);
-    // The first may come while the stream still reads what was older, when a failure ends it; not the second.
+    // A failure during the first may close a stream that still reads older changes; not during the second.
     for (const name of ['reached', 'reached again']) {
       await makeCategory(gateway, name);
       expect(await changed(stream)).toMatchObject({ after: { name } });

@@ -70,7 +70,7 @@ describeOnGateways(() => {
     });
 
     it.each([{}, { filter: {} }, { filter: { types: ['PET', 'CATEGORY'] } }])(
-      'pages of changes with %j are full, and leave out unknown types and kinds',
+      'pages of changes with %j are full, and omit unknown types and kinds',
       async (variables) => {
         const first = await page({ first: 2, after: start, ...variables });
         expect(namesOf(first)).toEqual(['a', 'b']);
@@ -85,7 +85,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('a subscription gives all changes that it knows after a cursor, and then new ones', async () => {
+    it('a subscription returns all known changes after a cursor, and then new ones', async () => {
       const stream = await subscribe(
         'categoryChanged(after: $after) { kind after { name } }',
         start,
@@ -105,7 +105,7 @@ describeOnGateways(() => {
       await run('delete from suppliers where id = 4');
     });
 
-    it('columns that it does not know are left out of recorded rows', async () => {
+    it('unknown columns are omitted from recorded rows', async () => {
       const stream = await subscribe('petChanged { kind before { name } after { name } }');
       const id = await makePet(gateway, { name: 'Ida' });
       expect(await changed(stream)).toMatchObject({ kind: 'CREATED', after: { name: 'Ida' } });
@@ -118,7 +118,7 @@ describeOnGateways(() => {
     });
   });
 
-  describe('a row that was recorded before a column existed', () => {
+  describe('a row recorded before a column existed', () => {
     it.each([
       [
         'Pet',
@@ -138,7 +138,7 @@ describeOnGateways(() => {
         'categoryChanged { after { name description } }',
         { name: 'Cats', description: null },
       ],
-    ])('of the type %s has its default', async (type, row, field, after) => {
+    ])("has the column's default for the type %s", async (type, row, field, after) => {
       const stream = await subscribe(field);
       await run(`insert into changes (type, row_id, kind, after)
         values ('${type}', 1, 'created', '${row}')`);
@@ -168,7 +168,7 @@ describeOnGateways(() => {
     ];
 
     it.each(cases)(
-      'of %s) has the default of a column that another release did not store',
+      'has the default of a column that another release did not store: %s)',
       async (call, fields, stored) => {
         const petId = await makePet(gateway, { stock: 10 });
         const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);

@@ -8,7 +8,7 @@ import { petStore } from '../../src/store/index.ts';
 const { schema, changedTypes } = petStore;
 const { models } = getDatamodel().datamodel;
 
-/** The types of the fields of a type; that of the rows if the field is a connection. */
+/** The types of a type's fields; the row type if the field is a connection. */
 function typesIn(type: GraphQLNamedType | null | undefined): string[] {
   const fields = isObjectType(type) ? Object.values(type.getFields()) : [];
   return fields.map((field) => {
@@ -41,7 +41,7 @@ describe.each(stored.map(({ type, columns }) => [type, columns] as const))(
       expect(missing, `add a relatedRow, or a listBy, of these ${place} or their own`).toEqual([]);
     });
 
-    it('is read by an id, listed, found by its nodeId and followed', () => {
+    it('can be read by id, listed, found by nodeId and subscribed to', () => {
       const query = schema.getQueryType();
       const read = typesIn(query).filter((found) => found === name);
       expect(read, `add fields.row and fields.list ${place}`).toHaveLength(2);

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ChangeType, CriticalityLevel, diff } from '@graphql-inspector/core';
 import { buildSchema } from 'graphql';
 
-// Dangerous for the inspector, but no caller has to change anything.
+// Dangerous according to graphql-inspector, but no caller has to change anything.
 const ADDITIONS = new Set<string>([
   ChangeType.FieldArgumentAdded,
   ChangeType.InputFieldAdded,
@@ -20,12 +20,12 @@ export async function findGraphqlBreaks(released: string, current: string): Prom
         : level === CriticalityLevel.Breaking,
     )
     .map(({ path = 'schema' }) => path)
-    // What a directive says of a member breaks nobody.
+    // Directives of a member do not break callers.
     .filter((path) => !path.includes('.@'));
   return [...new Set(paths)];
 }
 
-/** Returns an OpenAPI document without what is for people; a property may have one of these names too. */
+/** Returns an OpenAPI document without descriptions; a property may also have one of these names. */
 const withoutTexts = (document: object): unknown =>
   JSON.parse(
     JSON.stringify(document, (key, value) => {
@@ -34,6 +34,6 @@ const withoutTexts = (document: object): unknown =>
     }),
   );
 
-/** `REST` if the current OpenAPI document says anything else than the released one. */
+/** `REST` if the current OpenAPI document differs from the released one. */
 export const findRestChanges = (released: object, current: object): string[] =>
   isDeepStrictEqual(withoutTexts(released), withoutTexts(current)) ? [] : ['REST'];

@@ -43,7 +43,7 @@ export interface WatchedPage {
   readonly complaints: string[];
 }
 
-/** Opens an empty page and records what goes wrong on it. */
+/** Opens an empty page and records its errors. */
 export async function watchPage(browser: BrowserContext, serverUrl: string): Promise<WatchedPage> {
   const page = await browser.newPage();
   page.setDefaultTimeout(20_000);
@@ -64,7 +64,7 @@ export async function watchPage(browser: BrowserContext, serverUrl: string): Pro
   return { page, complaints };
 }
 
-/** What people can prefer, and each page supports. */
+/** The color schemes that each page supports. */
 export const SCHEMES = ['light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 
@@ -76,13 +76,13 @@ export async function setScheme(page: Page, scheme: Scheme): Promise<void> {
     .map(({ finished }) => finished))`);
 }
 
-/** Returns what axe finds on a page: the rule and the element of each violation. */
+/** Returns the violations that axe finds on a page: each rule and element. */
 export async function findInaccessible(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const options = {
-    // It takes longer to describe what is right than to find what is wrong.
+    // Describing the passed rules takes longer than finding the violations.
     resultTypes: ['violations'],
-    // It would write imported style sheets into the page, which its policy forbids.
+    // axe would write imported style sheets into the page, which its policy forbids.
     preload: false,
   };
   const results = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);

@@ -17,14 +17,14 @@ export interface Params {
 
 type AnswerWithCost = GraphqlAnswer & { cost: { requested: number; allowed: number } };
 
-/** Posts an operation and asks for its cost. */
+/** Posts an operation and requests its cost. */
 export async function askCost(gateway: Gateway, params: Params): Promise<AnswerWithCost> {
   const response = await post(gateway, params, { headers: { 'graphql-cost': 'report' } });
   const answer = (await response.json()) as GraphqlAnswer;
   return { ...answer, status: response.status, cost: answer.extensions?.['cost'] as never };
 }
 
-/** Expects that an operation is rejected without an SQL statement, the second time too. */
+/** Expects an operation to be rejected without an SQL statement, the second time too. */
 export async function expectRejected(gateway: Gateway, params: Params, code: string) {
   gateway.statements.length = 0;
   for (let time = 1; time <= 2; time += 1) {
@@ -45,7 +45,7 @@ export const countFields = (data: unknown): number =>
       )
     : 0;
 
-/** Expects that no arbitrary query costs less than the number of fields in its result. */
+/** Expects each arbitrary query to cost at least the number of fields in its result. */
 export async function expectEnoughCost(gateway: Gateway, numRuns: number): Promise<void> {
   const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
   const property = asyncProperty(queries, async (operation) => {

@@ -8,7 +8,7 @@ export interface Daemon {
   log(): string;
 }
 
-/** Starts a program that logs to standard error, and waits for a line that says that it is ready. */
+/** Starts a program that logs to standard error, and waits for the line that reports it is ready. */
 export async function startDaemon(
   program: string,
   args: readonly string[],

@@ -45,7 +45,7 @@ export function describeOnDatabases(declareTests: (database: DatabaseKind) => vo
   });
 }
 
-// PGlites that are not in use: to create one takes five times as long as to reset one.
+// Unused PGlites: creating one takes five times as long as resetting one.
 const idle: PGlite[] = [];
 
 /** Restores a migrated, empty database and the settings of a new session. */

@@ -13,7 +13,7 @@ interface DocumentedResponse {
   content?: Record<string, { schema: { $ref: string }; examples?: Record<string, unknown> }>;
 }
 
-/** What the tests look at of an OpenAPI document. */
+/** The parts of an OpenAPI document that the tests use. */
 export interface OpenApi {
   openapi: string;
   info: { version: string };
@@ -43,11 +43,11 @@ type Check = (answer: SeenAnswer) => void;
 /** Returns the check for the responses to a request; undefined if the document has no such request. */
 export type CheckOf = (method: string, target: string) => Check | undefined;
 
-/** The OpenAPI document of a gateway: openapi.test.ts checks that it is the one that is served. */
+/** The OpenAPI document of a gateway; openapi.test.ts compares it with the served one. */
 export const openApiOf = (config: Config): OpenApi =>
   JSON.parse(JSON.stringify(createOpenApi(petStore, config))) as OpenApi;
 
-/** A copy of the document with something else at the end of a path of keys. */
+/** A copy of the document with another value at a path of keys. */
 export function plant(document: OpenApi, path: readonly string[], value: unknown): OpenApi {
   const copy = structuredClone(document);
   let place = copy as unknown as Record<string, unknown>;
@@ -56,7 +56,7 @@ export function plant(document: OpenApi, path: readonly string[], value: unknown
   return copy;
 }
 
-/** Returns the target of a reference, or the value itself if it is not one. */
+/** Returns the target of a reference, or the value itself. */
 export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>): Value {
   if (typeof value !== 'object' || value === null || !('$ref' in value)) return value;
   const [, , kind = '', name = ''] = value.$ref.split('/');
@@ -67,7 +67,7 @@ export function resolve<Value>({ components }: OpenApi, value: Referenced<Value>
 const GENERAL =
   /^(date|connection|keep-alive|content-(length|type|encoding)|transfer-encoding|vary|x-content-type-options|access-control-.+)$/;
 
-// To compile the schemas takes long, and most gateways have the same document.
+// Compiling the schemas takes long, and most gateways have the same document.
 const checks = new Map<string, CheckOf>();
 
 /** Creates the check that responses are among those that a document declares. */
@@ -134,7 +134,7 @@ function compileCheck(document: OpenApi): CheckOf {
   };
 }
 
-/** Checks an answer: its body at once, or, where it is a stream, when the test reads it. */
+/** Checks a response: its body immediately or, if it is a stream, when the test reads it. */
 export async function checkResponse(response: Response, check: Check): Promise<Response> {
   const { status, headers } = response;
   if (headers.has('content-length')) {

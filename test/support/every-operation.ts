@@ -3,7 +3,7 @@ import { type GraphQLSchema, isInputObjectType, OperationTypeNode } from 'graphq
 
 import { operationsOn, TAME } from './operations.ts';
 
-/** Sends an operation and returns its data, or that of the first change of a subscription. */
+/** Sends an operation and returns its data, or a subscription's first change. */
 type Send = (query: string, variables?: object) => Promise<unknown>;
 
 // Each value is at its limit at least once, and each row exists twice, so that a stricter CHECK or UNIQUE shows.
@@ -54,7 +54,7 @@ const LATER_WRITES = ['1', '2', '3', '99'].flatMap((id) => [
   `deleteCategory(id: "${id}")`,
   `deletePet(id: "${id}")`,
 ]);
-// What the generated queries cannot have: cursors of the first writes.
+// Cursors of the first writes, which generated queries cannot have.
 const READS = [
   '{ changes(filter: { types: [CATEGORY, PET, INVENTORY_ITEM, ORDER] }, first: 2, after: "$cursor") { totalCount nodes { kind } } }',
   '{ changes(last: 2, before: "$cursor") { nodes { kind } } }',

@@ -41,9 +41,9 @@ const TABLES = ['categories', 'pets', 'inventory_items', 'orders'] as const;
 
 /** A store that can be put back to its first state. */
 export interface FilledStore {
-  /** Puts the rows back and returns all rows that there were. */
+  /** Restores the rows and returns all rows that existed. */
   readonly putBack: () => Promise<unknown>;
-  /** Removes rows that others refer to, as an operator may. */
+  /** Removes referenced rows, as an operator may. */
   readonly removeRows: () => Promise<void>;
   /**
    * Gives some rows values that can't be sent, as a later release may. If such a value and a promise fail
@@ -76,7 +76,7 @@ export async function fillStore(db: Database): Promise<FilledStore> {
   const number = ['categories', 'pets', 'orders'].map(
     (table) => `perform setval('${table}_id_seq', 100)`,
   );
-  // Without the checks of foreign keys.
+  // Without foreign key checks.
   await run(`create function put_back() returns json language plpgsql
     set session_replication_role = replica as $$
     declare found json := json_build_array(${found.join(', ')});

@@ -11,7 +11,7 @@ import { describeOnDatabases, openCopy } from './databases.ts';
 import { type CheckOf, checkResponse, createCheck, openApiOf } from './documented.ts';
 import { post } from './post.ts';
 
-/** A GraphQL error as a caller gets it. */
+/** A GraphQL error as a caller receives it. */
 export interface ClientError {
   message: string;
   path?: (string | number)[];
@@ -48,7 +48,7 @@ export interface Gateway {
   /** Sends a request; the response must be one that the OpenAPI document declares. */
   rest(path: string, init?: RequestInit): Promise<Response>;
   readonly checkOf: CheckOf;
-  /** Stops the server as a signal does, but does not close the database. */
+  /** Stops the server like a signal, but does not close the database. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export const openThatOf =
 
 /**
  * Starts a gateway in this process, on a free port. Its database is a copy of the empty one, unless
- * `open` opens another. `limits` replaces limits, also those that are not settings.
+ * `open` opens another. `limits` replaces limits, including those that are not settings.
  */
 export async function startGateway(
   environment: Record<string, string> = {},

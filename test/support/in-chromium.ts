@@ -21,11 +21,11 @@ export interface Chromium {
   readonly gateway: Gateway;
   /** Starts another gateway on the same store; it is closed after the last test. */
   startOther(environment: Record<string, string>): Promise<Gateway>;
-  /** Opens an empty page in place of the one before, to load pages of a server. */
+  /** Replaces the page with an empty one that can load a server's pages. */
   openEmpty(serverUrl: string, viewport?: typeof PHONE): Promise<Page>;
-  /** Opens a page of the gateway in place of the one before. */
+  /** Replaces the page with a page of the gateway. */
   open(path: string, viewport?: typeof PHONE): Promise<Page>;
-  /** Returns what went wrong on the page and forgets it; a test with something left fails. */
+  /** Returns the errors of the page and clears them; a test with errors left fails. */
   takeComplaints(): string[];
 }
 
@@ -87,19 +87,19 @@ export function describeInChromium(declareTests: (chromium: Chromium) => void): 
   });
 }
 
-/** Expects that an element becomes visible. */
+/** Expects an element to become visible. */
 export async function expectShown(locator: Locator): Promise<void> {
   await locator.waitFor();
   expect(await locator.isVisible()).toBe(true);
 }
 
-/** Expects that one need not scroll a page sideways. */
+/** Expects a page without horizontal scrolling. */
 export async function expectFits(page: Page): Promise<void> {
   const width = await page.evaluate('document.documentElement.scrollWidth');
   expect(width).toBe(page.viewportSize()?.width);
 }
 
-/** Expects that axe finds nothing on a page. */
+/** Expects no accessibility violation on a page. */
 export async function expectAccessible(page: Page): Promise<void> {
   expect(await findInaccessible(page)).toEqual([]);
 }

@@ -1,12 +1,12 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 
-/** What Redocly finds in an OpenAPI document. */
+/** The problems that Redocly finds in an OpenAPI document. */
 export async function lintOpenApi(text: string): Promise<string[]> {
   const config = await createConfig({
     extends: ['recommended-strict'],
     rules: {
       'operation-tag-defined': 'error',
-      // The document has all resources of the specification, also those that only GraphQL returns.
+      // The document has all resources of the specification, including those that only GraphQL returns.
       'no-unused-components': 'off',
     },
   });

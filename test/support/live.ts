@@ -36,7 +36,7 @@ export interface LiveResult {
   readonly extensions?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns a subscription to the categories after the last change, as only then no change can be missed. */
+/** Returns a subscription to categories after the last change, so that it misses no change. */
 export async function subscriptionTo(gateway: Gateway) {
   await makeCategory(gateway, 'last');
   const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
@@ -62,7 +62,7 @@ function parseEvent(block: string): ServerEvent {
   return Object.fromEntries(fields);
 }
 
-/** Reads Server-Sent Events until the response ends. */
+/** Reads Server-Sent Events until the response completes. */
 async function* readEvents({ body }: Response): AsyncGenerator<ServerEvent> {
   let unread = '';
   for await (const chunk of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -88,14 +88,14 @@ export interface EventStream {
   disconnect(): void;
 }
 
-/** How a request is sent that asks for Server-Sent Events. */
+/** Options of a request for Server-Sent Events. */
 interface EventsOptions {
   readonly variables?: Record<string, unknown>;
   readonly headers?: Record<string, string>;
   readonly method?: 'GET' | 'POST';
 }
 
-/** Sends an operation, or other parameters of one, and returns its results as they come. */
+/** Sends an operation or its parameters, and returns results as they arrive. */
 export async function openEvents(
   { url }: Target,
   operation: string | Record<string, unknown>,
@@ -152,7 +152,7 @@ export async function openEvents(
 export const socketUrl = ({ url }: Target, path = '/graphql'): string =>
   url.replace('http', 'ws') + path;
 
-/** Creates a client of graphql-transport-ws that does not connect again. */
+/** Creates a graphql-transport-ws client that does not reconnect. */
 export const createSocketClient = (
   target: Target,
   connectionParams: Record<string, unknown> = {},

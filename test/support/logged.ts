@@ -3,13 +3,13 @@ import { expect } from 'vitest';
 import { post } from './post.ts';
 import type { LogEntry, Program } from './program.ts';
 
-/** A text of callers and of the store that must not be in the log. */
+/** A text from callers and the store that must not appear in the log. */
 export const SECRET = 'planted';
 
 /** The message of the line of a request. */
 export const ENDED = 'A request ended.';
 
-/** SQL by which a store does not fit its program: names must not contain SECRET, and there are no orders. */
+/** SQL that makes a store unfit for its program: names must not contain SECRET, and the table of orders is missing. */
 export const FAULTS = `
   alter table categories add constraint not_secret check (name not like '%${SECRET}%');
   alter table inventory_items rename column quantity to number;
@@ -25,7 +25,7 @@ export async function findLine({ entries }: Program, response: Response): Promis
   return entries.find(isLine) ?? { msg: '' };
 }
 
-/** Expects that the log has no data of callers or of the store, whatever fails. The store has FAULTS. */
+/** Expects no data of callers or of the store in the log, whatever fails. The store has FAULTS. */
 export async function expectNoDataLogged(program: Program): Promise<void> {
   const Authorization = `Bearer ${SECRET}`;
   const named = { name: `${SECRET} 1` };

@@ -43,7 +43,7 @@ interface PetOptions {
   name?: string;
   categoryId?: string;
   status?: 'AVAILABLE' | 'PENDING' | 'SOLD';
-  /** The units in stock; without it, there is no inventory entry. */
+  /** The units in stock; if omitted, no inventory item is created. */
   stock?: number;
 }
 

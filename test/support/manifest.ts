@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The id of a document that everybody can compute. */
+/** The id of a document, which clients can compute. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** A manifest as Relay's compiler and GraphQL Code Generator write it. */
 export const toManifest = (...texts: string[]): Record<string, string> =>
   Object.fromEntries(texts.map((text) => [hashOf(text), text]));
 
-/** Gives a folder that is there while it is used. */
+/** Passes a folder that exists during the call. */
 export async function withFolder<Result>(
   use: (folder: string) => Promise<Result> | Result,
 ): Promise<Result> {
@@ -22,7 +22,7 @@ export async function withFolder<Result>(
   }
 }
 
-/** Gives a manifest's file that is there while it is used: the start of a gateway is long enough. */
+/** Passes a manifest file that exists during the call, which must include the gateway's start. */
 export const withManifest = <Result>(
   content: unknown,
   use: (file: string) => Promise<Result> | Result,

@@ -20,7 +20,7 @@ const COLLECT = `
     process.stdout.write(\`old space \${bytes}\\n\`);
   });`;
 
-// A program that needs more ends. It begins with some 40 MB.
+// A program that needs more exits. It starts with some 40 MB.
 const HEAP_MB = 200;
 
 /** The variable with which a program has little memory, and usedMb() can measure how much it uses. */
@@ -28,7 +28,7 @@ export const LITTLE_MEMORY = {
   NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import "data:text/javascript,${encodeURIComponent(COLLECT)}"`,
 };
 
-/** Sends a signal, and returns the message that answers it. */
+/** Sends a signal, and returns the message in response. */
 async function askBySignal(
   { messages, process }: Program,
   signal: NodeJS.Signals,

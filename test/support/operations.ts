@@ -48,7 +48,7 @@ interface Constant {
   json: unknown;
 }
 
-/** What a document has beside its selections, while it is written. */
+/** The parts of a document besides its selections, while it is written. */
 class Draft {
   readonly variables = new Map<string, { name: string; declared: string; json: unknown }>();
   readonly fragments: { name: string; on: GraphQLCompositeType; text: string }[] = [];
@@ -79,7 +79,7 @@ const cursor = (...place: string[]): string =>
 
 const CURSORS = ['1', '2', '4', '5', '6'].map((id) => cursor('ID', id));
 
-/** What operations are made of. */
+/** The values and options for generated operations. */
 interface Ingredients {
   /** Text by the name of the argument or field; others look for a type. */
   texts: Record<string, string[]>;
@@ -89,7 +89,7 @@ interface Ingredients {
   isWild: boolean;
 }
 
-/** What goes well: nearly all that such operations ask is answered. */
+/** Valid operations: nearly all of them succeed. */
 export const TAME: Ingredients = {
   texts: {
     after: CURSORS,
@@ -302,7 +302,7 @@ export function operationsOn(
   const known = new Map<string, Arbitrary<Write>>();
   const composites = Object.values(schema.getTypeMap()).filter(isCompositeType);
 
-  /** What is selected inside a field; introspection takes no aliases. */
+  /** The selections inside a field; introspection allows no aliases. */
   const insideOf = (
     field: GraphQLField<unknown, unknown>,
     type: GraphQLCompositeType,
@@ -352,7 +352,7 @@ export function operationsOn(
       }).map(({ form, pick, marks, selections, own }): Write => (draft) => {
         if (form === 'bare') return `...${marks(draft)} ${own(draft)}`;
         if (form === 'inline') return `... on ${on.name}${marks(draft)} ${selections(draft)}`;
-        // Those that are written already, so that none is in itself.
+        // Fragments already written, so that none contains itself.
         const usable = draft.fragments.filter((one) => doTypesOverlap(schema, one.on, parent));
         const chosen = form === 'again' ? usable[pick % usable.length] : undefined;
         if (chosen) return `...${chosen.name}${marks(draft)}`;
@@ -412,7 +412,7 @@ export function operationsOn(
   });
 }
 
-/** For a gateway that has to take whatever is generated: no honest caller would ask as much. */
+/** Limits of a gateway that must accept every generated operation; no honest caller needs as much. */
 export const UNLIMITED = {
   maxDepth: 100,
   maxAliases: 100_000,

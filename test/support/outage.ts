@@ -5,7 +5,7 @@ import type { OpenDatabase } from './gateway.ts';
 /** Whether the next statement fails. */
 type Fails = (isRead: boolean) => boolean;
 
-/** A database that can fail between a write and what follows it. */
+/** A database that can fail right after a write. */
 export interface Outage {
   readonly open: OpenDatabase;
   /** Runs a function while statements fail: without a condition reads, but not writes. */

@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node';
 
 import { createStoreOn, dropDatabaseOn, startPostgres } from './postgres.ts';
 
-// The data of tests need not survive a crash of the machine.
+// Test data need not survive a crash of the machine.
 const SETTINGS = ['fsync=off', 'full_page_writes=off'];
 
 /**

@@ -38,7 +38,7 @@ const INITDB_FLAGS = [
   '--auth=password',
   '--encoding=UTF8',
   '--no-sync',
-  // Tests connect thousands of times: to hash the password 4096 times takes a quarter of that.
+  // Tests connect thousands of times; hashing the password 4096 times takes a quarter of that time.
   '--set=scram_iterations=1',
 ];
 const LOCALE_FLAGS = ['--locale=C.UTF-8', '--lc-messages=C'];
@@ -81,22 +81,22 @@ export class PostgresServer {
       startDaemon(postgres, args, /is ready to accept (read-only )?connections/, options);
   }
 
-  /** Starts it, also again with the same data and port, and waits until it takes connections. */
+  /** Starts or restarts the server with the same data and port, and waits until it accepts connections. */
   async start(): Promise<void> {
     this.#daemon = await this.#start();
   }
 
-  /** Shuts it down as an operator does and keeps its data. */
+  /** Shuts the server down like an operator, and keeps its data. */
   async stop(): Promise<void> {
     this.#daemon?.process.kill('SIGINT');
     await this.#daemon?.ended;
   }
 
-  /** Kills all its processes at once, like a power failure. Its connections break; those of freeze() are only silent. */
+  /** Kills all processes at the same time, like a power failure. Connections break; with freeze() they only go silent. */
   async kill(): Promise<void> {
     if (existsSync(this.#pidFile)) this.#signalAll('KILL');
     await this.#daemon?.ended;
-    // It is left, and its process id may soon be that of another program.
+    // The file remains, and its process id may soon belong to another program.
     rmSync(this.#pidFile, { force: true });
   }
 
@@ -149,7 +149,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<O
 /** Runs SQL on a new connection and returns the rows of the last statement. */
 export async function runSql(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
-  // If the server dies meanwhile, the statement fails too: that is enough.
+  // If the server dies meanwhile, the statement fails too, which is enough.
   client.on('error', () => {});
   await client.connect();
   try {

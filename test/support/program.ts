@@ -14,14 +14,14 @@ export interface Program {
   readonly messages: string[];
   /** The lines of its log that are JSON, with all their fields. */
   readonly entries: LogEntry[];
-  /** Where it listens; empty until then. */
+  /** The URL of the gateway; empty until it listens. */
   readonly url: string;
   readonly process: ChildProcess;
-  /** How it ended. All of its output has been read by then. */
+  /** How the program exited. All of its output has been read by then. */
   readonly end: Promise<End>;
-  /** Returns the first message that matches, as soon as there is one. Rejects if the program ends first. */
+  /** Returns the first matching message as soon as it is logged. Rejects if the program exits first. */
   logged(pattern: RegExp): Promise<string>;
-  /** Sends a signal and returns how the program ended. */
+  /** Sends a signal and returns how the program exited. */
   stop(signal?: NodeJS.Signals): Promise<End>;
 }
 
@@ -139,7 +139,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a gateway is ready; one that does not listen, or does not answer in time, is not. */
+/** Whether a gateway is ready: it listens and responds in time. */
 export async function isReady(url: string): Promise<boolean> {
   try {
     return (await fetch(`${url}/ready`, { signal: AbortSignal.timeout(2000) })).ok;

@@ -9,7 +9,7 @@ export interface Proxy {
   readonly url: string;
   /** The URLs of the gateways; a connection gets the first that accepts it. Without any, it is closed. */
   targets: readonly string[];
-  /** How many connections it has cut because of its limit. */
+  /** The number of connections cut because of the limit. */
   readonly cuts: number;
   /** Cuts all connections. */
   cutAll(): void;
@@ -25,7 +25,7 @@ async function connectToFirst(targets: readonly string[]): Promise<Socket | unde
       await once(socket, 'connect');
       return socket;
     } catch {
-      // The next one may accept it.
+      // The next gateway may accept it.
     }
   }
   return undefined;

@@ -10,7 +10,7 @@ export interface RawAnswer {
   body: string;
 }
 
-// Long enough for a busy machine; only a server that neither answers nor closes takes it.
+// Long enough for a busy machine; only a server that neither responds nor closes takes that long.
 const MAX_WAIT_MS = 10_000;
 
 function toAnswer(text: string): RawAnswer {

@@ -1,4 +1,4 @@
-// Does what OpenTelemetry's launcher does, with only the parts that the tests need.
+// Like OpenTelemetry's launcher, with only the parts that the tests need.
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { registerInstrumentations } from '@opentelemetry/instrumentation';
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';

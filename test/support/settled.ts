@@ -4,7 +4,7 @@ import { vi } from 'vitest';
 import type { Database } from '../../src/gateway/database/database.ts';
 import type { Gateway } from './gateway.ts';
 
-/** Waits until all changes can be read: open transactions of other tests on the server hold them back. */
+/** Waits until all changes can be read: other tests' open transactions on the server delay them. */
 export const untilSettled = (db: Database): Promise<void> =>
   vi.waitFor(
     async () => {
@@ -16,7 +16,7 @@ export const untilSettled = (db: Database): Promise<void> =>
     { timeout: 30_000, interval: 10 },
   );
 
-/** Returns the cursor of the last change, or of the last of some types. */
+/** Returns the cursor of the last change, or of the last change of some types. */
 export async function lastCursor(gateway: Gateway, types?: readonly string[]): Promise<string> {
   await untilSettled(gateway.db);
   const { changes } = await gateway.data(

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What is done with a message to PostgreSQL in place of passing it on. */
+/** What to do with a message to PostgreSQL instead of forwarding it. */
 type Intercept = (message: Buffer, client: Socket, server: Socket) => void;
 
 /** A proxy in front of PostgreSQL. */
@@ -9,7 +9,7 @@ export interface StatementProxy {
   readonly port: number;
   /** Intercepts the next message that has a text, once. */
   readonly intercept: (text: string | RegExp, intercept: Intercept) => void;
-  /** Whether the message has come. */
+  /** Whether the message has arrived. */
   readonly hasIntercepted: () => boolean;
   readonly close: () => void;
 }

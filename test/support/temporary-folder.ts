@@ -6,7 +6,7 @@ const IN_MEMORY = '/dev/shm';
 // In bytes. `npm test` needs 140 MB at a time.
 const NEEDED = 2e9;
 
-/** Whether the folder in memory can be written to, has room, and allows to run programs, as some tests do. */
+/** Whether the folder in memory is writable, has space, and allows running programs, as some tests do. */
 function canUseMemory(): boolean {
   try {
     accessSync(IN_MEMORY, constants.W_OK);

@@ -78,7 +78,7 @@ export async function createKey(kid: string, alg = 'ES256'): Promise<SigningKey>
 /** A server with the public keys of an issuer. */
 export interface KeyServer {
   readonly url: string;
-  /** The number of requests so far. */
+  /** The number of requests received. */
   asked: number;
   /** The keys in the next responses; undefined means that the server fails. */
   keys: readonly SigningKey[] | undefined;

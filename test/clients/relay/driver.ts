@@ -21,7 +21,7 @@ export * as operations from './pets.ts';
 type Data = any;
 type Variables = Record<string, unknown>;
 
-/** Reads from the store, or from the gateway if it is not there or stale. */
+/** Reads from the store, or from the gateway if the data is missing or stale. */
 export const read = (
   environment: Environment,
   query: GraphQLTaggedNode,
@@ -29,7 +29,7 @@ export const read = (
 ): Promise<Data> =>
   fetchQuery(environment, query, variables, { fetchPolicy: 'store-or-network' }).toPromise();
 
-/** Returns what the store has for a query. */
+/** Returns the store's data for a query. */
 export function readStore(
   environment: Environment,
   query: GraphQLTaggedNode,
@@ -39,7 +39,7 @@ export function readStore(
   return environment.lookup(operation.fragment).data;
 }
 
-/** Returns what the store has for a fragment of a row. */
+/** Returns the store's data for a fragment of a row. */
 export function readFragment(
   environment: Environment,
   fragment: GraphQLTaggedNode,

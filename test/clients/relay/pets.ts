@@ -29,7 +29,7 @@ export const categoryQuery = graphql`
   }
 `;
 
-/** A pet that can be read again by itself. */
+/** A pet that can be refetched on its own. */
 export const petFragment = graphql`
   fragment petsPet on Pet @refetchable(queryName: "petsPetRefetchQuery") {
     name
@@ -149,7 +149,7 @@ export const cancelMutation = graphql`
   }
 `;
 
-/** Appends a new order to the orders of its pet, if the store has read those. */
+/** Appends a new order to its pet's orders, if they are in the store. */
 export const appendOrder: SelectorStoreUpdater = (store) => {
   const order = store.getRootField('placeOrder');
   const pet = order?.getType() === 'Order' && order.getLinkedRecord('pet');

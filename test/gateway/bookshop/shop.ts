@@ -7,7 +7,7 @@ interface Types {
   PrismaTypes: PrismaTypes;
 }
 
-/** Pothos for the types of the bookshop, and what they are defined with besides it. */
+/** The Pothos builder of the bookshop, and the helpers that define its types. */
 export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,

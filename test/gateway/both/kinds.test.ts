@@ -22,7 +22,7 @@ const BUILT_IN: Readonly<Record<string, GraphQLScalarType>> = {
   Boolean: GraphQLBoolean,
 };
 
-/** The values that a kind has samples of, as input is parsed. */
+/** The sample values of a kind, parsed as input. */
 function valuesOf({ graphql, scalar, rule }: Kind): { type: GraphQLScalarType; values: unknown[] } {
   const type = scalar ?? BUILT_IN[graphql];
   if (!type) throw new Error(`${graphql} has no scalar.`);
@@ -50,35 +50,32 @@ describeOnDatabases(() => {
       return row?.result;
     };
 
-    it.each(values)('are read as they were written: %s', async (value) => {
+    it.each(values)('are read back as written: %s', async (value) => {
       expect(await read(value, 'value')).toEqual(value);
     });
 
-    it.each(values)('are in the change log as they were written: %s', async (value) => {
+    it.each(values)('are recorded in the change log as written: %s', async (value) => {
       const text = await read(value, `json_build_object('value', value)->>'value'`);
       expect(kind.fromText(String(text))).toEqual(value);
     });
 
-    it.each(values)('have the same JSON from PostgreSQL as from graphql-js: %s', async (value) => {
+    it.each(values)('get the same JSON from PostgreSQL as from graphql-js: $0', async (value) => {
       const json = await read(value, `(${concatenate(kind.json('value'))})`);
       expect(JSON.parse(String(json))).toEqual(JSON.parse(JSON.stringify(type.serialize(value))));
     });
 
-    it.each(values)(
-      'have the same text in a cursor from PostgreSQL as from a row: %s',
-      async (value) => {
-        const text = kind.sort.textOf(value);
-        expect(await read(value, kind.sort.asText('value'))).toBe(text);
-        expect(kind.sort.text.parse(text)).toBe(text);
-        const key = `${kind.sort.toKey ?? ''}('${text}'::${kind.sqlType})`;
-        const same = `${kind.sort.sql('value', true)} = ${key}`;
-        expect(await read(value, same)).toBe(true);
-      },
-    );
+    it.each(values)('get the same cursor text from PostgreSQL as from a row: $0', async (value) => {
+      const text = kind.sort.textOf(value);
+      expect(await read(value, kind.sort.asText('value'))).toBe(text);
+      expect(kind.sort.text.parse(text)).toBe(text);
+      const key = `${kind.sort.toKey ?? ''}('${text}'::${kind.sqlType})`;
+      const same = `${kind.sort.sql('value', true)} = ${key}`;
+      expect(await read(value, same)).toBe(true);
+    });
   });
 
   it.each(['DateTime', 'Date'] as const)(
-    'a %s that is infinite or missing is the latest',
+    'a cursor keeps an infinite %s, and has infinity for a missing one',
     async (name) => {
       const kind = KINDS[name];
       const { sort, sqlType, fromText } = kind;

@@ -13,7 +13,7 @@ import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
 import { post } from '../../support/post.ts';
 
-/** Lists the files in a folder and below it. */
+/** Lists the files in a folder and its subfolders. */
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => !file.includes('node_modules'))
@@ -23,7 +23,7 @@ const sources = filesIn('src').filter(
   (file) => file.endsWith('.ts') && !file.includes('generated'),
 );
 
-// What tests compile and run with clients; `.txt` is a program that needs generated files.
+// Files that tests compile and run with clients; a `.txt` program needs generated files.
 const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
 const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
@@ -50,7 +50,7 @@ const blocksIn = (language: string): Block[] =>
 const isRequest = ({ language, text }: Block): boolean =>
   language === 'graphql' || (language === 'sh' && text.startsWith('curl'));
 
-/** Returns each request with the response that is shown below it. */
+/** Returns each request with the response shown below it. */
 const samplesOf = (blocks: readonly Block[]): { request: Block; response: Block | undefined }[] =>
   blocks.flatMap((request, index) =>
     isRequest(request) ? [{ request, response: blocks[index + 1] }] : [],
@@ -88,7 +88,7 @@ const sampled = documents.filter(
 describe.each(sampled)('the samples of $file', ({ blocks }) => {
   beforeAll(resetStore);
 
-  it.each(samplesOf(blocks))('return what is shown: $request.text', async (sample) => {
+  it.each(samplesOf(blocks))('return the response shown: $request.text', async (sample) => {
     const { request, response } = sample;
     expect(response?.language).toBe('json');
     expect(await send(request)).toEqual(JSON.parse(response?.text ?? ''));
@@ -98,17 +98,20 @@ describe.each(sampled)('the samples of $file', ({ blocks }) => {
     ({ language, text }) => language === 'console' && !isSubscription(text),
   );
 
-  it.runIf(consoles.length > 0).each(consoles)('return what is shown: $text', async ({ text }) => {
-    const [head = '', body = ''] = text.split('\n\n');
-    const [command = '', statusLine = '', ...headers] = head.split('\n');
-    const response = await gateway.rest(requestOf(command).path);
-    expect(`HTTP/1.1 ${response.status} ${response.statusText}`).toBe(statusLine);
-    for (const header of headers) {
-      const [name = '', value] = header.split(/: (.*)/);
-      expect(response.headers.get(name)).toBe(value);
-    }
-    expect(await response.json()).toEqual(JSON.parse(body));
-  });
+  it.runIf(consoles.length > 0).each(consoles)(
+    'return the response shown: $text',
+    async ({ text }) => {
+      const [head = '', body = ''] = text.split('\n\n');
+      const [command = '', statusLine = '', ...headers] = head.split('\n');
+      const response = await gateway.rest(requestOf(command).path);
+      expect(`HTTP/1.1 ${response.status} ${response.statusText}`).toBe(statusLine);
+      for (const header of headers) {
+        const [name = '', value] = header.split(/: (.*)/);
+        expect(response.headers.get(name)).toBe(value);
+      }
+      expect(await response.json()).toEqual(JSON.parse(body));
+    },
+  );
 });
 
 const findCursor = (text = ''): string => /"cursor":"(\w+)"/.exec(text)?.[1] ?? '';
@@ -121,7 +124,7 @@ describe('the subscriptions of docs/live.md', () => {
   const realCursors = new Map<string, string>();
   beforeAll(resetStore);
 
-  it.each(subscriptions)('return what is shown: $text', async ({ text }) => {
+  it.each(subscriptions)('return the results shown: $text', async ({ text }) => {
     const [command = '', shown = ''] = text.split('\n\n');
     const { query } = JSON.parse(requestOf(command).body) as { query: string };
     const resumed = query.replaceAll(
@@ -141,7 +144,7 @@ describe('the subscriptions of docs/live.md', () => {
     );
   });
 
-  it('pass a proxy that is set up as shown', () => {
+  it('work through a proxy configured as shown', () => {
     const lines = read('deploy/nginx.conf')
       .split('\n')
       .map((line) => line.trim());
@@ -151,7 +154,7 @@ describe('the subscriptions of docs/live.md', () => {
 });
 
 describe('the samples of the documentation', () => {
-  it('are in languages that tests know', () => {
+  it('are in languages that the tests check', () => {
     const languages = new Set(
       documents.flatMap(({ blocks }) => blocks.map((block) => block.language)),
     );
@@ -160,7 +163,7 @@ describe('the samples of the documentation', () => {
     );
   });
 
-  it('show a response below each request, and JSON for nothing else but the log and clients', () => {
+  it('show a response below each request, and other JSON only for the log and clients', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))
       .map(({ response }) => response);
@@ -173,7 +176,7 @@ describe('the samples of the documentation', () => {
     ]);
   });
 
-  it('in TypeScript are lines of the source', () => {
+  it('in TypeScript are lines from the source', () => {
     const lines = new Set(
       [...sources, ...clientPrograms].flatMap((file) =>
         read(file)
@@ -214,7 +217,7 @@ const OTHER_NAMES = [
 const OLD_NAMES = ['ANSWER_TIMEOUT_MS', 'MAX_ANSWER_BYTES'];
 
 describe.each(documents)('$file', ({ file, markdown }) => {
-  it('links to files and headings that exist', () => {
+  it('links only to files and headings that exist', () => {
     const broken = [...markdown.matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)].filter(
       ([, path = '', anchor = '']) => {
         const target = path === '' ? file : normalize(join(dirname(file), path));
@@ -224,7 +227,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  it.runIf(file !== TUTORIAL)('names paths that exist', () => {
+  it.runIf(file !== TUTORIAL)('names only existing paths', () => {
     const paths = markdown.matchAll(
       /(?<![\w/.@])(?:src|test|scripts|prisma|docs|bench)\/[\w./-]*[\w/]/g,
     );
@@ -232,7 +235,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     expect(all.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('names npm scripts that exist', () => {
+  it('names only existing npm scripts', () => {
     const names = Array.from(
       markdown.matchAll(/\bnpm (?:run )?([a-z][\w:]*)/g),
       ([, name = '']) => name,
@@ -241,7 +244,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
     expect(names.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it('names variables and error codes that exist', () => {
+  it('names only existing variables and error codes', () => {
     const found = markdown.matchAll(/`([A-Z\d]+(?:_[A-Z\d]+)+)`|(?<![\w$-])(?!OTEL_)([A-Z_]+)=/g);
     const names = Array.from(found, ([, quoted, variable]) => quoted ?? variable ?? '');
     const known = [
@@ -255,7 +258,7 @@ describe.each(documents)('$file', ({ file, markdown }) => {
 });
 
 describe('the documentation', () => {
-  it('names each folder of the gateway in the drawing of docs/architecture.md', () => {
+  it('shows each folder of the gateway in the diagram of docs/architecture.md', () => {
     const drawing = blocksOf(read('docs/architecture.md')).find(({ text }) =>
       text.startsWith('flowchart'),
     );
@@ -264,7 +267,7 @@ describe('the documentation', () => {
     expect(named.toSorted()).toEqual([...new Set(folders)].toSorted());
   });
 
-  it('explains in CONTRIBUTING.md each npm script', () => {
+  it('explains each npm script in CONTRIBUTING.md', () => {
     const names = Object.keys(scripts);
     const isHook = (name: string): boolean =>
       name.startsWith('pre') && names.includes(name.slice(3));
@@ -301,7 +304,7 @@ describe.each(['SECURITY.md', 'docs/operations.md', 'docs/growing.md'])(
       expect(references.toSorted()).toEqual(defined.toSorted());
     });
 
-    it('name tests that exist', () => {
+    it('name only existing tests', () => {
       const names = Array.from(notes.matchAll(/`([^`]+)`/g), ([, name = '']) => name);
       expect(names.filter((name) => !hasTest(name))).toEqual([]);
     });

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const IN_TEN_DAYS = toDay(new Date(Date.now() + 10 * DAY_MS));
 const REQUESTS = 13;
 
-/** Its pets are those of `gateway`, whose requests are counted. */
+/** Uses the database of `gateway`, whose requests are counted. */
 let first: Gateway;
 let gateway: Gateway;
 let status: Status;
@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 describe('the page /status', () => {
-  it('says what runs, since when, and on which database', () => {
+  it('shows the version, the start time and the database', () => {
     expect(status).toMatchObject({
       version: VERSION,
       node: process.version,
@@ -53,11 +53,11 @@ describe('the page /status', () => {
     expect(Math.abs(uptimeMs / 1000 - process.uptime())).toBeLessThan(60);
   });
 
-  it('counts each request once, without those of the pages, /health, /ready and /metrics', () => {
+  it('counts each request once, except those for pages, /health, /ready and /metrics', () => {
     expect(status.requests.total).toBe(REQUESTS);
   });
 
-  it('has the durations of requests as /metrics has them', async () => {
+  it('shows the same request durations as /metrics', async () => {
     const samples = await readMetrics(gateway);
     const counted = samples.filter(({ labels: { route = '' } }) =>
       countedRoutes(petStore.rest.operations).includes(route),
@@ -69,7 +69,7 @@ describe('the page /status', () => {
     }
   });
 
-  it('counts errors by their code, also those in the data of GraphQL', () => {
+  it('counts errors by code, including those in the data of GraphQL', () => {
     expect(status.errors).toEqual([
       { code: 'INVALID_ID', total: 3 },
       { code: 'NOT_FOUND', total: 1 },
@@ -77,7 +77,7 @@ describe('the page /status', () => {
     ]);
   });
 
-  it('has the time of the event loop and the memory, and no pool with the embedded database', () => {
+  it('shows the event loop delay and the memory, and no pool for the embedded database', () => {
     expect(status.eventLoop).toEqual([
       { state: 'active', total: expect.any(Number) },
       { state: 'idle', total: expect.any(Number) },
@@ -86,7 +86,7 @@ describe('the page /status', () => {
     expect(status.pool).toBeUndefined();
   });
 
-  it('names who calls what is deprecated, and the days left until its sunset', () => {
+  it('names the callers of deprecated operations, and the days until the sunset', () => {
     expect(status.deprecated).toEqual([
       {
         sunset: IN_TEN_DAYS,
@@ -102,7 +102,7 @@ describe('the page /status', () => {
     ]);
   });
 
-  it('says that the database accepts no writes', async () => {
+  it('reports that the database accepts no writes', async () => {
     await first.db.write(sql`set default_transaction_read_only = on`);
     const { database } = await readStatus(gateway);
     await first.db.write(sql`set default_transaction_read_only = off`);

@@ -33,7 +33,7 @@ afterAll(async () => {
 const sampleNames = (name: string, type: string): string[] =>
   type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 
-/** Returns the names that queries can use: those of /metrics, of recording rules and of Prometheus itself. */
+/** Returns the names that queries can use: from /metrics, recording rules and Prometheus itself. */
 async function findNames(): Promise<Set<string>> {
   const text = await (await gateway.rest('/metrics')).text();
   const exposed = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type = '']) =>
@@ -43,12 +43,12 @@ async function findNames(): Promise<Set<string>> {
   return new Set([...exposed, ...records, 'worker_up', 'up']);
 }
 
-/** Returns how the queries select several routes; a query without a route counts all of them. */
+/** Returns the route matchers of the queries; a query without one counts all routes. */
 const routeSelectors = (exprs: readonly string[]): string[] =>
   exprs.flatMap((expr) => Array.from(expr.matchAll(/\broute[=!]~"(.*?)"/g), ([all]) => all));
 
-describe('the routes of the panels and alerts', () => {
-  it('are those that /status counts', () => {
+describe('the routes in the panels and alerts', () => {
+  it('are the ones that /status counts', () => {
     const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
     const selectors = new Set(routeSelectors(exprs));
     expect(selectors.size).toBe(1);
@@ -70,7 +70,7 @@ const METRIC =
 const NOT_METRICS = new Set(['and', 'or', 'unless', 'offset', 'bool']);
 const CLAUSE = /\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)/g;
 
-/** Returns the names of the metrics in a query of PromQL: what is no label, duration, function or keyword. */
+/** Returns the metric names in a PromQL query: all words except labels, durations, functions and keywords. */
 function metricsIn(expr: string): string[] {
   const names = expr
     .replaceAll(/"[^"]*"/g, '')
@@ -80,19 +80,19 @@ function metricsIn(expr: string): string[] {
   return Array.from(names, ([name]) => name).filter((name) => !NOT_METRICS.has(name));
 }
 
-describe('the metrics that are named', () => {
+describe('the metrics named', () => {
   it.each([
     ['the dashboard', readPanelQueries().flatMap(({ expr }) => metricsIn(expr)), 25],
     ['the rules', rules.flatMap(({ expr }) => metricsIn(expr)), 15],
-  ])('in %s are exposed by a gateway', async (_file, named, least) => {
+  ])('are exposed by a gateway if they are in %s', async (_file, named, least) => {
     const names = await findNames();
     expect(new Set(named).size).toBeGreaterThan(least);
     expect(named.filter((name) => !names.has(name))).toEqual([]);
   });
 
-  it('in docs/observability.md are exposed by a gateway', async () => {
+  it('are exposed by a gateway if they are in docs/observability.md', async () => {
     const names = [...(await findNames())];
-    // Histograms are named without the ends of their samples.
+    // Histograms are named without their samples' suffixes.
     const named = readFileSync('docs/observability.md', 'utf8').match(METRIC) ?? [];
     expect(named.length).toBeGreaterThan(5);
     expect(named.filter((name) => !names.some((one) => one.startsWith(name)))).toEqual([]);
@@ -100,13 +100,13 @@ describe('the metrics that are named', () => {
 });
 
 describe('deploy/prometheus/rules.yaml', () => {
-  it.each(alerts)('has for $alert what is wrong, what to do, and a test', ({ alert, ...rest }) => {
+  it.each(alerts)('gives $alert a summary, instructions and a test', ({ alert, ...rest }) => {
     expect(rest.labels?.['severity']).toMatch(/^(page|ticket)$/);
     expect(Object.keys(rest.annotations ?? {})).toEqual(['summary', 'description', 'action']);
     expect(readDeployed('prometheus/rules.test.yaml')).toContain(`alertname="${alert}"`);
   });
 
-  it('names panels of the dashboard that exist', () => {
+  it('links only to existing panels of the dashboard', () => {
     const titles = readPanels().map(({ title }) => title);
     const named = alerts.flatMap(({ annotations }) =>
       Array.from((annotations?.['action'] ?? '').matchAll(/"(.*?)"/g), ([, title = '']) => title),

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => gateway.close());
 afterAll(() => dropStore());
 
-/** Returns the metrics whose names begin so. */
+/** Returns the metrics with this prefix. */
 const metricsOf = async (prefix: string): Promise<Record<string, number>> =>
   Object.fromEntries(
     (await readMetrics(gateway))
@@ -32,14 +32,14 @@ const metricsOf = async (prefix: string): Promise<Record<string, number>> =>
       .map(({ name, value }) => [name.slice(prefix.length), value]),
   );
 
-/** Returns what /metrics and /status say about the database. */
+/** Returns the database's state in /metrics and /status. */
 const readState = async () => {
   const { up, writable } = await metricsOf('database_');
   const { state } = (await readStatus(gateway)).database;
   return { up, writable, state };
 };
 
-it('the requests and the connection pool are in /status and /metrics', async () => {
+it('/status and /metrics report the requests and the connection pool', async () => {
   for (let count = 0; count < 4; count += 1) await gateway.data('{ pets { totalCount } }');
   const { requests, pool, processes } = await awaitStatus(gateway, 4);
   expect(requests.total).toBe(4);
@@ -49,7 +49,7 @@ it('the requests and the connection pool are in /status and /metrics', async () 
   expect(await metricsOf('database_pool_')).toMatchObject({ max: 10, waiting: 0 });
 });
 
-it('whether the database responds and accepts writes is in both', async () => {
+it('/status and /metrics report whether the database responds and accepts writes', async () => {
   const name = url.pathname.slice(1);
   await runSql(url.href, `alter database ${name} set default_transaction_read_only to on`);
   expect(await readState()).toMatchObject({ up: 1, writable: 0, state: 'read-only' });

@@ -27,7 +27,7 @@ let promoted: ReplicatedServer;
 let follower: ReplicatedServer;
 /** The URL of the database on the former primary. */
 let url: string;
-/** One address in front of the servers, like HAProxy. */
+/** A single address in front of the servers, like HAProxy. */
 let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;
@@ -72,9 +72,9 @@ afterEach(async () => {
   }
 });
 
-/** Does what Patroni does, whether or not the former primary knows of it. */
+/** Fails over like Patroni, whether or not the former primary notices. */
 async function promote(): Promise<void> {
-  // In this order, as the one that follows must not have received more.
+  // In this order, because the follower must not have received more.
   await follower.cutOff();
   await promoted.cutOff();
   await promoted.promote();
@@ -114,7 +114,7 @@ const rename = (name: string) =>
     `mutation { updatePet(id: "${petId}", input: { name: "${name}" }) { ... on Pet { name } } }`,
   );
 
-/** Lets the gateway have connections to the former primary that are idle. */
+/** Opens idle connections of the gateway to the former primary. */
 async function fillPool(): Promise<void> {
   const fill = async (): Promise<number> => {
     await Promise.all(Array.from({ length: 4 * POOL_SIZE }, () => rename('Cleo')));
@@ -156,7 +156,7 @@ describe('one address that leads to another server after a failover', () => {
     },
   );
 
-  it('is found by a new connection, if the role of the gateway may not know timelines', async () => {
+  it("is detected by a new connection, even if the gateway's role may not read timelines", async () => {
     // A member of the owner, but without the rights of a superuser.
     await runSql(former.url, `create role plain login password 'store' in role store`);
     await promoted.catchUp(former);
@@ -195,7 +195,7 @@ async function namesOf(position?: string | null): Promise<Set<string>> {
   return new Set((await Promise.all(reads)).map(({ data }) => data.pet.name));
 }
 
-it('a replica that has what was lost in a failover is not read', async () => {
+it('a replica with changes that a failover lost serves no reads', async () => {
   await startOn([promoted, follower]);
   await rename('Kept');
   await promoted.catchUp(former);

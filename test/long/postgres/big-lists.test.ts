@@ -21,7 +21,7 @@ const fill = async (from: number, to: number): Promise<unknown> =>
     from generate_series(${from}::integer, ${to}::integer) as n`);
 
 beforeAll(async () => {
-  // To fill it may take long on a busy machine.
+  // Filling it may take long on a busy machine.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
   await gateway.db.write(sql`insert into categories (name) values ('Cats')`);
   await gateway.db.write(sql`insert into pets (name, category_id) values ('Cleo', 1)`);
@@ -53,7 +53,7 @@ function heapMb(): number {
 
 const SAMPLES = 10;
 
-/** Reads a response to its end and checks each order, but keeps none. */
+/** Reads a whole response and checks each order without keeping it. */
 async function read(response: IncomingMessage, expected: number): Promise<Reading> {
   let rest = '';
   let orders = 0;
@@ -78,7 +78,7 @@ async function read(response: IncomingMessage, expected: number): Promise<Readin
 
 const pagesRead = (): number => gateway.statements.filter((text) => text.includes('orders')).length;
 
-/** Returns how many pages the gateway has read once it reads no more while it does other things. */
+/** Returns how many pages the gateway has read, once that number stops growing. */
 async function settledPages(): Promise<number> {
   let pages = -1;
   while (pages !== pagesRead()) {
@@ -89,7 +89,7 @@ async function settledPages(): Promise<number> {
 }
 
 describe('the list of all orders', () => {
-  it('is complete, in the order of the ids, and takes no more memory if it is longer', async () => {
+  it('is complete and sorted by id, and takes no more memory if it is longer', async () => {
     await fill(1, ORDERS / 10);
     await read(await openList(), ORDERS / 10);
     const short = await read(await openList(), ORDERS / 10);
@@ -104,8 +104,8 @@ describe('the list of all orders', () => {
   });
 });
 
-describe('a reader that pauses', () => {
-  it('stops the queries, and gets the rest when it goes on', async () => {
+describe('a client that pauses while it reads a list', () => {
+  it('pauses the queries, and receives the rest when it continues', async () => {
     const response = await openList();
     // The buffers of the two sockets hold some pages; the operating system decides how many.
     expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);

@@ -67,7 +67,7 @@ const found = (server: ReplicatedServer): RegExp =>
 const linesAboutPrimary = (): string[] =>
   gateway.messages.filter((message) => message.startsWith('The primary '));
 
-/** Waits until queries are read on all standbys: after a failover, each must be known to follow the primary. */
+/** Waits until all standbys serve queries: after a failover, each must be known to follow the primary. */
 async function expectReadsOnStandbys(): Promise<void> {
   const lastLines = () =>
     standbys().map((standby) =>
@@ -89,7 +89,7 @@ const read = () => startReaders(gateway, PET(), { concurrency: 6, path: `/pets/$
 
 const write = (concurrency: number): Writers => startWriters(gateway, petId, { concurrency });
 
-it('loses no order and fails no read, by a crash or a stop of the primary', async () => {
+it('a gateway loses no order and fails no read when the primary crashes or stops', async () => {
   const readers = read();
   const writers = write(6);
   const expected = [];
@@ -115,7 +115,7 @@ it('loses no order and fails no read, by a crash or a stop of the primary', asyn
   expect(linesAboutPrimary()).toEqual(expected);
 });
 
-it('rejects mutations and starts while there is no primary, and answers queries', async () => {
+it('a gateway starts without a primary, serves queries and rejects mutations', async () => {
   const written = await send(gateway, order(petId, 'before'));
   await catchUp();
   await primary.kill();
@@ -160,7 +160,7 @@ it('rejects mutations and starts while there is no primary, and answers queries'
   expect(linesAboutPrimary()).toEqual([lost(old), expect.stringMatching(found(primary))]);
 });
 
-it('gives up what waits for a frozen primary when another server is promoted', async () => {
+it('a gateway cancels requests that wait for a frozen primary when another server is promoted', async () => {
   const former = primary;
   const readers = read();
   const writers = write(4);
@@ -179,7 +179,7 @@ it('gives up what waits for a frozen primary when another server is promoted', a
   expect(linesAboutPrimary()).toEqual([lost(former), expect.stringMatching(found(primary))]);
 });
 
-it('writes nothing to a former primary that comes back and accepts writes', async () => {
+it('a gateway writes nothing to a former primary that comes back and accepts writes', async () => {
   const former = primary;
   await former.kill();
   primary = await failOver(standbys());
@@ -188,7 +188,7 @@ it('writes nothing to a former primary that comes back and accepts writes', asyn
   await expect.poll(() => runSql(former.urlOf(url), IS_CHECKED)).toHaveLength(1);
   const writers = write(4);
   await writers.more(200);
-  // A gateway that starts now meets it first.
+  // A gateway that starts now connects to it first.
   const other = await startOn([
     former,
     ...standbys().filter((server) => server !== former),
@@ -201,7 +201,7 @@ it('writes nothing to a former primary that comes back and accepts writes', asyn
   expect(await ordersOn(former)).toEqual(rows);
   expect(await ordersOn(primary)).toEqual(new Set(ids));
 
-  // Even when it is the only one.
+  // Even if it is the only server.
   const [third] = standbys().filter((server) => server !== former);
   await primary.kill();
   await expectLogged(gateway, lost(primary));

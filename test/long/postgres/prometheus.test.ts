@@ -17,7 +17,7 @@ import { AUTH_BY_SECRET, bearing, mint } from '../../support/tokens.ts';
 const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0;
 const WAIT = { timeout: 60_000, interval: 250 };
 const SCOPES = 'read pets:write inventory:write orders:write metrics';
-// Its sunset has passed, so its calls are an alert.
+// The sunset has passed, so calls fire an alert.
 const SUNSET = { SUNSET_DATE: '2026-11-21' };
 
 const PETS = 'query Pets { pets(first: 5) { totalCount nodes { name category { name } } } }';
@@ -30,7 +30,7 @@ const RENAME = `mutation Rename {
 const STALE = `mutation Stale {
   updateInventory(petId: 1, input: { quantity: 1 }, expectedQuantity: 99) { ... on StaleInventory { available } } }`;
 
-// What the load brings about; the slow alert of errors needs a quarter of an hour.
+// The alerts that the load fires; the slow alert for errors takes a quarter of an hour.
 const FAULTS = [
   'GatewayBug',
   'GatewayDeprecatedCallsAfterSunset',
@@ -47,12 +47,12 @@ const MAY_BE_ZERO = new Set([
 
 const FOLLOW = 'subscription Follow { categoryChanged { kind } }';
 
-/** What callers send again and again: reads, writes, calls of what is deprecated, and faults. */
+/** The repeated load: reads, writes, deprecated calls and faults. */
 const LOAD: readonly object[] = [
   { query: PETS },
   { query: NESTED, variables: { first: 2 } },
   { query: CREATE, variables: { name: 'Cats' } },
-  // The database rejects this name, which only an operator who changes its schema can bring about.
+  // The database rejects this name, as after a schema change by an operator.
   { query: CREATE, variables: { name: 'unlucky' } },
   { query: RENAME },
   { query: STALE },
@@ -109,7 +109,7 @@ async function startPrometheus(token: string): Promise<void> {
   );
 }
 
-/** Asks Prometheus. Rejects if it finds an error. */
+/** Queries Prometheus. Rejects on an error. */
 async function ask<Data>(path: string): Promise<Data> {
   const response = await fetch(`http://${address}/api/v1/${path}`);
   const { data, error } = (await response.json()) as { data: Data; error?: string };
@@ -201,12 +201,12 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`
     await expect.poll(findFailing, WAIT).toEqual([]);
   });
 
-  it.each(FAULTS.slice(0, 3))('finds what %s is for', async (alert) => {
+  it.each(FAULTS.slice(0, 3))('fires the alert %s for its fault', async (alert) => {
     const expr = `ALERTS{alertname="${alert}"}`;
     await expect.poll(() => largest(expr), WAIT).toBe(1);
   });
 
-  it('is not alarmed by anything else', async () => {
+  it('fires no other alert', async () => {
     const firing = await query('ALERTS{alertstate="firing"}');
     const others = firing.filter(({ metric }) => !FAULTS.includes(metric['alertname'] ?? ''));
     expect(others).toEqual([]);
@@ -217,7 +217,7 @@ describe.skipIf(!hasPrometheus)("promtool (needs Debian's package `prometheus`)"
   it.each([
     ['accepts prometheus.yaml', ['check', 'config', '--syntax-only', 'prometheus.yaml']],
     ['accepts rules.yaml', ['check', 'rules', 'rules.yaml']],
-    ['finds that each alert fires when it should', ['test', 'rules', 'rules.test.yaml']],
+    ['finds each alert firing when it should', ['test', 'rules', 'rules.test.yaml']],
   ])('%s', (_what, args) => {
     const { status, stdout, stderr } = spawnSync('promtool', args, {
       encoding: 'utf8',

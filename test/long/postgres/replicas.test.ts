@@ -24,7 +24,7 @@ let second: ReplicatedServer;
 /** The URL of the database on the primary. */
 let url: string;
 let gateway: ReplicatedGateway;
-/** A gateway that asks replicas however far they are behind. */
+/** A gateway that reads from replicas whatever their lag is. */
 let patient: ReplicatedGateway;
 let petId: string;
 
@@ -63,15 +63,15 @@ const asked = ({ port }: ReplicatedServer): string => `Replica 127.0.0.1:${port}
 const notAsked = ({ port }: ReplicatedServer, why: string): string =>
   `Replica 127.0.0.1:${port} no longer serves reads: ${why}.`;
 
-/** Returns what the log says about replicas. */
+/** Returns the log messages about replicas. */
 const linesAbout = (server: ReplicatedServer): string[] =>
   gateway.messages.filter((line) => line.includes(`the replica 127.0.0.1:${server.port}`));
 
-/** Whether a replica is not asked, as the log says last, because it is too far behind. */
+/** Whether the last log message reports that a replica lags too far behind to serve reads. */
 const isBehind = (server: ReplicatedServer): boolean =>
   linesAbout(server).at(-1) === notAsked(server, 'it is too far behind');
 
-/** Returns the names of the servers that answer many queries at once. */
+/** Returns the names of the servers that serve many concurrent queries. */
 async function serversOf(): Promise<Set<string>> {
   return new Set(await Promise.all(Array.from({ length: 40 }, () => serverOf())));
 }
@@ -80,7 +80,7 @@ async function expectBothAsked(): Promise<void> {
   await expect.poll(serversOf).toEqual(new Set([first.name, second.name]));
 }
 
-// Each test begins with two replicas that are asked.
+// Each test starts with two replicas that serve reads.
 beforeEach(async () => {
   await catchUp();
   await expectBothAsked();
@@ -89,7 +89,7 @@ beforeEach(async () => {
 
 const SERVER = '{ categories { nodes { description } } }';
 
-/** Returns the name of the server that answers a query. */
+/** Returns the name of the server that serves a query. */
 async function serverOf(position?: string | null): Promise<string> {
   const { data } = await send(gateway, SERVER, position);
   return data.categories.nodes[0].description;
@@ -117,7 +117,7 @@ const SLOW_ON_FIRST = `
     ) then 60 else 0 end) is not null $$;
   create view orders as select kept_orders.* from kept_orders, sleep_on_one() where sleep_on_one`;
 
-/** Runs \`work\` while both replicas replay each transaction so long after its commit. */
+/** Runs \`work\` while both replicas replay each transaction with a delay. */
 async function whileBehind<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
   await Promise.all([first.setDelay(ms), second.setDelay(ms)]);
   try {
@@ -142,8 +142,8 @@ async function nameByRest(position?: string | null): Promise<unknown> {
   return ((await response.json()) as { name: unknown }).name;
 }
 
-describe('with two replicas', () => {
-  it('queries read them both, and mutations and their answers the primary, with a position', async () => {
+describe('a gateway with two replicas', () => {
+  it('sends queries to both replicas, and mutations with their results to the primary, and returns a position', async () => {
     const { data, position } = await send(gateway, rename('Cleo'));
     expect(data.updatePet.category.description).toBe(primary.name);
     expect(position).toMatch(/^[\da-f]{16}$/);
@@ -151,7 +151,7 @@ describe('with two replicas', () => {
     expect((await send(gateway, PET(), position)).position).toBeNull();
   });
 
-  it('a request with the position sees the write, and replicas answer it', async () => {
+  it('lets a request with a position see the write on a replica', async () => {
     let stale = 0;
     const check = async (): Promise<void> => {
       for (let count = 0; count < 100; count += 1) {
@@ -169,7 +169,7 @@ describe('with two replicas', () => {
     expect([first.name, second.name]).toContain(await serverOf(written.position));
   });
 
-  it('a request waits for a replica that is a little behind', async () => {
+  it('waits for a replica that is slightly behind the position', async () => {
     const servers = await whileBehind(30, async () => {
       const names = [];
       for (let count = 0; count < 20; count += 1) {
@@ -183,7 +183,7 @@ describe('with two replicas', () => {
   });
 
   it.each(['', '0/15E0F28', '0000000005475de0, 0000000005475de0'])(
-    'a request with a position of another form is rejected: %j',
+    'rejects a malformed position: %j',
     async (position) => {
       const { status, code } = await send(gateway, PET(), position);
       expect([status, code]).toEqual([400, 'BAD_REQUEST']);
@@ -195,7 +195,7 @@ describe('with two replicas', () => {
     },
   );
 
-  it('a request with a position in the future is answered, by the primary, in bounded time', async () => {
+  it('serves a request with a future position from the primary in bounded time', async () => {
     const future = 'f'.repeat(16);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => send(gateway, SERVER, future)),
@@ -207,8 +207,8 @@ describe('with two replicas', () => {
   });
 });
 
-describe('while both replicas are far behind', () => {
-  it('a request with the position of a write sees it, and others do not', async () => {
+describe('a gateway whose replicas are both far behind', () => {
+  it('shows a write to requests with its position, and not to others', async () => {
     const old = await send(patient, rename('Old'));
     await catchUp();
     await whileBehind(HOUR, async () => {
@@ -225,7 +225,7 @@ describe('while both replicas are far behind', () => {
     });
   });
 
-  it('the primary is asked instead, after REPLICA_MAX_LAG_MS', async () => {
+  it('reads from the primary after REPLICA_MAX_LAG_MS', async () => {
     await whileBehind(HOUR, async () => {
       await writeUntil(() => isBehind(first) && isBehind(second));
       expect(await serverOf()).toBe(primary.name);
@@ -252,7 +252,7 @@ describe('a replica that fails', () => {
     await expectLogged(gateway, notAsked(first, 'it does not respond'));
     await readers.more(100);
     expect(await serversOf()).not.toContain(first.name);
-    // Also the queries that it was asked for before.
+    // Including the queries already sent to it.
     await readers.stop();
     await end();
     await expectLogged(gateway, asked(first));
@@ -260,7 +260,7 @@ describe('a replica that fails', () => {
     expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
   });
 
-  it('leaves queries to the primary if the other one is gone too', async () => {
+  it('leaves queries to the primary if the other replica is gone too', async () => {
     const readers = startReaders(gateway, SERVER, READERS);
     await readers.more(100);
     await Promise.all([first.kill(), second.kill()]);
@@ -289,7 +289,7 @@ describe('a replica that fails', () => {
     await runSql(url, 'delete from sleepers');
     await runSql(url, 'vacuum sleepers');
     await Promise.all(reads);
-    // Without the conflict, the time limit of statements would have ended it.
+    // Without the conflict, the statement timeout would have cancelled it.
     expect(performance.now() - start).toBeLessThan(8000);
     await runSql(url, 'drop view orders; alter table kept_orders rename to orders');
     expect(gateway.messages).toEqual([]);

@@ -23,7 +23,7 @@ const start = async (variables = {}): Promise<void> => {
 const findDeaths = (): LogEntry[] =>
   program.entries.filter(({ msg }) => /^Worker \d+ died/.test(msg));
 
-/** Returns when the workers died, in milliseconds: two at a time; what comes between is a pause and a start. */
+/** Returns when the workers died, in milliseconds: two at a time, with a pause and a start in between. */
 const timesOfDeaths = (): number[] =>
   findDeaths()
     .filter((_death, index) => index % 2 === 1)
@@ -32,7 +32,7 @@ const timesOfDeaths = (): number[] =>
 const WAIT = { timeout: 60_000, interval: 50 };
 
 describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
-  it('says in /metrics which worker does not respond, and keeps its last values', async () => {
+  it('names the worker that does not respond in /metrics, and keeps its last values', async () => {
     await start();
     await expect.poll(async () => sumOf(await readMetrics(program), 'worker_up'), WAIT).toBe(2);
     const [frozen = 0, other = 0] = findWorkers(program);
@@ -42,7 +42,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
 
     process.kill(frozen, 'SIGSTOP');
     for (let scrape = 0; scrape < 2; scrape += 1) {
-      // The frozen process never responds to the one that it is given.
+      // The frozen process never responds to the connection it gets.
       const samples = await Promise.any(Array.from({ length: 4 }, () => readMetrics(program)));
       expect(sumOf(samples, 'operation_calls_total')).toBe(20);
       expect(sumOf(samples, 'worker_up', { pid: String(frozen) })).toBe(0);
@@ -54,7 +54,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
     expect(sumOf(await readMetrics(program), 'operation_calls_total')).toBe(20);
   });
 
-  it('stops at once on a second signal', async () => {
+  it('stops immediately on a second signal', async () => {
     await start({ STOP_DELAY_MS: '60000' });
     const workers = findWorkers(program);
     program.process.kill('SIGTERM');
@@ -65,7 +65,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
     await expect.poll(() => workers.filter(isAlive), WAIT).toEqual([]);
   });
 
-  it('replaces its workers, after pauses, until they can start again', async () => {
+  it('restarts its workers with back-off until they start again', async () => {
     // Workers share a port that was chosen for them only while one of them is alive.
     await start({ PORT: String(await freePort()) });
     await store.run('alter table _prisma_migrations rename to gone');

@@ -9,7 +9,7 @@ import { rounds } from '../../support/rounds.ts';
 
 const ROUNDS = rounds(1, 5);
 const AT_ONCE = 250;
-/** The number of this level in pino. */
+/** The number of this level in pino's log. */
 const INFO = 30;
 
 // Connections are handled alike on both databases; on PostgreSQL programs start sooner.
@@ -49,7 +49,7 @@ const requestsOf = (method: string): string[] => [
 /** The share of a request that is sent, from its first byte to the whole. */
 const SHARES = [0.01, 0.5, 0.99, 1];
 
-/** How the caller breaks the connection after that. */
+/** How the client then breaks the connection. */
 const ENDINGS = ['reset', 'reset at the answer', 'half-close', 'half-close and reset'] as const;
 
 interface Attack {
@@ -57,7 +57,7 @@ interface Attack {
   readonly ending: (typeof ENDINGS)[number];
 }
 
-// node:http treats CONNECT in another way; these have routes. The others only in `npm run test:long`.
+// node:http treats CONNECT differently; these have routes. The rest is only in `npm run test:long`.
 const SOME_METHODS = ['CONNECT', 'GET', 'POST'];
 
 const ATTACKS: readonly Attack[] = (inject('isLong') ? METHODS : SOME_METHODS).flatMap((method) =>
@@ -80,13 +80,13 @@ const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
       });
     });
     socket.on('data', () => ending === 'reset at the answer' && socket.resetAndDestroy());
-    // The gateway may be the first to reset.
+    // The gateway may reset the connection first.
     socket.on('error', () => {});
     socket.on('close', () => resolve());
   });
 
-describe('a gateway whose callers break their connections', { timeout: 300_000 }, () => {
-  it('keeps running and logs nothing but requests', async () => {
+describe('a gateway whose clients break their connections', { timeout: 300_000 }, () => {
+  it('keeps running, and logs only requests', async () => {
     const port = Number(new URL(program.url).port);
     const attacks = Array.from({ length: ROUNDS }, () => ATTACKS).flat();
     const attackAll = async (): Promise<void> => {

@@ -24,7 +24,7 @@ afterEach(killPrograms);
 const BATCH = 1000;
 const REQUESTS = Buffer.from(`GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(BATCH));
 
-/** Sends a thousand requests on one connection, each of which logs a line. */
+/** Sends a thousand requests on one connection, each logging a line. */
 async function logRequests(url: string): Promise<void> {
   const socket = connectTo({ url });
   socket.write(REQUESTS);
@@ -44,7 +44,7 @@ function cpuOf({ pid }: ChildProcess): number {
   return (Number(fields[13]) + Number(fields[14])) / 100;
 }
 
-/** Expects that a gateway whose log can't be written serves callers, uses little CPU time, and stops. */
+/** Expects a gateway without a writable log to serve callers, use little CPU time, and stop. */
 async function expectUndisturbed(program: Program, url: string): Promise<void> {
   await logRequests(url);
   const before = cpuOf(program.process);
@@ -61,7 +61,7 @@ describe.skipIf(process.platform !== 'linux')(
   'a standard output that cannot be written',
   { timeout: 60_000 },
   () => {
-    it('disturbs neither callers nor SIGTERM', async () => {
+    it('affects neither callers nor SIGTERM', async () => {
       const port = String(await freePort());
       const file = openSync('/dev/full', 'w');
       const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
@@ -71,7 +71,7 @@ describe.skipIf(process.platform !== 'linux')(
       await expectUndisturbed(program, url);
     });
 
-    it('ends a start that fails', async () => {
+    it('does not keep a failed start from exiting', async () => {
       const file = openSync('/dev/full', 'w');
       const failed = spawnProgram('main', { PORT: 'none' }, file);
       closeSync(file);
@@ -95,7 +95,7 @@ describe.skipIf(process.platform !== 'linux')(
   'a standard output that can be written again',
   { timeout: 120_000 },
   () => {
-    it('gets one warning with the number of lost lines; blocked again, it disturbs neither callers nor SIGTERM', async () => {
+    it('gets one warning with the number of lost lines, and may be blocked again without effect', async () => {
       const preload = `--import "data:text/javascript,${encodeURIComponent(LOG_ERRORS)}"`;
       const program = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
       const { entries } = program;
@@ -114,7 +114,7 @@ describe.skipIf(process.platform !== 'linux')(
       const lost = Number(/(\d+)\.$/.exec(warning)?.[1]);
       expect(lost).toBeGreaterThan(0);
       expect(entries.at(-1)).toMatchObject({ level: 40, msg: warning });
-      // The other is the warning.
+      // The other entry is the warning.
       expect(entries.length - 1 + lost).toBe(before + ERRORS);
       await logRequests(program.url);
       await expect.poll(countRequests).toBe(2 * BATCH);

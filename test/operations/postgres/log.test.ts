@@ -59,7 +59,7 @@ describe('a POST', () => {
   });
 
   it.each([
-    ['no GraphQL', { query: `{ ${SECRET}` }, ['GRAPHQL_PARSE_FAILED']],
+    ['text that is not GraphQL', { query: `{ ${SECRET}` }, ['GRAPHQL_PARSE_FAILED']],
     ['no document', {}, ['BAD_REQUEST']],
     [
       'an unknown operation',
@@ -73,14 +73,14 @@ describe('a POST', () => {
     expect(line['codes']).toEqual(codes);
   });
 
-  it('is logged with 100 characters of its name', async () => {
+  it("is logged with the first 100 characters of its operation's name", async () => {
     const line = await lineOf(
       await post(program, { query: `query ${'N'.repeat(1000)} { __typename }` }),
     );
     expect(line['operationName']).toBe('N'.repeat(100));
   });
 
-  it('is logged with the codes of errors in its data, each once', async () => {
+  it('is logged with each code of the errors in its data once', async () => {
     const query = `mutation {
       deletePet(id: "9") { __typename }
       again: deletePet(id: "9") { __typename }
@@ -123,7 +123,7 @@ describe('a POST', () => {
 });
 
 describe('a subscription', () => {
-  it('is logged when it has ended, with its operation and the code that ended it', async () => {
+  it('is logged when it has closed, with its operation and the code that closed it', async () => {
     const query = 'subscription Live($after: String) { categoryChanged(after: $after) { kind } }';
     const stream = await openEvents(program, query);
     stream.disconnect();
@@ -137,7 +137,7 @@ describe('a subscription', () => {
     await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
   });
 
-  it('on a WebSocket is logged in the same way', async () => {
+  it('is logged in the same way over a WebSocket', async () => {
     const opened = await openInitialized(program);
     const payload = { query: 'subscription Socket { categoryChanged { kind } }' };
     opened.send({ type: 'subscribe', id: '1', payload });
@@ -156,13 +156,21 @@ describe('a request id', () => {
   const traceparent = `00-${TRACE}-${PARENT}-01`;
 
   it.each<[string, Record<string, string>, string | RegExp]>([
-    ['that of the caller', { 'x-request-id': 'cart:17.a-b_C', traceparent }, 'cart:17.a-b_C'],
-    ['at most 128 characters', { 'x-request-id': 'x'.repeat(129) }, UUID],
-    ['not any text', { 'x-request-id': 'a "b"' }, UUID],
-    ['the trace', { traceparent }, TRACE],
-    ['the trace if the caller sends no good one', { 'x-request-id': ' é', traceparent }, TRACE],
-    ['not one of another version', { traceparent: `01-${TRACE}-${PARENT}-01` }, UUID],
-    ['new', {}, UUID],
+    ["the client's", { 'x-request-id': 'cart:17.a-b_C', traceparent }, 'cart:17.a-b_C'],
+    ['new instead of more than 128 characters', { 'x-request-id': 'x'.repeat(129) }, UUID],
+    ['new instead of invalid text', { 'x-request-id': 'a "b"' }, UUID],
+    ['the trace id', { traceparent }, TRACE],
+    [
+      'the trace id if the client sends an invalid one',
+      { 'x-request-id': ' é', traceparent },
+      TRACE,
+    ],
+    [
+      'new instead of a trace id of another version',
+      { traceparent: `01-${TRACE}-${PARENT}-01` },
+      UUID,
+    ],
+    ['new without either header', {}, UUID],
   ])('is %s', async (_what, headers, expected) => {
     for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
       const response = await fetch(program.url + path, { headers });
@@ -182,7 +190,7 @@ describe('a request id', () => {
   });
 });
 
-describe('the line of a request', () => {
+describe('the log line of a request', () => {
   it.each([
     ['/pets/7', '/pets/{petId}', 404, ['PET_NOT_FOUND']],
     [`/pets/${SECRET}?${SECRET}`, '/pets/{petId}', 400, ['INVALID_ID']],
@@ -202,7 +210,7 @@ describe('the line of a request', () => {
     },
   );
 
-  it('has the status aborted if the caller closed the connection', async () => {
+  it('has the status aborted if the client closed the connection', async () => {
     const requestId = 'impatient';
     const socket = connectTo(program);
     socket.write(
@@ -217,7 +225,7 @@ describe('the line of a request', () => {
 });
 
 describe('the log, even at level debug,', () => {
-  it('has the SQL without values', async () => {
+  it('contains the SQL without values', async () => {
     await post(program, {
       query: 'query ($name: String) { pets(filter: { name: $name }) { nodes { id } } }',
       variables: { name: SECRET },
@@ -226,16 +234,16 @@ describe('the log, even at level debug,', () => {
     expect(sql.some((text) => text.includes('from pets') && text.includes('$1'))).toBe(true);
   });
 
-  it('has no data of callers or of the store, whatever fails', async () => {
+  it('contains no data of callers or of the store, whatever fails', async () => {
     await expectNoDataLogged(program);
   });
 });
 
-// Last, as it ends the program. A program that is stopped writes its lines in stop-signals.test.ts.
-describe('a program that ends with an error that is not caught', () => {
+// Last, because it ends the program. stop-signals.test.ts tests the lines of a program that is stopped.
+describe('a program that exits with an uncaught error', () => {
   const COUNT = 100;
 
-  it('has written every line before', async () => {
+  it('writes every line first', async () => {
     const headers = { 'x-request-id': 'last' };
     const { url, entries } = program;
     await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));

@@ -10,7 +10,7 @@ const store = useProgramStore();
 
 const LONG = `{ ${repeat(35, (index) => `a${index}: pets(first: 0, filter: { status: [${repeat(100, () => 'SOLD')}] }) @skip(if: true) { nodes { id } }`)} } ${'#é'.repeat(10_000)}`;
 
-/** Posts long documents, each of them new. */
+/** Posts long, new documents. */
 async function postLong(program: Program, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const response = await post(program, { query: `${LONG}#${count}.${index}` });
@@ -21,23 +21,23 @@ async function postLong(program: Program, count: number): Promise<void> {
 
 // test/long/hostile-load.test.ts measures the memory after other hostile requests too.
 describe('a gateway with little memory', () => {
-  it('keeps few of many long documents', async () => {
+  it('keeps few of many long documents in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     // The caches keep 22 of them, in some 11 MB.
     await postLong(program, 25);
     const before = await usedMb(program);
     await postLong(program, 24);
-    // All would take 12 MB.
+    // Keeping all would take 12 MB.
     expect(await usedMb(program)).toBeLessThan(before + 6);
     expect(await program.stop()).toBe(0);
   });
 
-  it('keeps little of what operations were called with', async () => {
+  it('keeps few of the variables of earlier operations in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     await postValues(program, 'a');
     const before = await usedMb(program);
     await postValues(program, 'b');
-    // All would take 3 MB.
+    // Keeping all would take 3 MB.
     expect(await usedMb(program)).toBeLessThan(before + 1.5);
     expect(await program.stop()).toBe(0);
   });
@@ -51,7 +51,7 @@ const MANY = repeat(
 );
 const VALUES = 90;
 
-/** Posts a new document, and each of its operations with wrong values, each of them new. */
+/** Posts a new document, and each of its operations with new, invalid values. */
 async function postValues(program: Program, name: string): Promise<void> {
   const query = `${MANY}#${name}`;
   const { status } = await post(program, { query, operationName: 'A0' });
@@ -70,7 +70,7 @@ const CONNECTIONS = 20;
 const REQUESTS_EACH = 15;
 const ROUNDS = 8;
 
-describe('a gateway', () => {
+describe('the memory of a gateway', () => {
   let program: Program;
   beforeAll(async () => {
     program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
@@ -86,7 +86,7 @@ describe('a gateway', () => {
     return ((await oldBytes(program)) - before) / (CONNECTIONS * REQUESTS_EACH);
   }
 
-  /** At first also code and caches grow. A request with its response has 6 kB or more. */
+  /** At first, code and caches grow too. A request with its response takes 6 kB or more. */
   async function leastLeftBytes(send: () => Promise<Response>): Promise<number> {
     let least = Infinity;
     for (let round = 0; round < ROUNDS; round += 1) least = Math.min(least, await leftBytes(send));
@@ -108,7 +108,7 @@ describe('a gateway', () => {
         post(program, { query: 'mutation { adjustInventory(petId: 1, by: 1) { __typename } }' }),
     ],
     ['a request to REST', () => fetch(`${program.url}/pets/1`)],
-  ])('forgets %s as soon as it has its response', async (_name, send) => {
+  ])('releases %s once its response is sent', async (_name, send) => {
     expect(await leastLeftBytes(send)).toBeLessThan(3000);
   });
 });

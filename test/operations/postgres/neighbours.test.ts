@@ -43,7 +43,7 @@ async function untilWaiting(count: number): Promise<void> {
   await expect.poll(() => countLockWaits(store.url)).toBe(count);
 }
 
-/** Expects that other requests are answered soon while this many statements wait. */
+/** Expects quick responses to other requests while this many statements wait. */
 async function expectOthersServed(waiting: number): Promise<void> {
   await untilWaiting(waiting);
   for (let turn = 0; turn < 3; turn += 1) {
@@ -63,7 +63,7 @@ const times = (count: number, toText: (index: number) => string): string[] =>
 const filter = (index: number): string => `filter: { status: [${'AVAILABLE '.repeat(index + 1)}] }`;
 const nested = times(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`).join(' ');
 
-describe('other requests are answered', () => {
+describe('a busy gateway', () => {
   it.each([
     [
       'forty callers wait for searches for names',
@@ -89,7 +89,7 @@ describe('other requests are answered', () => {
       [`{ categories(first: 1) { nodes { ${nested} } } }`],
       4,
     ],
-  ])('while %s', async (_what, lock, operations, waiting) => {
+  ])('serves other requests while %s', async (_what, lock, operations, waiting) => {
     const release = await holdLock(store.url, lock);
     const asked = operations.map((operation) => gateway.graphql(operation));
     await expectOthersServed(waiting);

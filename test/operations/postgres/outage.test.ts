@@ -62,8 +62,8 @@ async function expectAvailable(): Promise<void> {
   expect((await gateway.graphql(PET)).errors).toBeUndefined();
 }
 
-describe('while the database is down', { timeout: 180_000 }, () => {
-  it('each request gets SERVICE_UNAVAILABLE, until the database is up again', async () => {
+describe('a gateway while the database is down', { timeout: 180_000 }, () => {
+  it('returns SERVICE_UNAVAILABLE for each request, until the database is up again', async () => {
     await expectAvailable();
     for (let outage = 0; outage < rounds(1, 2); outage += 1) {
       await server.stop();
@@ -74,7 +74,7 @@ describe('while the database is down', { timeout: 180_000 }, () => {
     }
   });
 
-  it('no acknowledged order is lost', async () => {
+  it('loses no acknowledged order', async () => {
     const petId = await makePet(gateway, { stock: 100_000 });
     const writers = startWriters(gateway, petId, { concurrency: 8 });
     for (let outage = 0; outage < rounds(1, 20); outage += 1) {
@@ -88,8 +88,8 @@ describe('while the database is down', { timeout: 180_000 }, () => {
   });
 });
 
-describe('while the database does not respond', () => {
-  it('each request gets SERVICE_UNAVAILABLE in bounded time, until the database responds again', async () => {
+describe('a gateway while the database does not respond', () => {
+  it('returns SERVICE_UNAVAILABLE in bounded time, until the database responds again', async () => {
     await expectAvailable();
     server.freeze();
     await expectUnavailable(8000);
@@ -97,7 +97,7 @@ describe('while the database does not respond', () => {
     await expectAvailable();
   });
 
-  it('a transaction that was given up is not continued by the next request', async () => {
+  it('does not continue a cancelled transaction with the next request', async () => {
     await gateway.close();
     // One connection, and no timeout of PostgreSQL that would end the transaction.
     gateway = await start({ ...LIMITS, POOL_SIZE: '1', PGBOUNCER: 'true' });
@@ -123,8 +123,8 @@ describe('while the database does not respond', () => {
   });
 });
 
-describe('while the database is busy', () => {
-  it('a statement that takes too long and a full pool return SERVICE_UNAVAILABLE', async () => {
+describe('a gateway while the database is busy', () => {
+  it('returns SERVICE_UNAVAILABLE for a statement that takes too long and for a full pool', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
       ... on InventoryItem { quantity } ... on Error { code } } }`;
@@ -148,7 +148,7 @@ async function readiness(): Promise<unknown[]> {
   return [any.status, writes, forWrites.status];
 }
 
-/** Returns the process of the next connection, if no statement runs: the last that was released. */
+/** Returns the process of the next connection if no statement runs: the last one released. */
 async function nextBackend(): Promise<unknown> {
   const [row] = await gateway.db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
   expect(row).toEqual({ pid: expect.any(Number) });
@@ -168,7 +168,7 @@ const NAMED_CATEGORY =
 describe('a database that becomes read-only', () => {
   it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are replaced', async () => {
     await gateway.close();
-    // With another connection, a statement of the gateway's own could take the one that is looked at.
+    // With a second connection, the gateway's own statements could use the one under test.
     gateway = await start({ POOL_SIZE: '1' });
     expect(await readiness()).toEqual([200, true, 200]);
     await setReadOnly(true);
@@ -187,7 +187,7 @@ describe('a database that becomes read-only', () => {
 });
 
 describe('a statement that violates a constraint', () => {
-  it('leaves its connection to the next statement, unlike an invalid one', async () => {
+  it('leaves its connection open for the next statement, unlike an invalid statement', async () => {
     await gateway.close();
     gateway = await start({ POOL_SIZE: '1' });
     const categoryId = await makeCategory(gateway);

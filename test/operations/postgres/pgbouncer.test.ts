@@ -27,7 +27,7 @@ import {
 
 const PROGRAM = 'pgbouncer';
 const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
-// Fewer than the connections of the gateways, which have to share them.
+// Fewer than the gateways' connections, which have to share them.
 const SERVER_CONNECTIONS = 2;
 
 /** Starts PgBouncer in transaction mode before a PostgreSQL, and returns its port. */
@@ -49,7 +49,7 @@ default_pool_size = ${SERVER_CONNECTIONS}
 max_client_conn = 200
 `,
   );
-  // It does not run as root, but changes to another user after it has read the file.
+  // PgBouncer does not run as root, but switches to another user after reading the file.
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : [];
   return [await startDaemon(PROGRAM, [...user, file], /process up/), ownPort];
 }
@@ -87,7 +87,7 @@ describe.skipIf(!hasPgbouncer)(
 
     beforeAll(async () => {
       database = await copyOnPostgres();
-      // Sessions that do not set these read and write times and text in other forms.
+      // Sessions without these settings read and write times and text in other formats.
       const name = new URL(database.url).pathname.slice(1);
       await runSql(
         database.url,
@@ -112,7 +112,7 @@ describe.skipIf(!hasPgbouncer)(
       }
     });
 
-    /** Does something `count` times at once, through both gateways in turn. */
+    /** Runs a function `count` times concurrently, alternating between both gateways. */
     const atOnce = <Result>(
       count: number,
       work: (gateway: Gateway, index: number) => Promise<Result>,
@@ -121,7 +121,7 @@ describe.skipIf(!hasPgbouncer)(
         Array.from({ length: count }, (_, index) => work(index % 2 ? second : first, index)),
       );
 
-    it('shares its few connections among all of both gateways', async () => {
+    it('shares its few connections among all those of both gateways', async () => {
       await atOnce(100, (gateway) => gateway.db.write(sql`select 1`));
       const admin = new URL(through(database.url));
       admin.pathname = '/pgbouncer';
@@ -136,7 +136,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(backends?.['count']).toBeLessThanOrEqual(SERVER_CONNECTIONS);
     });
 
-    it('uses each idempotency key once, although several requests have it at once', async () => {
+    it('uses each idempotency key once for concurrent requests', async () => {
       const petId = await makePet(first, { stock: 100 });
       const orders = await atOnce(40, (gateway, index) =>
         place(gateway, { petId, quantity: 1 }, `pooled-${index >> 2}`),
@@ -145,7 +145,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(await stockOf(second, petId)).toBe(90);
     });
 
-    it('keeps ship dates beside sessions in other time zones', async () => {
+    it('keeps ship dates correct beside sessions in other time zones', async () => {
       const petId = await makePet(first, { stock: 60 });
       const dates = Array.from({ length: 60 }, (_, index) =>
         new Date(Date.UTC(2100, index % 12, 1 + (index % 28), index % 24, 30)).toISOString(),
@@ -183,7 +183,7 @@ describe.skipIf(!hasPgbouncer)(
       await gateway.close();
     });
 
-    it('ends the statement of a caller that has gone', async () => {
+    it('lets a gateway end the statement of a client that disconnected', async () => {
       const release = await holdLock(database.url, 'lock table pets');
       const controller = new AbortController();
       const { signal } = controller;
@@ -194,7 +194,7 @@ describe.skipIf(!hasPgbouncer)(
       await release();
     });
 
-    it('writes nothing later if a timeout of the database ends a statement', async () => {
+    it('causes no later write if a database timeout ends a statement', async () => {
       const copy = await copyOnPostgres();
       const name = new URL(copy.url).pathname.slice(1);
       await runSql(copy.url, `alter database ${name} set statement_timeout to 300`);
@@ -221,13 +221,13 @@ describe.skipIf(!hasPgbouncer)(
       'TimeZone',
       'standard_conforming_strings',
       'bytea_output',
-    ])('leaves its %s out of the sessions of others', async (setting) => {
+    ])("keeps a gateway's %s out of other sessions", async (setting) => {
       await atOnce(40, (gateway) => gateway.db.write(sql`select 1`));
       const rows = await runSql(through(database.url), `show ${setting}`);
       expect(rows).toEqual(await runSql(database.url, `show ${setting}`));
     });
 
-    it('warns of a database without a timeout', async () => {
+    it('causes a warning for a database without a timeout', async () => {
       const warnings: unknown[] = [];
       const log = createLog('silent');
       log.warn = (text: unknown) => void warnings.push(text);
@@ -241,7 +241,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(warnings).toEqual([expect.stringContaining('statement_timeout')]);
     });
 
-    it('migrates a new database by several gateways at once', async () => {
+    it('lets several gateways migrate a new database at the same time', async () => {
       const { server } = inject('emptyPostgres');
       const url = await createDatabaseOn(server);
       const log = createLog('error');

@@ -49,7 +49,7 @@ async function startNginx(): Promise<void> {
   await vi.waitUntil(() => isReady(url), WAIT);
 }
 
-// By GET: nginx repeats no POST that it has sent on a connection which a gateway was closing.
+// By GET: nginx does not repeat a POST sent on a connection that a gateway was closing.
 const query = (): Promise<Response> =>
   fetch(`${url}/graphql?query={pets{totalCount}}`, { headers: { accept: 'application/json' } });
 const listOrders = (): Promise<Response> => fetch(`${url}/store/orders`);
@@ -101,7 +101,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     expect(new Set(statuses.flat())).toEqual(new Set([200]));
   });
 
-  it('passes a body that is too large on, so that its error is the one of the gateway', async () => {
+  it('forwards a body that is too large, so that the gateway returns the error', async () => {
     const response = await post({ url }, 'x'.repeat(1_500_000));
     expect(response.status).toBe(413);
     expect(await response.json()).toMatchObject({
@@ -109,7 +109,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     });
   });
 
-  it('passes each event of a subscription on at once', async () => {
+  it('forwards each event of a subscription immediately', async () => {
     const stream = await openEvents({ url }, 'subscription { categoryChanged { kind } }');
     const mutation = 'mutation { createCategory(input: { name: "Rats" }) { __typename } }';
     expect((await post({ url }, { query: mutation })).status).toBe(200);
@@ -117,7 +117,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     stream.disconnect();
   });
 
-  it('passes a WebSocket on, and ignores any other Upgrade', async () => {
+  it('forwards a WebSocket, and ignores any other Upgrade', async () => {
     const opened = await openInitialized({ url });
     opened.send({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } });
     expect(await opened.message()).toMatchObject({ payload: { data: { __typename: 'Query' } } });
@@ -134,7 +134,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     ['[::1]:4000', 200],
     ['attacker.example', 421],
     ['localhost.attacker.example:4000', 421],
-  ])('answers a request whose Host is %s with %s', async (host, status) => {
+  ])('responds to a request whose Host is %s with %s', async (host, status) => {
     const [response] = await once(get(`${url}/health`, { headers: { host } }), 'response');
     expect(response.statusCode).toBe(status);
     expect(await json(response)).toEqual(

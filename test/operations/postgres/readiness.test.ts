@@ -20,7 +20,7 @@ afterAll(async () => {
   await store.drop();
 });
 
-/** Returns the processes of the connections, without that for notifications, also before its first statement. */
+/** Returns the processes of the connections, except the one for notifications, even before its first statement. */
 const backends = async (): Promise<unknown[]> =>
   (
     await runSql(
@@ -38,8 +38,8 @@ async function readiness(): Promise<number[]> {
   return [any.status, forWrites.status];
 }
 
-describe('/ready', () => {
-  it('needs one connection more, for all requests, while the pool is busy', async () => {
+describe('the readiness check /ready', () => {
+  it('needs one extra connection for all requests while the pool is busy', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const unlock = await holdLock(store.url, 'select from inventory_items for update');
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {
@@ -54,7 +54,7 @@ describe('/ready', () => {
     await Promise.all(updates);
   });
 
-  it('keeps its connection, and opens another after that is lost', async () => {
+  it('keeps its connection, and opens another one if it is lost', async () => {
     expect(await readiness()).toEqual([200, 200]);
     const before = await backends();
     expect(await readiness()).toEqual([200, 200]);

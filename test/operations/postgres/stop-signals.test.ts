@@ -9,13 +9,13 @@ import { startProgram } from '../../support/program.ts';
 
 const store = useProgramStore();
 
-describe('a gateway', () => {
+describe('a gateway on a stop signal', () => {
   it.each([
     ['one process', 300, { WORKERS: '1', STOP_DELAY_MS: '0' }, 'SIGTERM'],
-    // node:cluster resets those that no worker has taken when the last one stops listening.
+    // node:cluster resets connections that no worker has taken when the last worker stops listening.
     ['several processes', 50, { WORKERS: '2', STOP_DELAY_MS: '3000' }, 'SIGHUP'],
   ] as const)(
-    'of %s stops once each connected caller has its response',
+    'waits until each connected client has its response: %s',
     async (_what, count, environment, signal) => {
       const program = await startProgram({
         ...store.environment,

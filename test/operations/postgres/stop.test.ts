@@ -11,10 +11,10 @@ import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts
 import { makePet } from '../../support/make.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
-// A stop that does not wait for the timeout.
+// A shutdown that does not wait for the timeout.
 const SOON_MS = 15_000;
 
-// Its database is the one of every gateway that a test starts and stops.
+// All gateways that the tests start share its database.
 let store: Gateway;
 let gateway: Gateway;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ async function untilNotListening(): Promise<void> {
   await expect.poll(isListening).toBe(false);
 }
 
-/** Counts the orders, or those of a pet. */
+/** Counts all orders, or the orders for a pet. */
 async function countOrders(petId: string | null = null): Promise<number> {
   const [row] = await gateway.db.query<{ count: number }>(sql`select count(*)::integer as count
     from orders where coalesce(pet_id = ${petId}::bigint, true)`);
@@ -62,7 +62,7 @@ async function countOrders(petId: string | null = null): Promise<number> {
 async function fillOrders(): Promise<number> {
   const petId = BigInt(await makePet(gateway));
   await gateway.db.transaction(async ({ query }) => {
-    // Without looking for the pet of each order, which takes half of the time.
+    // Without foreign key checks, which take half of the time.
     await query(sql`set local session_replication_role = replica`);
     for (let statement = 0; statement < 4; statement += 1) {
       await query(sql`
@@ -79,7 +79,7 @@ interface SlowRequest {
 
 const FIRST_BYTES = 10;
 
-/** Sends the first bytes of an operation; the caller sends the others. */
+/** Sends the first bytes of an operation; the caller sends the rest. */
 async function beginRequest(body: string): Promise<SlowRequest> {
   const request = httpRequest(`${gateway.url}/graphql`, {
     method: 'POST',
@@ -90,8 +90,8 @@ async function beginRequest(body: string): Promise<SlowRequest> {
   return { request, response };
 }
 
-describe('a gateway that stops', () => {
-  it('is not ready, and answers requests for a while, each as the last of its connection', async () => {
+describe('a gateway that is shutting down', () => {
+  it('is not ready, and serves requests for a while, each as the last of its connection', async () => {
     await start(5000);
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');
@@ -126,7 +126,7 @@ describe('a gateway that stops', () => {
     expect(silentEnd - answeredEnd).toBeGreaterThan(300);
   });
 
-  it('sends a response that has begun to its end', async () => {
+  it('completes a response that has started', async () => {
     await start(0);
     const count = await fillOrders();
     const response = await gateway.rest('/store/orders');
@@ -137,7 +137,7 @@ describe('a gateway that stops', () => {
     await stopped;
   });
 
-  it('answers a request that was still arriving, and closes its connection', async () => {
+  it('serves a request that was still arriving, and closes its connection', async () => {
     await start(0);
     const petId = await makePet(gateway);
     const body = JSON.stringify({ query: `{ pet(id: "${petId}") { id } }` });
@@ -150,7 +150,7 @@ describe('a gateway that stops', () => {
     expect(await stopped).toBeLessThan(SOON_MS);
   });
 
-  it('cuts requests that are still open at the timeout', async () => {
+  it('aborts requests that are still open at the timeout', async () => {
     await start(0, 1000);
     const { response } = await beginRequest('{ "query": "{ __typename }" }');
     const cut = response.catch((error: NodeJS.ErrnoException) => error.code);
@@ -175,7 +175,7 @@ describe('a gateway that stops', () => {
     expect(await countOrders(petId)).toBe(placed.length);
   });
 
-  it('does not wait for a caller that keeps its rejected connection', async () => {
+  it('does not wait for a client that keeps its rejected connection open', async () => {
     await start(0);
     const { port } = new URL(gateway.url);
     const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });

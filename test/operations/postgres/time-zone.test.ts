@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('a gateway in any time zone', () => {
-  it.each(DATES)('returns and finds the date of shipment %s', async (date) => {
+  it.each(DATES)('returns and finds the ship date %s', async (date) => {
     await store.run(`insert into orders (pet_id, quantity, ship_date) values (1, 1, '${date}')`);
     const { found } = await ask<{ found: { nodes: unknown[] } }>(
       program,

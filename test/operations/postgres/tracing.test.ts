@@ -83,7 +83,7 @@ describe('with OpenTelemetry, a request', () => {
     // The first time, it also opens connections.
     ['is one trace of its operation and statements', 2, 3],
     ['is one trace of its operation and one statement, if its query is compiled', 3, 1],
-  ])('%s, in the trace of the caller', async (_what, time, count) => {
+  ])("%s, in the caller's trace", async (_what, time, count) => {
     const query = `${PETS} # ${time}`;
     for (let before = 1; before < time; before += 1) await post(query);
     const id = TRACE.replace(/.$/, String(time));
@@ -112,7 +112,7 @@ describe('with OpenTelemetry, a request', () => {
     }
   });
 
-  it('has the id of its trace in the response and in the log', async () => {
+  it('has its trace id in the response and in the log', async () => {
     const response = await post('mutation { completeOrder(id: "1") { __typename } }');
     const traceId = response.headers.get('x-request-id');
     const trace = await traceOf(traceId);
@@ -135,7 +135,7 @@ describe('with OpenTelemetry, a request', () => {
     expect(operation?.status.code).toBe(ERROR);
   });
 
-  it('to REST is one trace with its statement', async () => {
+  it('is one trace with its statement if it is to REST', async () => {
     const response = await fetch(`${program.url}/pets/1`);
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [request] = trace.filter(({ scope }) => scope === HTTP);

@@ -30,7 +30,7 @@ beforeAll(async () => {
   });
 });
 
-/** Makes a request and returns how many workers have responded to one so far. */
+/** Makes a request and returns how many workers have responded so far. */
 async function countResponding(): Promise<number> {
   await fetch(`${program.url}/none`, { headers: { connection: 'close' } });
   const lines = program.entries.filter(({ msg }) => msg === 'A request ended.');
@@ -38,9 +38,9 @@ async function countResponding(): Promise<number> {
 }
 
 describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
-  it('returns the sum of both from /metrics', async () => {
+  it('returns the sum of both workers from /metrics', async () => {
     await expect.poll(countResponding).toBe(2);
-    // Each on a connection of its own, which the primary process gives to the workers in turn.
+    // Each on its own connection, which the primary process assigns to the workers in turn.
     const headers = { connection: 'close', 'user-agent': 'shop/1' };
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
     for (let count = 0; count < 4; count += 1) {
@@ -58,7 +58,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
       expect(sumOf(samples, 'database_pool_max')).toBe(4);
       expect(sumOf(samples, 'dataloader_batch_size_count')).toBe(20);
       expect(sumOf(samples, 'request_errors_total', { code: 'PET_NOT_FOUND' })).toBe(20);
-      // What holds for each of them is not summed.
+      // Values that apply to every worker are not summed.
       for (const name of ['gateway_build_info', 'database_up', 'database_writable']) {
         expect(sumOf(samples, name)).toBe(1);
       }
@@ -67,7 +67,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     }
   });
 
-  it('shows the sum of both on the page /status', async () => {
+  it('shows the sum of both workers on the page /status', async () => {
     const headers = { connection: 'close', 'user-agent': 'till/1' };
     const total = (await readStatus(program)).requests.total + 20;
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
@@ -80,7 +80,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     expect(pool).toMatchObject({ max: 4 });
   });
 
-  it('replaces a process that dies', async () => {
+  it('replaces a worker that dies', async () => {
     await expect.poll(() => findWorkers(program)).toHaveLength(2);
     const [victim = 0, survivor] = findWorkers(program);
     await Promise.all(Array.from({ length: 60 }, () => ask(program, '{ pets { totalCount } }')));
@@ -109,7 +109,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     socket.destroy();
   });
 
-  it('ends if its primary process is killed', async () => {
+  it('stops if its primary process is killed', async () => {
     const workers = findWorkers(program);
     program.process.kill('SIGKILL');
     await expect.poll(() => workers.filter(isAlive)).toEqual([]);
@@ -117,8 +117,8 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
   });
 });
 
-describe('gateways that start at once on an empty database', { timeout: 120_000 }, () => {
-  it('migrate it once and fill one sample store', async () => {
+describe('gateways that start at the same time on an empty database', { timeout: 120_000 }, () => {
+  it('migrate it once and create one sample store', async () => {
     const { server } = inject('emptyPostgres');
     const empty = await createDatabaseOn(server);
     const programs = await Promise.all(

@@ -11,7 +11,7 @@ import { lastCursor, untilSettled } from '../../support/settled.ts';
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
-// Any change is older, also if the clock of PostgreSQL is ahead.
+// Any change is older, even if PostgreSQL's clock is ahead.
 const AT_ONCE = -HOUR_MS;
 
 const run = (text: string): Promise<unknown> => gateway.db.write(raw(text));
@@ -52,7 +52,7 @@ interface Page {
 const page = async (variables: Record<string, unknown>): Promise<Page> =>
   (await gateway.data(CHANGES, variables)).changes;
 
-/** Returns what callers see of a change, without its place and time. */
+/** Returns a change as callers see it, without its position and time. */
 function contentOf({ __typename: type, kind, before, after }: Change): unknown[] {
   return [type.replace('Change', ''), kind, before, after];
 }
@@ -85,24 +85,24 @@ const failToInsert = () =>
     throw new Error('No.');
   });
 
-/** Makes a change at a place of the record two hours old. */
+/** Makes a change at a position of the change log two hours old. */
 const age = (place: number): Promise<unknown> =>
   run(`update changes set changed_at = now() - interval '2 hours'
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);
 
-/** Returns the cursors of all changes in the record. */
+/** Returns the cursors of all changes in the change log. */
 const kept = async (): Promise<string[]> =>
   (await page({ first: 100 })).edges.map(({ cursor }) => cursor);
 
 describeOnGateways(() => {
-  describe('SQL is recorded', () => {
+  describe('a SQL statement', () => {
     const category = { id: LARGE_ID, name: 'É\n"\u0001', description: 'null' };
     const pet = { id: LARGE_ID, name: 'Rex', categoryId: LARGE_ID, status: 'PENDING' };
     const stock = { petId: LARGE_ID, quantity: 2_147_483_647 };
     const shipDate = '0001-01-01T00:00:00.001Z';
     const order = { id: LARGE_ID, petId: LARGE_ID, quantity: 1, shipDate, complete: false };
 
-    it('with each value of a row, also an id above 2^53', async () => {
+    it('is recorded with all values of a row, including an id above 2^53', async () => {
       const contents = await contentsOf(async () => {
         await run(
           `insert into categories (id, name, description) values (${LARGE_ID}, E'É\\n"\\x01', 'null')`,
@@ -145,7 +145,7 @@ describeOnGateways(() => {
       ]);
     });
 
-    it('as updated for each row whose values it changes, and not for the others', async () => {
+    it('is recorded as an update of each row whose values it changes, and of no other', async () => {
       const changed = await makeCategory(gateway, 'changed');
       await makeCategory(gateway, 'same');
       const contents = await contentsOf(async () => {
@@ -157,7 +157,7 @@ describeOnGateways(() => {
     });
 
     it.each(['truncate pets cascade', 'delete from pets'])(
-      'as a deletion of each row, also of other tables: %s',
+      'is recorded as a deletion of each row, including rows of other tables: %s',
       async (statement) => {
         await run('truncate pets cascade');
         const categoryId = await makeCategory(gateway);
@@ -173,7 +173,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('in the order of its statements, if one transaction has several', async () => {
+    it('is recorded in order, if its transaction has several', async () => {
       const contents = await contentsOf(() =>
         gateway.db.transaction(async ({ query }) => {
           await query(raw(`insert into categories (id, name) values (${LARGE_ID}, 'a')`));
@@ -190,7 +190,7 @@ describeOnGateways(() => {
       ]);
     });
 
-    it('not at all if it is rolled back', async () => {
+    it('is not recorded if it is rolled back', async () => {
       expect(await contentsOf(() => expect(failToInsert()).rejects.toThrow('No.'))).toEqual([]);
     });
   });
@@ -202,7 +202,7 @@ describeOnGateways(() => {
       ['a long value that ends', 'Cats', LONG, { description: null }],
       ['a long value that begins', 'C'.repeat(255), null, { description: LONG }],
       ['two other values', 'Cats', LONG, { name: 'Dogs', description: `${LONG.slice(6)}other` }],
-    ])('is recorded with the whole row before and after: %s', async (...row) => {
+    ])('is recorded with the whole row before and after it: %s', async (...row) => {
       const [, name, description, data] = row;
       const id = await insertCategory(name, description);
       const before = { id: String(id), name, description };
@@ -214,7 +214,7 @@ describeOnGateways(() => {
       expect(contents).toEqual([['Category', 'UPDATED', before, after]]);
     });
 
-    it('takes no more space than the row after it and the values that changed', async () => {
+    it('takes only as much space as the new row and the values that changed', async () => {
       const id = await insertCategory('Cats', LONG);
       await run(`update categories set name = 'Dogs' where id = ${id}`);
       const [size] = await gateway.db.query<{ before: number; after: number }>(
@@ -225,7 +225,7 @@ describeOnGateways(() => {
       expect(size?.before).toBeLessThan(50);
     });
 
-    it('that a gateway of release 2.0.0 recorded has the whole row before and after', async () => {
+    it('returns the whole row before and after it if release 2.0.0 recorded it', async () => {
       const after = { id: '7', name: 'Dogs', description: 'x'.repeat(2000) };
       const before = { ...after, name: 'Cats' };
       const [change] = await contentsOf(() =>
@@ -236,7 +236,7 @@ describeOnGateways(() => {
     });
   });
 
-  it('the time of a change is that of its statement', async () => {
+  it('the time of a change is the time of its statement', async () => {
     const start = Date.now();
     const [change] = await changesOf(() => makeCategory(gateway));
     const time = Date.parse(change?.changedAt ?? '');
@@ -245,7 +245,7 @@ describeOnGateways(() => {
     expect(time).toBeLessThanOrEqual(Date.now() + 1);
   });
 
-  describe('the record', () => {
+  describe('the list of changes', () => {
     beforeAll(async () => {
       await untilSettled(gateway.db);
       await deleteOldChanges(gateway.db, AT_ONCE);
@@ -254,7 +254,7 @@ describeOnGateways(() => {
       await untilSettled(gateway.db);
     });
 
-    it.each([1, 3])('has the same changes in pages of %i, from both ends', async (size) => {
+    it.each([1, 3])('returns the same changes in pages of %i from either end', async (size) => {
       const { edges: all } = await page({ first: 100 });
       expect(all.map(({ node }) => node.cursor)).toEqual(all.map(({ cursor }) => cursor));
       const forwards: string[] = [];
@@ -282,7 +282,7 @@ describeOnGateways(() => {
       ],
       [[], []],
       [null, ['CategoryChange', 'InventoryItemChange', 'OrderChange', 'PetChange']],
-    ])('has those of the types %j, and counts them', async (types, expected) => {
+    ])('returns and counts the changes of the types %j', async (types, expected) => {
       const { edges, totalCount } = await page({ first: 100, filter: { types } });
       const found = edges.map(({ node }) => node['__typename']);
       expect([...new Set(found)].toSorted()).toEqual(expected);
@@ -310,7 +310,7 @@ describeOnGateways(() => {
 
     let cursors: string[];
     beforeEach(async () => {
-      // The last change stays.
+      // The last change is kept.
       await makeCategory(gateway);
       await untilSettled(gateway.db);
       await deleteOldChanges(gateway.db, AT_ONCE);
@@ -319,7 +319,7 @@ describeOnGateways(() => {
       cursors = await kept();
     });
 
-    it('ends at the first change that is not old', async () => {
+    it('stops at the first change that is not old', async () => {
       for (const place of [0, 1, 3]) await age(place);
       await deleteOldChanges(gateway.db, HOUR_MS);
       expect(await kept()).toEqual(cursors.slice(2));
@@ -331,14 +331,14 @@ describeOnGateways(() => {
       expect((await page({ first: 1, after: cursors[4] })).edges).toEqual([]);
     });
 
-    it('deletes more than a batch', async () => {
+    it('deletes more than one batch', async () => {
       await run(`insert into categories (name) select 'many' from generate_series(1, 2500)`);
       const cursor = await lastCursor(gateway);
       await deleteOldChanges(gateway.db, AT_ONCE);
       expect(await kept()).toEqual([cursor]);
     });
 
-    it('deletes those of transactions that are still to come, which a restored backup has', async () => {
+    it('deletes changes with future transaction ids, which a restored backup contains', async () => {
       await run(`insert into changes (transaction, id, type, row_id, kind)
         select transaction + 1000000, id, type, row_id, kind from changes`);
       await deleteOldChanges(gateway.db, HOUR_MS);

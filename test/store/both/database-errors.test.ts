@@ -69,7 +69,7 @@ const STATES = [
 ];
 
 const SENTENCE = ERRORS.INTERNAL_SERVER_ERROR.description;
-/** The error of GraphQL for what nobody expected, without its path. */
+/** The GraphQL error for an unexpected failure, without its path. */
 const UNEXPECTED = {
   message: SENTENCE,
   locations: expect.any(Array) as unknown,
@@ -106,7 +106,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('of any table shows that a deleted row is in use', async () => {
+    it('shows for any table that the deleted row is in use', async () => {
       const free = await makePet(gateway);
       await run('create table owners (pet_id bigint references pets)');
       await run(`insert into owners values (${free})`);
@@ -180,7 +180,7 @@ describeOnGateways(() => {
     });
     afterAll(() => run('comment on table categories is null'));
 
-    /** Writes in each way that the gateway has: by Prisma's API and by SQL, in transactions and not. */
+    /** The ways in which the gateway writes: by Prisma's API and by SQL, with and without a transaction. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
       const answers = await Promise.all(
@@ -228,13 +228,16 @@ describeOnGateways(() => {
     it.each([
       ['orders', ORDERS],
       ['cancelOrder', 'mutation { cancelOrder(id: "1") { __typename ... on Error { code } } }'],
-    ])('is in the errors of GraphQL, with its cause in the log only: %s', async (field, query) => {
-      const { errors } = await broken.graphql(query);
-      expect(errors).toEqual([{ ...UNEXPECTED, path: [field] }]);
-      expectCauseInLog();
-    });
+    ])(
+      'appears in the errors of GraphQL, with its cause in the log only: %s',
+      async (field, query) => {
+        const { errors } = await broken.graphql(query);
+        expect(errors).toEqual([{ ...UNEXPECTED, path: [field] }]);
+        expectCauseInLog();
+      },
+    );
 
-    it('is the error object in REST, with its cause in the log only', async () => {
+    it('is an error object in REST, with its cause in the log only', async () => {
       const response = await broken.rest('/store/orders');
       expect(response.status).toBe(500);
       const text = await response.text();
@@ -246,7 +249,7 @@ describeOnGateways(() => {
       expectCauseInLog();
     });
 
-    it('in many fields is logged once, with their number, and returned a hundred times', async () => {
+    it('is logged once with its number, and returned up to a hundred times', async () => {
       await broken.db.write(raw('drop table if exists inventory_items'));
       const categoryId = await makeCategory(broken);
       await broken.db.write(sql`insert into pets (name, category_id)
@@ -276,18 +279,18 @@ it.each([
   ['FEHLER', 'P0001', true],
   ['ERROR', '45000', true],
   ['ERROR', '57014', true],
-  // A pooler may report a lost server in this way.
+  // A pooler may report a lost server like this.
   ['ERROR', '08006', false],
   ['ERROR', '40003', false],
   ['ERROR', '58030', false],
   ['ERROR', 'XX000', false],
   ['ВАЖНО', '57P01', false],
-])('after the severity %s with SQLSTATE %s, a statement is certainly rolled back: %s', (...row) => {
+])('with the severity %s and SQLSTATE %s, a statement is certainly rolled back: %s', (...row) => {
   const [severity, code, expected] = row;
   expect(isRolledBack(reported(severity, code))).toBe(expected);
 });
 
-it('after an error that PostgreSQL has not reported, a statement may be committed', () => {
+it('with an error that PostgreSQL did not report, a statement may be committed', () => {
   const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   expect([broken, new OutcomeUnknown(broken), null].some(isRolledBack)).toBe(false);
 });

@@ -11,7 +11,7 @@ const NEW_STORE = `
   create table categories (id bigint primary key);
   select record_changes_of('categories', 'Category', 'id')`;
 
-/** All that the catalogue has of the gateway's tables, and of the triggers of a table. */
+/** The catalogue's entries for the gateway's tables, and for a table's triggers. */
 const READ_CATALOGUE = `
   with own as (select unnest(array['changes', 'idempotency_keys', 'settled_changes']) as name)
   select 'column' as kind, to_jsonb(columns) - '{table_catalog,udt_catalog}'::text[] as fact
@@ -43,7 +43,7 @@ describeOnDatabases(() => {
   });
   afterAll(() => raw.close());
 
-  it('the SQL file for new stores makes the tables that the migrations of the pet store make', async () => {
+  it('the SQL file for new stores creates the same gateway tables as the migrations of the pet store', async () => {
     expect(new Set(petStore.map(({ kind }) => kind)).size).toBe(8);
     expect(await raw.run(READ_CATALOGUE)).toEqual(petStore);
   });
@@ -55,7 +55,7 @@ describeOnDatabases(() => {
     ['a sequence', 'alter sequence changes_id_seq cache 1'],
     ['a right', 'grant execute on function record_categories() to public'],
     ['a trigger', 'drop trigger record_truncate on categories'],
-  ])('a difference in %s is found', async (_what, change) => {
+  ])('comparing the gateway tables detects a difference in %s', async (_what, change) => {
     expect(await raw.run(`begin; ${change}; ${READ_CATALOGUE}`)).not.toEqual(petStore);
     await raw.run('rollback');
   });

@@ -14,11 +14,11 @@ interface Write {
    * pet without orders, E for a category without pets.
    */
   input: string;
-  /** The same input in other words. */
+  /** The same input in another notation. */
   same: string[];
   /** Other input. */
   others: string[];
-  /** Input that is refused until the pet has 9 more units. */
+  /** Input that is rejected until the pet has 9 more units. */
   refused?: string;
 }
 
@@ -170,7 +170,7 @@ const WRITES: Write[] = [
 
 let keys = 0;
 
-/** Returns a function that sends a mutation for new rows, and a function that reads all that it may change. */
+/** Returns a function that sends a mutation for new rows, and one that reads everything it may change. */
 async function prepare({ mutation, fields }: Write) {
   const key = `key ${(keys += 1)}`;
   const categoryId = await makeCategory(gateway);
@@ -210,7 +210,7 @@ const place = (input: Record<string, unknown>, idempotencyKey?: string | null) =
 const createPet = (input: Record<string, unknown>, idempotencyKey: string) =>
   mutate(gateway, 'createPet', { input, idempotencyKey }, '... on Pet { id name }');
 
-it('every mutation has an idempotency key, and is in this table', () => {
+it('every mutation accepts an idempotency key, and is covered by this test', () => {
   const mutations = Object.values(petStore.schema.getMutationType()?.getFields() ?? {});
   const keyed = mutations.filter(({ args }) => args.some(({ name }) => name === 'idempotencyKey'));
   const names = mutations.map(({ name }) => name).toSorted();
@@ -220,7 +220,7 @@ it('every mutation has an idempotency key, and is in this table', () => {
 
 describeOnGateways(() => {
   describe.each(WRITES)('$mutation with an idempotency key', (write) => {
-    it('is done once, and returns its first result for the same input in any words', async () => {
+    it('runs once, and returns its first result for the same input in any notation', async () => {
       const { send, read } = await prepare(write);
       const before = await read();
       const first = await send(write.input);
@@ -244,7 +244,7 @@ describeOnGateways(() => {
       expect(await read()).toEqual(before);
     });
 
-    it('is done once for many concurrent requests', async () => {
+    it('runs once for many concurrent requests', async () => {
       const { send, read } = await prepare(write);
       const results = await Promise.all(Array.from({ length: 10 }, () => send(write.input)));
       expect(results[0]).not.toHaveProperty('code');
@@ -256,7 +256,7 @@ describeOnGateways(() => {
   });
 
   it.each(WRITES.filter(({ refused }) => refused))(
-    '$mutation with an idempotency key does not store an error, so that the key can be used again',
+    '$mutation with an idempotency key stores no errors, so the key can be reused',
     async (write) => {
       const { send, petId } = await prepare(write);
       expect(await send(write.refused ?? '')).toMatchObject({ code: 'INSUFFICIENT_STOCK' });
@@ -299,13 +299,13 @@ describeOnGateways(() => {
   });
 
   describe('an idempotency key', () => {
-    it('is not needed: without one, each request places an order', async () => {
+    it('is optional, and without one each request places an order', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       for (const key of [undefined, null, null]) await place({ petId, quantity: 1 }, key);
       expect(await stockOf(gateway, petId)).toBe(7);
     });
 
-    it('returns the order as it was created, even after it was completed or cancelled', async () => {
+    it('returns the order as created, even after it was completed or cancelled', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       for (const change of ['completeOrder', 'cancelOrder']) {
         const input = { petId, quantity: 1 };
@@ -316,7 +316,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(9);
     });
 
-    it('treats one variable for several values as several equal values', async () => {
+    it('treats one variable with several uses like several equal values', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const line = (shipDate: string): string =>
         `{ petId: ${petId}, quantity: 1, shipDate: ${shipDate} }`;
@@ -334,13 +334,13 @@ describeOnGateways(() => {
       ['a key of 256 characters', 'x'.repeat(256)],
       ['a key with a NUL', 'a\0b'],
       ['half a surrogate pair', '\uD800'],
-    ])('is rejected as INVALID_INPUT: %s', async (_what, key) => {
+    ])('is rejected with INVALID_INPUT: %s', async (_what, key) => {
       const petId = await makePet(gateway, { stock: 1 });
       expect(await place({ petId, quantity: 1 }, key)).toMatchObject({ code: 'INVALID_INPUT' });
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('may have 255 characters of any kind', async () => {
+    it('can have up to 255 characters of any kind', async () => {
       const petId = await makePet(gateway, { stock: 2 });
       const key = '🐾'.repeat(255);
       const first = await place({ petId, quantity: 1 }, key);
@@ -348,9 +348,9 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('returns the pet that the release without quantities created with it', async () => {
+    it('returns the pet that a release without quantities created with it', async () => {
       const id = await makePet(gateway, { name: 'Ida' });
-      // What that release stored for this name, the category 1 and the default status.
+      // The digest that release stored for this name, category 1 and the default status.
       const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
       const json = { id, name: 'Ida', categoryId: '1', status: 'available' };
       const meta = { values: { id: ['bigint'], categoryId: ['bigint'] }, v: 1 };
@@ -363,7 +363,7 @@ describeOnGateways(() => {
       }
     });
 
-    it('of another mutation is an IDEMPOTENCY_CONFLICT', async () => {
+    it('returns IDEMPOTENCY_CONFLICT if another mutation used it', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       await place({ petId, quantity: 1 }, 'shared');
       expect(await createPet({ name: 'Bats', categoryId: '1' }, 'shared')).toEqual({
@@ -384,7 +384,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(8);
     });
 
-    it('is deleted together with up to 999 others', async () => {
+    it('is deleted in a batch with up to 999 others', async () => {
       await gateway.db.write(sql`
         insert into idempotency_keys (key, request_hash, created_at)
         select 'old ' || number, '', now() - interval '1 day' from generate_series(1, 2500) as number`);

@@ -13,7 +13,7 @@ import { startGateway } from '../../support/gateway.ts';
 const FOLDER = new URL('../../../prisma/migrations/', import.meta.url);
 const NAME = '20261121000000_pet_store';
 
-/** Writes rows without their white space: the functions of the first tables are indented otherwise. */
+/** Formats rows without white space: the functions of the first tables are indented differently. */
 const plain = (rows: unknown): string => JSON.stringify(rows).replaceAll(/(\\n| )+/g, ' ');
 
 let logged: unknown[] = [];
@@ -140,7 +140,7 @@ describeOnDatabases(() => {
       expect((error as MigrationError).message).toContain(name);
     });
 
-    it('ignore one that Prisma rolled back', async () => {
+    it('skip a migration that Prisma rolled back', async () => {
       await database.run(
         `insert into _prisma_migrations (id, checksum, migration_name, rolled_back_at)
        values ('x', 'x', '${NAME}', now())`,
@@ -151,7 +151,7 @@ describeOnDatabases(() => {
   });
 
   describe('a gateway on a database that a later release migrated', () => {
-    it('starts', async () => {
+    it('starts normally', async () => {
       const gateway = await startGateway({}, async (config) => {
         const database = await openRaw();
         await database.run(`insert into _prisma_migrations (id, checksum, migration_name, finished_at)
@@ -163,7 +163,7 @@ describeOnDatabases(() => {
     });
   });
 
-  describe('the tables', () => {
+  describe('the tables of the database', () => {
     let database: RawDatabase;
     beforeAll(async () => {
       database = await openRaw();
@@ -177,7 +177,7 @@ describeOnDatabases(() => {
 
     const recorded = Object.values(TABLES).filter(({ type }) => petStore.changedTypes.has(type));
 
-    it('of all types with changes have the function and the triggers of record_changes_of', async () => {
+    it('have the function and triggers of record_changes_of for each type with changes', async () => {
       const read = () =>
         database.run(`
           select proname, pg_get_functiondef(pg_proc.oid), proacl::text,
@@ -196,7 +196,7 @@ describeOnDatabases(() => {
       expect(plain(after)).toBe(plain(before));
     });
 
-    it('have indexes of texts in the order of their code points', async () => {
+    it('have text indexes in code point order', async () => {
       const names = recorded.map(({ name }) => `'${name}'::regclass`).join(', ');
       const wrong = await database.run(`
         select indexrelid::regclass::text as index

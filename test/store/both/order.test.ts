@@ -53,14 +53,14 @@ const dateOf = async (id: string) =>
 
 describeOnGateways(() => {
   describe('placing an order', () => {
-    it('takes its units from the stock and creates an open order', async () => {
+    it('takes its units from the stock, and creates an open order', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const order = await place({ petId, quantity: 3 });
       expect(order).toMatchObject({ petId, quantity: 3, shipDate: null, complete: false });
       expect(await stockOf(gateway, petId)).toBe(2);
     });
 
-    it('returns INSUFFICIENT_STOCK with the units left, 0 without an entry, and takes none', async () => {
+    it('returns INSUFFICIENT_STOCK with the units left, or 0 without an inventory item, and takes none', async () => {
       const refusal = { code: 'INSUFFICIENT_STOCK' };
       const petId = await makePet(gateway, { stock: 2 });
       expect(await place({ petId, quantity: 3 })).toEqual({ ...refusal, available: 2 });
@@ -78,7 +78,7 @@ describeOnGateways(() => {
       },
     );
 
-    it.each([0, -1])('rejects %s units', async (quantity) => {
+    it.each([0, -1])('rejects a quantity of %s', async (quantity) => {
       const petId = await makePet(gateway, { stock: 5 });
       expect(await place({ petId, quantity })).toMatchObject({
         code: 'INVALID_INPUT',
@@ -97,7 +97,7 @@ describeOnGateways(() => {
     });
 
     it.each(['0000-06-01T00:00:00Z', '0001-01-01T00:00:00+01:00', '9999-12-31T23:59:59-01:00'])(
-      'rejects the ship date %s, whose year in UTC is not from 1 to 9999',
+      'rejects the ship date %s, whose year in UTC is not between 1 and 9999',
       async (shipDate) => {
         const petId = await makePet(gateway, { stock: 5 });
         expect(await place({ petId, quantity: 1, shipDate })).toMatchObject({
@@ -157,7 +157,7 @@ describeOnGateways(() => {
   });
 
   describe('rescheduling an order', () => {
-    it('sets the date, and removes it with null', async () => {
+    it('sets the ship date, and removes it with null', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId);
       expect(await reschedule(id, '2100-05-01T00:00:00Z')).toMatchObject({
@@ -179,7 +179,7 @@ describeOnGateways(() => {
       expect(await reschedule(id, shipDate)).toMatchObject({ shipDate });
     });
 
-    it('rejects a request without a date, and changes nothing', async () => {
+    it('rejects a request without a ship date, and changes nothing', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { shipDate: '2100-05-01T00:00:00Z' });
       expect(await reschedule(id)).toMatchObject({ code: 'INVALID_INPUT' });
@@ -194,7 +194,7 @@ describeOnGateways(() => {
   });
 
   describe('completing an order', () => {
-    it('can be repeated, and does not change the stock', async () => {
+    it('can be repeated without changing the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { quantity: 2 });
       expect(await complete(id)).toMatchObject({ id, complete: true });
@@ -204,7 +204,7 @@ describeOnGateways(() => {
   });
 
   describe('cancelling an order', () => {
-    it('returns its units to the stock once, and removes it', async () => {
+    it('returns its units to the stock once, and deletes the order', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { quantity: 2 });
       const inventory = { petId, quantity: 5 };
@@ -213,7 +213,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(5);
     });
 
-    it('or completing it wins, but not both, and its units return once', async () => {
+    it('excludes completing it at the same time, and returns its units at most once', async () => {
       const petId = await makePet(gateway, { stock: 30 });
       let cancelled = 0;
       await Promise.all(
@@ -228,7 +228,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(cancelled);
     });
 
-    it('returns ORDER_COMPLETE for a complete order, and no units to the stock', async () => {
+    it('returns ORDER_COMPLETE for a complete order, and returns no units to the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { complete: true });
       expect(await cancel(id)).toEqual({ code: 'ORDER_COMPLETE' });

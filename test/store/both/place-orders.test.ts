@@ -23,7 +23,7 @@ const ordersOf = async (petId: string): Promise<number> =>
 
 describeOnGateways(() => {
   describe('placing several orders', () => {
-    it('takes the units of each line, and returns the orders in the order of the lines', async () => {
+    it('takes the units of each line, and returns the orders in input order', async () => {
       const first = await makePet(gateway, { name: 'Ada', stock: 5 });
       const second = await makePet(gateway, { name: 'Bo', stock: 5 });
       const input = [
@@ -53,7 +53,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, second)).toBe(0);
     });
 
-    it('takes one line without a list, as GraphQL allows', async () => {
+    it('accepts one line without a list, as GraphQL allows', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       const { placeOrders } = await gateway.data(
         `mutation { placeOrders(input: { petId: "${petId}", quantity: 1 }) {
@@ -62,7 +62,7 @@ describeOnGateways(() => {
       expect(placeOrders).toEqual({ orders: [{ petId }] });
     });
 
-    it('takes a thousand lines, and not one more', async () => {
+    it('accepts up to a thousand lines', async () => {
       const petId = await makePet(gateway, { stock: 5000 });
       const lines = Array.from({ length: 1001 }, (_, index) => ({
         petId,
@@ -82,8 +82,8 @@ describeOnGateways(() => {
     });
   });
 
-  describe('placing several orders of which one is refused', () => {
-    it('names the line at which the units of all lines for its pet exceed the stock', async () => {
+  describe('placing several orders, one of which is rejected,', () => {
+    it('names the line at which the total for its pet exceeds the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await makePet(gateway, { stock: 5 });
       const input = [
@@ -105,7 +105,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(2_147_483_647);
     });
 
-    it('names the first refused line, whatever its error is, and writes nothing', async () => {
+    it('names the first rejected line, whatever its error is, and writes nothing', async () => {
       const served = await makePet(gateway, { stock: 5 });
       const pending = await makePet(gateway, { stock: 1, status: 'PENDING' });
       const sold = await makePet(gateway, { stock: 1, status: 'SOLD' });
@@ -125,7 +125,7 @@ describeOnGateways(() => {
       expect(await ordersOf(served)).toBe(0);
     });
 
-    it('has no line in the errors of other mutations', async () => {
+    it('adds no line number to the errors of other mutations', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       const { none, few } = await gateway.data(`mutation {
         none: deletePet(id: "999999") { ... on PetNotFound { line } }
@@ -134,7 +134,7 @@ describeOnGateways(() => {
     });
   });
 
-  describe('invalid lines', () => {
+  describe('placing orders with invalid lines', () => {
     it('rejects an empty cart', async () => {
       expect(await place([])).toMatchObject({
         code: 'INVALID_INPUT',
@@ -146,7 +146,7 @@ describeOnGateways(() => {
       [{ petId: '1', quantity: 0 }, 'TOO_SMALL', 'quantity'],
       [{ petId: 'x', quantity: 1 }, 'INVALID_ID', 'petId'],
       [{ petId: '1', quantity: 1, shipDate: '0001-01-01T00:00:00+01:00' }, 'TOO_SMALL', 'shipDate'],
-    ])('are reported with their index: %j', async (line, code, field) => {
+    ])('reports their index: %j', async (line, code, field) => {
       const petId = await makePet(gateway, { stock: 1 });
       expect(await place([{ petId, quantity: 1 }, line])).toMatchObject({
         code: 'INVALID_INPUT',
@@ -156,7 +156,7 @@ describeOnGateways(() => {
     });
   });
 
-  it('all dates of shipment that are more than a day in the past are reported with their index', async () => {
+  it('reports all ship dates that are more than a day in the past, with their index', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const shipDates = [
       '1990-01-05T00:00:00Z',
@@ -178,7 +178,7 @@ describeOnGateways(() => {
     expect(await stockOf(gateway, petId)).toBe(5);
   });
 
-  it('a hundred invalid lines are all reported, the first ten of them in the message', async () => {
+  it('reports all of a hundred invalid lines, ten of them in the message', async () => {
     const input = Array.from({ length: 100 }, () => ({ petId: '1', quantity: 0 }));
     const { message, issues } = await place(input);
     expect(issues).toHaveLength(100);

@@ -4,7 +4,7 @@ import { expect, inject, it, vi } from 'vitest';
 
 import { createPglite } from '../../../src/gateway/database/pglite.ts';
 
-it('PGlite sends the messages of every statement by its own execProtocolRaw', async () => {
+it('PGlite sends the messages of every statement through its own execProtocolRaw', async () => {
   const loadDataDir = new Blob([await readFile(inject('emptyPglite'))]);
   const pglite = await createPglite({ loadDataDir });
   const send = vi.spyOn(pglite, 'execProtocolRaw');

@@ -87,7 +87,7 @@ const placeOne: Act = async (ledger, turn) => {
   return answer;
 };
 
-/** Cancels or completes an order, which others may do as well. */
+/** Cancels or completes an order, possibly at the same time as others. */
 const endOrder: Act = async (ledger, turn) => {
   const id = ledger.orders[random(ledger.orders.length)] ?? '0';
   const mutation = random(8) === 0 ? 'completeOrder' : 'cancelOrder';
@@ -128,7 +128,7 @@ const ACTS = [
   [adjust, adjust, swap, updatePet, updatePet, deletePet],
 ].flat();
 
-describe('carts and orders of two gateways, beside all other writes of pets and stock', () => {
+describe('concurrent carts and orders at two gateways, among all other writes of pets and stock,', () => {
   const ledger = new Ledger();
   const codes = new Set<string | undefined>();
 
@@ -164,14 +164,14 @@ describe('carts and orders of two gateways, beside all other writes of pets and 
     );
     expect(rows.length).toBeGreaterThan(0);
     for (const { id, units } of rows) expect(units).toBe(ledger.added.get(String(id)));
-    // The race had carts that were placed, and each refusal.
+    // The race had placed carts, and each kind of rejection.
     for (const code of [undefined, 'PET_NOT_AVAILABLE', 'INSUFFICIENT_STOCK']) {
       expect([...codes]).toContain(code);
     }
   });
 
   it('never deadlock', async () => {
-    // A connection reports its deadlocks before it ends.
+    // A connection reports its deadlocks before it closes.
     await expect.poll(() => countConnections(url)).toBe(0);
     const [row] = await runSql(
       url,

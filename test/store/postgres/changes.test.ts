@@ -15,7 +15,7 @@ import { untilSettled } from '../../support/settled.ts';
 const WAIT = { timeout: 30_000, interval: 10 };
 const NAMES = 'subscription { categoryChanged { after { name } } }';
 
-/** Two gateways on one database, and one that may not listen. */
+/** Two gateways on one database, and one that cannot listen. */
 let first: Gateway;
 let second: Gateway;
 let polling: Gateway;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await drop();
 });
 
-/** Returns the names of the categories in the record, in its order. */
+/** Returns the names of the categories in the change log, in order. */
 async function recorded(): Promise<string[]> {
   const { changes } = await first.data(
     '{ changes(last: 100, filter: { types: [CATEGORY] }) { nodes { ... on CategoryChange { after { name } } } } }',
@@ -47,7 +47,7 @@ async function recorded(): Promise<string[]> {
 const nameOf = async (stream: EventStream): Promise<string> =>
   (await stream.data()).categoryChanged.after.name;
 
-/** Opens a connection of an operator, with a transaction that has begun to write. */
+/** Opens an operator's connection, with a transaction that has started to write. */
 async function begin(name: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -55,13 +55,13 @@ async function begin(name: string): Promise<Client> {
   return client;
 }
 
-/** Follows the names of categories, without what an earlier test has written. */
+/** Follows the names of categories, without the writes of earlier tests. */
 async function follow(gateway: Gateway): Promise<EventStream> {
   await untilSettled(gateway.db);
   return openEvents(gateway, NAMES);
 }
 
-describe('a transaction that is open', () => {
+describe('an open transaction', () => {
   it.each(['commit', 'rollback'])('holds back all later changes until its %s', async (end) => {
     const stream = await follow(first);
     const client = await begin(`early, ${end}`);
@@ -89,10 +89,10 @@ describe('a transaction that is open', () => {
   });
 });
 
-describe('SQL of an operator', () => {
+describe('the SQL of an operator', () => {
   const ROLE = `clerk_${process.pid}`;
 
-  it('needs no right to the record, and gives none', async () => {
+  it('neither requires nor gains access to the change log', async () => {
     await runSql(
       url,
       `create role ${ROLE};
@@ -110,7 +110,7 @@ describe('SQL of an operator', () => {
     for (const name of ['changes', 'settled_changes']) {
       await expect(runSql(url, `set role ${ROLE}; delete from ${name}`)).rejects.toThrow('denied');
     }
-    // Else it could write to the record, with the rights of its owner.
+    // Otherwise it could write to the change log with its owner's rights.
     await expect(
       runSql(
         url,
@@ -121,7 +121,7 @@ describe('SQL of an operator', () => {
     await runSql(url, `drop owned by ${ROLE}; drop role ${ROLE}`);
   });
 
-  it('is recorded with any search path, also one with tables and operators of the same names', async () => {
+  it('is recorded with any search path, even if that has tables and operators of the same names', async () => {
     await runSql(
       url,
       `create schema other;
@@ -136,7 +136,7 @@ describe('SQL of an operator', () => {
   });
 });
 
-it('a store in another schema has its own record', async () => {
+it('a store in another schema has its own change log', async () => {
   const { url: empty, drop: dropEmpty } = await copyOnPostgres();
   await runSql(empty, 'drop schema public cascade; create schema shop');
   const ofShop = `${empty}?options=${encodeURIComponent('-c search_path=shop')}`;
@@ -147,7 +147,7 @@ it('a store in another schema has its own record', async () => {
   );
   const kinds = () =>
     runSql(empty, 'select kind from shop.settled_changes order by transaction, id');
-  // A change is settled once all transactions of the server that began before it have ended.
+  // A change is settled once all earlier transactions on the server have ended.
   await expect.poll(kinds, WAIT).toEqual([{ kind: 'created' }, { kind: 'deleted' }]);
   await dropEmpty();
 });
@@ -156,7 +156,7 @@ const LISTENING = `from pg_stat_activity
   where query = 'LISTEN store_changes' and datname = current_database()`;
 
 describe('two gateways on one database', () => {
-  it('notify each other, and each sees what the other has written', async () => {
+  it("notify each other, and each sees the other's writes", async () => {
     const stream = await follow(second);
     const listener = new Client({ connectionString: url });
     await listener.connect();
@@ -170,7 +170,7 @@ describe('two gateways on one database', () => {
     await expect.poll(() => countStreams(second), WAIT).toBe(0);
   });
 
-  it('see changes also without notifications, with PGBOUNCER=true', async () => {
+  it('see changes even without notifications, with PGBOUNCER=true', async () => {
     const count = async (): Promise<number> => (await runSql(url, `select ${LISTENING}`)).length;
     const before = await count();
     const stream = await follow(polling);
@@ -182,7 +182,7 @@ describe('two gateways on one database', () => {
     stream.disconnect();
   });
 
-  it('go on without loss after PostgreSQL has ended all their connections', async () => {
+  it('lose no changes if PostgreSQL closes all their connections', async () => {
     const stream = await follow(second);
     await makeCategory(first, 'now');
     expect(await nameOf(stream)).toBe('now');

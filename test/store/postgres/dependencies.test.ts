@@ -39,7 +39,7 @@ const errorOf = (failing: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** The situations of which pg tells by a message only. */
+/** The failures that pg reports only by a message. */
 const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unknown>][] = [
   [
     'a connection that is lost while a statement runs',
@@ -115,7 +115,7 @@ describe('an error of pg that has only a message', () => {
   });
 });
 
-it('a connection of pg has its socket', async () => {
+it('a connection of pg exposes its socket', async () => {
   const client = await connect();
   expect(client.connection.stream).toBeInstanceOf(Socket);
   await client.end();

@@ -12,14 +12,14 @@ import { repeat } from '../../support/repeat.ts';
 
 const POOL_SIZE = 4;
 const MAX_HEAVY = POOL_SIZE / 2;
-// Longer than a test: its clock stands still until the caller has to leave.
+// Longer than a test: the clock stands still until the caller disconnects.
 const RESPONSE_TIMEOUT_MS = 500_000;
 
 let gateway: Gateway;
 let hasty: Gateway;
 let url = '';
 beforeAll(async () => {
-  // Longer than a test, so that no statement ends because it timed out.
+  // Longer than a test, so that no statement times out.
   const patient = { STATEMENT_TIMEOUT_MS: '600000', CONNECT_TIMEOUT_MS: '600000' };
   const environment = { ...patient, POOL_SIZE: String(POOL_SIZE) };
   gateway = await startGateway(environment, async (config, log) => {
@@ -49,7 +49,7 @@ afterEach(async () => {
   await untilNoStreams(gateway);
 });
 
-/** Lets all statements about a table wait. */
+/** Makes all statements on a table wait. */
 async function lock(table: string): Promise<void> {
   const release = await holdLock(url, `lock table ${table}`);
   unlock = async () => {
@@ -62,7 +62,7 @@ async function expectWaiting(statements: number): Promise<void> {
   await expect.poll(() => countLockWaits(url), { interval: 10 }).toBe(statements);
 }
 
-/** Leaves a gateway before it responds. */
+/** Disconnects from a gateway before it responds. */
 type Leave = () => void;
 
 function askByHttp(query: string): Leave {
@@ -81,11 +81,11 @@ async function askByWebSocket(query: string): Promise<Leave> {
   return () => opened.send({ type: 'complete', id: '1' });
 }
 
-/** The ways in which callers stop waiting; each returns how it leaves. */
+/** The ways in which callers stop waiting; each returns a function that does. */
 const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   'closes its connection': askByHttp,
   'completes its operation on a WebSocket': askByWebSocket,
-  'has its error after RESPONSE_TIMEOUT_MS': (query) => {
+  'gets an error after RESPONSE_TIMEOUT_MS': (query) => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     void post(hasty, { query });
     return () => {
@@ -95,18 +95,18 @@ const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   },
 };
 
-/** Sends a query on two WebSockets at once; returns both. */
+/** Sends a query on two WebSockets at the same time; returns both. */
 async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
   for (const { socket } of both) sockets.add(socket);
-  // In one turn of the event loop, of this process and so of the gateway.
+  // In one tick of this process, and so of the gateway.
   for (const one of both) one.send({ type: 'subscribe', id: '1', payload: { query } });
   return [...both];
 }
 
-/** Makes a change, and lets the statements wait that read pets. */
+/** Makes a change, and makes statements that read pets wait. */
 async function changeWithLock(): Promise<void> {
-  // Begun before the lock: a change is held back by all transactions before it.
+  // Started before the lock: all earlier transactions hold back a change.
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query(`begin; insert into categories (name) values ('Cats')`);
@@ -152,7 +152,7 @@ describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
     await expectFullPool();
   });
 
-  it('starts none of its statements that wait for others', async () => {
+  it('does not start its statements that are waiting in the queue', async () => {
     await lock('pets');
     const leave = await ask(
       `{ ${repeat(10, (n) => `n${n}: pets(filter: { name: "gone${n}" }) { nodes { id } }`)} }`,
@@ -162,14 +162,14 @@ describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
     leave();
     await expectWaiting(0);
     await unlock();
-    // Heavy as well, so it runs after all that waits.
+    // Also a scan, so it runs after all waiting tasks.
     await gateway.data('{ pets(filter: { name: "last" }) { nodes { id } } }');
     const searches = gateway.statements.filter((statement) => statement.includes('from pets'));
     expect(searches).toHaveLength(MAX_HEAVY + 1);
   });
 });
 
-it('a compiled query stays compiled when its caller leaves', async () => {
+it('a compiled query stays compiled when its caller disconnects', async () => {
   const query = '{ pets { nodes { id status } } }';
   await compile(query);
   await lock('pets');
@@ -183,13 +183,13 @@ it('a compiled query stays compiled when its caller leaves', async () => {
   expect(gateway.statements).toEqual([expect.stringContaining('json')]);
 });
 
-describe('a statement that callers share', () => {
+describe('a statement shared by several callers', () => {
   const LIST = '{ pets { nodes { id name } } }';
 
   it.each([
     ['by graphql-js', false],
     ['compiled', true],
-  ])('has its result for those that stay: %s', async (_how, isCompiled) => {
+  ])('returns its result to the callers that stay: %s', async (_how, isCompiled) => {
     const query = isCompiled ? LIST : LIST.replace('name', 'status');
     if (isCompiled) await compile(query);
     await lock('pets');
@@ -200,14 +200,14 @@ describe('a statement that callers share', () => {
     await expectWaiting(2);
     leaving.send({ type: 'complete', id: '1' });
     leave();
-    // It is sent after the other one, so the gateway knows of both.
+    // Sent after the other message, so the gateway has received both.
     await expectWaiting(1);
     await unlock();
     expect(await staying.message()).toMatchObject({ payload: { data: { pets: {} } } });
     expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
   });
 
-  it('ends when the last of them has gone', async () => {
+  it('is cancelled when the last caller has disconnected', async () => {
     await lock('pets');
     const both = await askTwice(LIST.replace('name', 'categoryId'));
     await expectWaiting(1);
@@ -216,7 +216,7 @@ describe('a statement that callers share', () => {
   });
 });
 
-describe('a write of a caller that has gone', () => {
+describe('a write whose caller disconnected', () => {
   it.each([
     ['of one row', 'createCategory(input: { name: "of one row" })', 'categories'],
     [
@@ -247,10 +247,10 @@ describe('a write of a caller that has gone', () => {
   });
 });
 
-describe('a result of a subscription', () => {
+describe('the result of a subscription', () => {
   const QUERY = 'subscription { categoryChanged { after { pets { nodes { id } } } } }';
 
-  it('is not made any more when all its streams have ended', async () => {
+  it('is no longer computed when all its streams have closed', async () => {
     const streams = [await openEvents(gateway, QUERY), await openEvents(gateway, QUERY)];
     await changeWithLock();
     await expectWaiting(1);
@@ -258,7 +258,7 @@ describe('a result of a subscription', () => {
     await expectWaiting(0);
   });
 
-  it('is made for the streams that stay', async () => {
+  it('is computed for the streams that stay', async () => {
     const leaving = await openEvents(gateway, QUERY);
     const staying = await openEvents(gateway, QUERY);
     await changeWithLock();

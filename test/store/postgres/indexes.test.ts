@@ -18,7 +18,7 @@ describe('the indexes of a large store', () => {
   const run = (sql: string) => runSql(database.url, sql);
   const migrate = () => migratePostgres(database.url, readConfig({}), createLog('error'));
 
-  /** Runs concurrently.sql as psql does it, one statement after the other, with writes in between. */
+  /** Runs concurrently.sql like psql, one statement after the other, with writes in between. */
   async function createBefore(): Promise<void> {
     const script = await readFile(new URL(`${MIGRATION}/concurrently.sql`, MIGRATIONS), 'utf8');
     for (const statement of script.split(/;\n(?=\n|CREATE INDEX)/)) {
@@ -45,7 +45,7 @@ describe('the indexes of a large store', () => {
     expect(await run(INDEXES)).toEqual(before);
   });
 
-  it('that were only partly created are named by the migration, which changes nothing', async () => {
+  it('cause the migration to fail and name them if they are incomplete', async () => {
     await createBefore();
     await run(
       `update pg_index set indisvalid = false where indexrelid = 'pets_folded_name_id_idx'::regclass`,

@@ -15,7 +15,7 @@ import { holdLock, runSql } from '../../support/postgres.ts';
 let gateway: Gateway;
 let url = '';
 beforeAll(async () => {
-  // Longer than a test, so that none goes on because a statement timed out.
+  // Longer than a test, so that no statement times out.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, async (config, log) => {
     const db = await openCopyOnPostgres(config, log);
     url = db.url ?? '';
@@ -27,11 +27,11 @@ afterAll(() => gateway.close());
 const placeOrder = (petId: string, idempotencyKey?: string) =>
   mutate(gateway, 'placeOrder', { input: { petId, quantity: 1 }, idempotencyKey });
 
-/** Begins a transaction that takes locks. */
+/** Starts a transaction that takes locks. */
 async function begin(text: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  // PostgreSQL ends the first that finds a deadlock; the gateway looks after a second.
+  // PostgreSQL aborts the first session that detects a deadlock; the gateway's sessions check after a second.
   await client.query("set deadlock_timeout = '1min'");
   await client.query(`begin; ${text}`);
   return client;
@@ -50,7 +50,7 @@ describe.concurrent('a deadlock', () => {
   it.for([
     ['a statement', undefined],
     ['a transaction', 'a key'],
-  ])('that ends %s is retried and not returned', async ([, key], { expect: expected }) => {
+  ])('is retried and not returned if it ends %s', async ([, key], { expect: expected }) => {
     const petId = await makePet(gateway, { stock: 5 });
     const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
@@ -67,7 +67,7 @@ describe.concurrent('a deadlock', () => {
 describe.concurrent('a cart', () => {
   // The lines are in the opposite order.
   it.for(['pets', 'inventory_items'])(
-    'locks rows of %s in the order of the ids of the pets',
+    "locks rows of %s in the order of the pets' ids",
     async (table, { expect: expected }) => {
       const low = await makePet(gateway, { stock: 5 });
       const high = await makePet(gateway, { stock: 5 });
@@ -80,7 +80,7 @@ describe.concurrent('a cart', () => {
       await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
       const free = `select from ${table} where ${id} = ${high} for update skip locked`;
       expected((await other.query(free)).rowCount).toBe(1);
-      // It locks all pets before any stock.
+      // The cart locks all pets before any stock.
       const pets = `select from pets where id in (${low}, ${high}) for update skip locked`;
       expected((await other.query(pets)).rowCount).toBe(table === 'pets' ? 2 : 0);
       await other.query('commit');
@@ -106,7 +106,7 @@ describe.concurrent('a change of stock', () => {
       2,
     ],
   ] as const)(
-    'waits for another one, and begins with what that leaves: %s',
+    'waits for a concurrent change, and begins with what that leaves: %s',
     async ([mutation, type, left], { expect: expected }) => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
@@ -125,11 +125,11 @@ describe.concurrent('a change of stock', () => {
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
 
-describe('orders that arrive at once', () => {
+describe('orders that arrive at the same time', () => {
   it.each([
     ['the pet', 'pets', 'id'],
     ['the stock', 'inventory_items', 'pet_id'],
-  ])('do not wait for one whose lock on %s is taken', async (_what, table, id) => {
+  ])('do not wait for another order whose lock on %s is taken', async (_what, table, id) => {
     const locked = await makePet(gateway, { stock: 5 });
     const others = await Promise.all(
       Array.from({ length: 4 }, () => makePet(gateway, { stock: 5 })),
@@ -152,13 +152,13 @@ describe('orders that arrive at once', () => {
     expect(await waiting).toEqual({ __typename: 'Order' });
   });
 
-  // What a trigger of an operator does with an order of 7 units.
+  // The effect of an operator's trigger on an order of 7 units.
   it.each([
     ['is rejected', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
     ['has an error of its own', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
     ['is ignored', 'return null', 'INSUFFICIENT_STOCK'],
     ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
-  ])('are placed if another one of them %s', async (_what, statement, expected) => {
+  ])('are placed even if another one of them %s', async (_what, statement, expected) => {
     await runSql(
       url,
       `create or replace function hinder() returns trigger language plpgsql as
@@ -166,7 +166,7 @@ describe('orders that arrive at once', () => {
       create or replace trigger hinder before insert on orders for each row
         when (new.quantity = 7) execute function hinder()`,
     );
-    // After a failure, a gateway does not share for some time.
+    // After a failure, a gateway shares no statements for some time.
     const fresh = await startGateway({}, openThatOf(gateway));
     const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
     const placeAll = (quantity: number) =>
@@ -195,7 +195,7 @@ describe('orders that arrive at once', () => {
   });
 });
 
-describe('removing old idempotency keys', () => {
+describe('deleting old idempotency keys', () => {
   it('does not wait for a key that another transaction has locked', async () => {
     const { db } = gateway;
     await db.write(sql`
@@ -210,8 +210,8 @@ describe('removing old idempotency keys', () => {
   });
 });
 
-describe('a database whose transactions are serializable', () => {
-  it('sells each unit once, as serialization failures are retried', async () => {
+describe('a database with serializable transactions', () => {
+  it('sells each unit once, because serialization failures are retried', async () => {
     await runSql(
       url,
       `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
@@ -245,7 +245,7 @@ it.each<[string, () => Promise<unknown>]>([
 ])('many reads of a whole list leave connections to others: %s', async (_name, read) => {
   const petId = await makePet(gateway);
   const other = await begin('lock table orders in access exclusive mode');
-  // More than there are connections. Those of one tick would share a statement.
+  // More than there are connections. Queries of one tick would share a statement.
   const reads: Promise<unknown>[] = [];
   for (let count = 0; count < 15; count += 1) {
     reads.push(read());

@@ -52,7 +52,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Closes the connection that sends a text. With a severity, an error is sent before, as poolers do. */
+/** Closes the connection that sends a text. With a severity, it first sends an error, like poolers. */
 function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   proxy.intercept(text, (message, client, server) => {
     if (lost === 'the statement') {
@@ -68,7 +68,7 @@ function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   });
 }
 
-/** Sends an operation; the connection is lost at a text that one of its statements has. */
+/** Sends an operation whose connection is lost at a text in one of its statements. */
 async function sendAndLose(operation: string, lost: Loss, text: string | RegExp) {
   lose(lost, text);
   const answer = await send(gateway, operation);
@@ -76,7 +76,7 @@ async function sendAndLose(operation: string, lost: Loss, text: string | RegExp)
   return answer;
 }
 
-/** Expects that the log has a line for a response, with what happened to its connection. */
+/** Expects a log line for a response, with the cause of the lost connection. */
 function expectLogged(): void {
   const lost = expect.objectContaining({ message: expect.stringMatching(/terminated|ECONNRESET/) });
   const lines = gateway.loggedErrors.splice(0) as { err: Error }[];
@@ -85,7 +85,7 @@ function expectLogged(): void {
   expect([err, err?.cause]).toContainEqual(lost);
 }
 
-/** Returns how many orders some pets have, and how many units that takes. */
+/** Returns the number of orders for some pets, and their units. */
 async function ordersOf(...petIds: string[]): Promise<unknown> {
   const [row] = await runSql(
     database.url,
@@ -135,30 +135,30 @@ const MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
 ];
 const WRITING = /\b(insert into|update|delete from)\s/i;
 
-it('every mutation is in the table of mutations', () => {
+it('every mutation is covered by the table of this test', () => {
   const fields = Object.keys(schema.getMutationType()?.getFields() ?? {});
   expect(new Set(MUTATIONS.map(([name]) => name))).toEqual(new Set(fields));
 });
 
-describe('a write whose connection is lost before PostgreSQL has answered', () => {
-  it.each(MUTATIONS)('is OUTCOME_UNKNOWN: %s', async (name, args) => {
+describe('a write whose connection is lost before PostgreSQL responds', () => {
+  it.each(MUTATIONS)('returns OUTCOME_UNKNOWN: %s', async (name, args) => {
     const mutation = `mutation { ${name}(${await args()}) { ... on Error { code } } }`;
     const { data, code } = await sendAndLose(mutation, 'its answer', WRITING);
     expect([data, code]).toEqual([{ [name]: null }, 'OUTCOME_UNKNOWN']);
     expectLogged();
   });
 
-  it.each(LOSSES)('may be done or not: without %s', async (lost) => {
+  it.each(LOSSES)('may or may not be applied: without %s', async (lost) => {
     const { status, data, code, retryAfter } = await sendAndLose(order(), lost, ORDERED);
     expect([status, data, code]).toEqual([200, { placeOrder: null }, 'OUTCOME_UNKNOWN']);
-    // It must not be sent again without thinking.
+    // The caller must not repeat the request blindly.
     expect(retryAfter).toBeNull();
     expectLogged();
     expect(await ordersOf(petId)).toEqual(lost === 'its answer' ? ONE : NONE);
   });
 
   it.each(LOSSES)(
-    'is done once if it is sent again with its key: COMMIT without %s',
+    'is applied once if it is repeated with its key: COMMIT without %s',
     async (lost) => {
       const mutation = order(`${lost} ${petId}`);
       const { code, retryAfter } = await sendAndLose(mutation, lost, 'COMMIT');
@@ -175,14 +175,14 @@ describe('a write whose connection is lost before PostgreSQL has answered', () =
 describe.each(['FATAL', 'ERROR', 'FEHLER'])(
   'a server that a pooler reports as lost: %s',
   (severity) => {
-    it('may have done a write', async () => {
+    it('may have applied a write', async () => {
       lose('its answer', ORDERED, severity);
       expect((await send(gateway, order())).code).toBe('OUTCOME_UNKNOWN');
       expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
       expect(await ordersOf(petId)).toEqual(ONE);
     });
 
-    it('may have placed orders that arrived at once, and none is placed again', async () => {
+    it('may have placed concurrent orders, none of which is placed again', async () => {
       const petIds = await Promise.all(
         Array.from({ length: 6 }, () => makePet(direct, { stock: 9 })),
       );
@@ -208,9 +208,9 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
 // Of a write with an idempotency key, before its COMMIT.
 const STATEMENTS = ['BEGIN', 'insert into idempotency_keys', 'insert into orders'];
 
-describe('a write whose connection is lost before it can be done', () => {
+describe('a write whose connection is lost before it can be applied', () => {
   it.each(STATEMENTS.flatMap((text) => LOSSES.map((lost) => [text, lost] as const)))(
-    'is not done, and can be sent again: %s without %s',
+    'is not applied, and can be repeated: %s without %s',
     async (text, lost) => {
       const mutation = order(`${text} ${lost} ${petId}`);
       const { status, data, code, retryAfter } = await sendAndLose(mutation, lost, text);
@@ -223,7 +223,7 @@ describe('a write whose connection is lost before it can be done', () => {
     },
   );
 
-  it('is not done if the connection is new', async () => {
+  it('is not applied if the connection is new', async () => {
     const { code, retryAfter } = await sendAndLose(
       order(),
       'the statement',
@@ -243,7 +243,7 @@ describe('with several servers', () => {
     gateway = await startOn(href.replace(host, `127.0.0.1:${proxy.port},127.0.0.1:1`));
   });
 
-  it('a write whose connection is lost before the answer is not tried again', async () => {
+  it('a write is not retried if its connection is lost before the response', async () => {
     const { code, retryAfter } = await sendAndLose(order(), 'its answer', ORDERED);
     expect([code, retryAfter]).toEqual(['OUTCOME_UNKNOWN', null]);
     expectLogged();
@@ -251,7 +251,7 @@ describe('with several servers', () => {
   });
 
   it.each(STATEMENTS)(
-    'a write whose connection is lost before it can be done is tried again: %s',
+    'a write is retried if its connection is lost before it can be applied: %s',
     async (text) => {
       const { data, code } = await sendAndLose(order(`${text} ${petId}`), 'its answer', text);
       expect([data.placeOrder.id, code]).toEqual([expect.stringMatching(/^\d+$/), undefined]);
@@ -260,7 +260,7 @@ describe('with several servers', () => {
   );
 });
 
-it.each(LOSSES)('a query whose connection is lost can be sent again: without %s', async (lost) => {
+it.each(LOSSES)('a query whose connection is lost can be repeated: without %s', async (lost) => {
   const query = `{ pet(id: "${petId}") { name } }`;
   const { code, retryAfter } = await sendAndLose(query, lost, 'from pets');
   expect([code, retryAfter]).toEqual(['SERVICE_UNAVAILABLE', '1']);

@@ -132,7 +132,7 @@ it.each([
   ['a column', 'quantity Int\n  ///', 'quantity BigInt\n  ///', 'SET DATA TYPE BIGINT'],
   ['an index', '  @@index([categoryId, id])\n', '', 'DROP INDEX "pets_category_id_id_idx"'],
   ['a foreign key', 'onDelete: Cascade', 'onDelete: NoAction', 'inventory_items_pet_id_fkey'],
-])('a difference in %s is found', async (_what, from, to, sql) => {
+])('comparing the tables detects a difference in %s', async (_what, from, to, sql) => {
   expect(model).toContain(from);
   expect(await differences(petStore, model.replace(from, to))).toContain(sql);
 });

@@ -26,7 +26,7 @@ afterAll(() => drop());
 let notifications: Notifications;
 /** When each connection was opened. */
 let opened: number[];
-/** How many of the next LISTEN the server refuses, as a pooler does. */
+/** How many of the next LISTEN statements the server rejects, like a pooler. */
 let refusals: number;
 /** How often the listener was called. */
 let calls: number;
@@ -44,7 +44,7 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-/** How many notifications were sent, and the last of them, which may not yet have arrived. */
+/** The number of notifications sent, and the last one, which may not have arrived yet. */
 let sent: number;
 let last: Promise<void> | undefined;
 
@@ -86,10 +86,10 @@ async function expectOneListens(): Promise<void> {
   expect(await backends()).toHaveLength(1);
 }
 
-it('after LISTEN was refused several times, one connection listens', async () => {
+it('one connection listens after LISTEN was rejected several times', async () => {
   refusals = 3;
   notifications.listen(() => calls++);
-  // Many writes do not make it connect more often.
+  // Many writes do not cause more connections.
   await expect
     .poll(() => {
       notifications.notify();
@@ -100,7 +100,7 @@ it('after LISTEN was refused several times, one connection listens', async () =>
   expect(opened).toHaveLength(4);
 });
 
-it('a gateway is notified by others, and not by itself', async () => {
+it('a gateway is notified by other gateways, but not by itself', async () => {
   const other = createNotifications(connect, send, createLog('error'));
   notifications.listen(() => calls++);
   await expect.poll(() => calls, WAIT).toBe(1);
@@ -113,14 +113,14 @@ it('a gateway is notified by others, and not by itself', async () => {
   await other.close();
 });
 
-it('close() ends the connection', async () => {
+it('close() closes the connection', async () => {
   notifications.listen(() => calls++);
   await expectOneListens();
   await notifications.close();
   await expect.poll(backends, WAIT).toEqual([]);
 });
 
-it('close() ends the attempts to open the connection, without waiting for the next', async () => {
+it('close() stops reconnecting without waiting for the next attempt', async () => {
   refusals = 1;
   notifications.listen(() => calls++);
   await expect.poll(() => refusals, WAIT).toBe(0);

@@ -111,11 +111,11 @@ interface Plan {
   /** The tables that it scans sequentially. */
   scanned: string[];
   rowsRead: number;
-  /** The values that a condition converts again for each row, which takes longer than to compare them. */
+  /** The values that a condition converts for each row, which takes longer than comparing them. */
   converting: string[];
 }
 
-// Of a text as a value, or of a parameter.
+// For a text as a value, or a parameter.
 const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
@@ -154,7 +154,7 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
   return (await Promise.all(plans)).flat();
 }
 
-/** Returns the statements that the gateway sends for a request, but for the sample of rare texts. */
+/** Returns the statements that the gateway sends for a request, except the sample of rare texts. */
 async function sentFor(request: () => Promise<unknown>): Promise<Statement[]> {
   sending.mockClear();
   await request();
@@ -167,7 +167,7 @@ async function sentFor(request: () => Promise<unknown>): Promise<Statement[]> {
   });
 }
 
-/** Expects that each statement reads few rows, and none by scanning a table. */
+/** Expects each statement to read few rows without scanning a table. */
 async function expectFewRows(statements: readonly Statement[], limit: number): Promise<void> {
   expect(statements).not.toEqual([]);
   for (const statement of statements) {
@@ -179,7 +179,7 @@ async function expectFewRows(statements: readonly Statement[], limit: number): P
   }
 }
 
-/** Returns the statements of a query by graphql-js, and the one to which it is compiled. */
+/** Returns a query's statements with graphql-js, and its compiled statement. */
 const statementsOf = (query: string): Promise<Statement[]> =>
   sentFor(async () => {
     for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) await gateway.data(query);
@@ -194,7 +194,7 @@ const FEW_ROWS_OF_SEARCH = 20_000;
 const SOME_IDS = Array.from({ length: 100 }, (_, index) => `"${index * 977 + 1}"`).join();
 const A_DAY = '{ from: "2026-08-01T00:00:00Z", before: "2026-08-02T00:00:00Z" }';
 
-/** Filters by their types. To count the rows of a frequent one, PostgreSQL has to read them all. */
+/** Filters by type. Counting the rows of a frequent filter requires reading them all. */
 const FILTERS: Record<string, { rare: string[]; frequent: string[] }> = {
   CategoryFilter: { rare: ['name: "D 12345"', `ids: [${SOME_IDS}]`], frequent: [] },
   PetFilter: {
@@ -295,14 +295,14 @@ async function pagesOf(list: string, args: string): Promise<string[]> {
 const some = <Item>(all: readonly Item[], turn: number): readonly Item[] =>
   all.filter((_item, index) => index === turn % all.length || inject('isLong'));
 
-describe.each(LISTS)('$name of $type reads few rows', ({ type, name, filter, keys }) => {
+describe.each(LISTS)('$name of $type', ({ type, name, filter, keys }) => {
   const { rare, frequent } = FILTERS[filter.name] ?? { rare: [], frequent: [] };
   const within = PARENTS[type];
   if (!within) throw new Error(`Add a query for the rows of ${type} to PARENTS.`);
 
   const filters = ['', ...rare, ...frequent];
 
-  it('for each field of its filter', () => {
+  it('is covered by plans for each field of its filter', () => {
     const values = filters.join();
     const unused = Object.keys(filter.getFields()).filter(
       (field) => !values.includes(`${field}: `),
@@ -310,7 +310,7 @@ describe.each(LISTS)('$name of $type reads few rows', ({ type, name, filter, key
     expect(unused, `add a value of each to ${filter.name} in FILTERS`).toEqual([]);
   });
 
-  it.each(filters)('for a page with the filter { %s }', async (each) => {
+  it.each(filters)('reads few rows for a page with the filter $0', async (each) => {
     const limit = frequent.includes(each) ? FEW_ROWS_OF_SEARCH : FEW_ROWS;
     const index = filters.indexOf(each);
     for (const key of some(keys, index)) {
@@ -324,7 +324,7 @@ describe.each(LISTS)('$name of $type reads few rows', ({ type, name, filter, key
   });
 
   it.each(type === 'Query' ? rare : ['', ...rare])(
-    'for a count with the filter { %s }',
+    'reads few rows for a count with the filter $0',
     async (each) => {
       const query = within(`${name}(filter: { ${each} }) { totalCount }`);
       await expectFewRows(await statementsOf(query), FEW_ROWS);
@@ -333,7 +333,7 @@ describe.each(LISTS)('$name of $type reads few rows', ({ type, name, filter, key
 });
 
 it.each(['/pets/9', '/store/orders?limit=1000', '/store/orders?after=98000'])(
-  'a request of REST reads few rows: %s',
+  'a REST request reads few rows: %s',
   async (path) => {
     const sent = await sentFor(() => gateway.rest(path).then((response) => response.text()));
     await expectFewRows(sent, 1002);
@@ -349,7 +349,7 @@ describe.each([
   });
 
   it.each(['', 'filter: { types: [CATEGORY] }', 'filter: { types: [ORDER] }'])(
-    'reads few of the others: %s',
+    'reads few rows of other types: %s',
     async (filter) => {
       for (const page of BOTH_ENDS) {
         const query = `{ changes(${filter}, ${page}) { nodes { __typename } } }`;
@@ -358,7 +358,7 @@ describe.each([
     },
   );
 
-  it('of a rare type counts only its changes', async () => {
+  it('counts only changes of a rare type', async () => {
     const query = '{ changes(first: 0, filter: { types: [CATEGORY] }) { totalCount } }';
     await expectFewRows(await statementsOf(query), 100);
   });
@@ -395,7 +395,7 @@ describe('a deletion', () => {
   it.each([
     ['pets', 95_000],
     ['categories', 15_000],
-  ])('from %s scans no table, as the foreign keys have indexes', async (table, id) => {
+  ])('scans no table, because the foreign keys have indexes: %s', async (table, id) => {
     const scans = async (): Promise<number> => {
       const { rows } = await client.query<{ scans: string }>(
         'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
@@ -412,7 +412,7 @@ describe('a deletion', () => {
   });
 });
 
-describe('a page of pets in stock, of which there are few', () => {
+describe('a page of pets in stock when few are', () => {
   const FEW = 100;
   beforeAll(async () => {
     await client.query(

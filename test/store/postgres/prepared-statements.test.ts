@@ -15,7 +15,7 @@ interface Prepared {
   readonly length: number;
 }
 
-/** Runs different statements, and returns the most that the connection has prepared at a time. */
+/** Runs different statements, and returns the maximum that the connection has prepared at a time. */
 async function prepare(statements: number, comment: string): Promise<Prepared> {
   let most: Prepared = { count: 0, length: 0 };
   for (let index = 0; index < statements; index += 1) {
@@ -28,17 +28,17 @@ async function prepare(statements: number, comment: string): Promise<Prepared> {
   return most;
 }
 
-it('a connection prepares a hundred statements, and is then replaced', async () => {
+it('a connection prepares a hundred statements before it is replaced', async () => {
   expect((await prepare(250, 'short')).count).toBe(100);
 });
 
-it('a connection prepares long statements up to 100,000 characters, and is then replaced', async () => {
+it('a connection prepares up to 100,000 characters of statements before it is replaced', async () => {
   const { length } = await prepare(50, 'x'.repeat(9000));
   expect(length).toBeGreaterThan(90_000);
   expect(length).toBeLessThan(110_000);
 });
 
-it('a connection stays after a statement that violates a constraint', async () => {
+it('a connection is kept after a statement that violates a constraint', async () => {
   const pid = sql`select pg_backend_pid() as pid`;
   const before = await gateway.db.query(pid);
   const insert = sql`insert into pets (name, category_id) values ('Luna', 0)`;

@@ -25,7 +25,7 @@ const ADDITIONS = `
   create table owners (id bigint primary key, pet_id bigint references pets on delete cascade);
   alter type pet_status add value 'lost'`;
 
-// Each stands for a kind of migration that would break gateways of the last release.
+// Each is a kind of migration that would break gateways of the last release.
 const BREAKING = [
   ['drops a column', 'alter table categories drop column description'],
   ['changes a type', 'alter table orders alter column quantity type bigint'],
@@ -47,11 +47,11 @@ describe('the statements of the last release', () => {
     }
   });
 
-  it('return the same after all migrations', async () => {
+  it('return the same results after all migrations', async () => {
     expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
   });
 
-  it('return the same after a migration that adds columns, an index, a table and a value', async () => {
+  it('return the same results after a migration that adds columns, an index, a table and a value', async () => {
     await runSql(database.url, ADDITIONS);
     expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
   });
@@ -77,8 +77,11 @@ describe('the statements of the last release', () => {
     }
   });
 
-  it.each(BREAKING)('return something else after one that %s', async (_what, migration) => {
-    await runSql(database.url, migration);
-    expect(await repeatStatements(database.url, released)).not.toEqual(withoutCount);
-  });
+  it.each(BREAKING)(
+    'return different results after a migration that %s',
+    async (_what, migration) => {
+      await runSql(database.url, migration);
+      expect(await repeatStatements(database.url, released)).not.toEqual(withoutCount);
+    },
+  );
 });

@@ -131,7 +131,7 @@ async function responsesOn(open: OpenDatabase): Promise<unknown[]> {
   return responses;
 }
 
-it('a database with hostile settings gives the responses of one without', async () => {
+it('a database with hostile settings gives the same responses as one without', async () => {
   const expected = await responsesOn(openCopyOnPostgres);
   expect(await responsesOn(await createHostile())).toEqual(expected);
   // The operations succeeded on both.

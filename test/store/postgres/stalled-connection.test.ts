@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Holds back what is sent to PostgreSQL from a text on; returns the function that sends it. */
+/** Holds back the data sent to PostgreSQL from a text on; returns a function that sends it. */
 function hold(text: string): () => void {
   let send: (() => void) | undefined;
   proxy.intercept(text, (message, client, server) => {
@@ -50,7 +50,7 @@ async function expectWritten(): Promise<void> {
 
 describe('a transaction whose statement gets no response in time', () => {
   it.each(['BEGIN', 'insert into idempotency_keys', 'insert into categories', 'COMMIT'])(
-    'does not take the next write with it: %s',
+    'does not include the next write: %s',
     async (statement) => {
       const send = hold(statement);
       const failed = await gateway.graphql(CREATE, { key: statement });
@@ -61,7 +61,7 @@ describe('a transaction whose statement gets no response in time', () => {
     },
   );
 
-  it('does not take the next write with it: ROLLBACK', async () => {
+  it('does not include the next write: ROLLBACK', async () => {
     const send = hold('ROLLBACK');
     const order = `mutation { placeOrder(input: { petId: "1", quantity: 1 }, idempotencyKey: "none") {
       ... on Error { code } } }`;
@@ -74,7 +74,7 @@ describe('a transaction whose statement gets no response in time', () => {
 // The statement timeout, and the second for which the gateway waits in addition.
 const LIMIT_MS = 1100;
 
-it('a statement without a response is given up, also if its connection was idle for as long', async () => {
+it('a statement without a response times out, even if its connection was idle for as long', async () => {
   await gateway.data('{ categories { nodes { id } } }');
   await sleep(LIMIT_MS + 100);
   const send = hold('orders');

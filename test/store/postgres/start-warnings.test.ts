@@ -25,16 +25,16 @@ async function warningsOf(url: string): Promise<unknown[]> {
   return warnings;
 }
 
-it('logs no warning for a database with the usual settings', async () => {
+it('a database with the usual settings causes no warning', async () => {
   expect(await warningsOf(database.url)).toEqual([]);
 });
 
-it('warns if synchronous_commit is off, as a crash may then lose writes', async () => {
+it('synchronous_commit=off causes a warning, because a crash may lose writes', async () => {
   await runSql(database.url, `alter database ${name} set synchronous_commit to off`);
   expect(await warningsOf(database.url)).toEqual([expect.stringContaining('synchronous_commit')]);
 });
 
-it('does not start if foreign keys are off for its role, which may not enable them', async () => {
+it('a gateway does not start if its role has foreign keys off and may not enable them', async () => {
   const role = `role_${name}`;
   await runSql(
     database.url,
