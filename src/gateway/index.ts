@@ -14,7 +14,6 @@ export type { RouteRequest, RouteResponse } from './http/route.ts';
 
 // The database: statements, and what an error of PostgreSQL means.
 export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-errors.ts';
-export type { Database } from './database/database.ts';
 export { perObject } from './tables/per-object.ts';
 export { onlyRow, type Session } from './database/session.ts';
 

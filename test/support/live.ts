@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { ClientError, Gateway } from './gateway.ts';
 import { makeCategory } from './make.ts';
 import { parseMetrics, sumOf } from './metrics.ts';
+import { lastCursor } from './settled.ts';
 import { withScopes } from './tokens.ts';
 
 // The shape of the data is in the query of the test.
@@ -39,10 +40,10 @@ export interface LiveResult {
 /** Returns a subscription to categories after the last change, so that it misses no change. */
 export async function subscriptionTo(gateway: Gateway) {
   await makeCategory(gateway, 'last');
-  const { changes } = await gateway.data('{ changes(last: 1) { pageInfo { endCursor } } }');
+  const after = await lastCursor(gateway);
   return {
     query: 'subscription ($after: String) { categoryChanged(after: $after) { after { name } } }',
-    variables: { after: changes.pageInfo.endCursor },
+    variables: { after },
   };
 }
 

@@ -18,6 +18,8 @@ const TRACKED: Readonly<Record<string, string>> = {
 const DIRECT: Readonly<Record<string, string>> = {
   // Any other value disables foreign keys.
   session_replication_role: 'origin',
+  // Any other value reads null in an array of values as the text NULL.
+  array_nulls: 'on',
   // Any other value lets a search by name return a random part of the rows.
   gin_fuzzy_search_limit: '0',
   // The gateway has its own timeouts; shorter ones here would override them.
