@@ -9,6 +9,7 @@ import { BROWSER, QUERY } from '../support/browsing.ts';
 import { type Gateway, openThatOf, startGateway } from '../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
+import { untilSettled } from '../support/settled.ts';
 
 let gateway: Gateway;
 let hidden: Gateway;
@@ -47,7 +48,10 @@ describe('GraphiQL at /graphql', () => {
 });
 
 describe('the examples of GraphiQL', async () => {
-  beforeAll(() => fillSample(gateway.db, petStore));
+  beforeAll(async () => {
+    await fillSample(gateway.db, petStore);
+    await untilSettled(gateway.db);
+  });
 
   const examples = await readExamples(petStore.pages.examples);
   // Subscriptions are tested in test/browser/live.test.ts.

@@ -186,7 +186,10 @@ const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 /** Creates a database, as a copy of `template` if it is given, and returns its URL. */
 export async function createDatabaseOn(server: string, template?: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  const copied = template ? ` template ${nameOf(template)}` : ` encoding 'UTF8' template template0`;
+  // Copying the files takes half the time of writing their pages to the log.
+  const copied = template
+    ? ` template ${nameOf(template)} strategy file_copy`
+    : ` encoding 'UTF8' template template0`;
   await runSql(server, `create database ${name}${copied}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
