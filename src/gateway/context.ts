@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Authenticate, Caller } from './auth/caller.ts';
 import type { ChangeFeed } from './changes/feed.ts';
 import type { Recipient } from './database/recipient.ts';
-import type { LoaderContext } from './tables/loaders.ts';
+import type { DataSource } from './tables/loaders.ts';
 import type { Reads } from './tables/reads.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
 
@@ -18,7 +18,7 @@ export interface Exchange {
 
 /** What a route can use. */
 export interface Context {
-  readonly loaders: LoaderContext;
+  readonly source: DataSource;
   /** Reads from replicas, if there are any. */
   readonly reads?: Reads;
   readonly changes: ChangeFeed;
@@ -28,7 +28,7 @@ export interface Context {
 /** What a resolver can use. */
 export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
   /** The database from which it reads: see graphql/execution/read-from-replicas.ts. */
-  loaders: LoaderContext;
+  source: DataSource;
   readonly caller: Caller;
   /** When its body was read and its token verified, in the milliseconds of performance.now(). */
   readonly arrivedAt: number;

@@ -21,7 +21,7 @@ export { onlyRow, type Session } from './database/session.ts';
 export * as filterBy from './tables/filter-by.ts';
 export { defineWrite } from './tables/define-write.ts';
 export { writeOnce } from './tables/idempotency.ts';
-export { type LoaderContext, MAX_SHARED, SHARED } from './tables/loaders.ts';
+export { type DataSource, MAX_SHARED, SHARED } from './tables/loaders.ts';
 export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';
 export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';

@@ -230,9 +230,9 @@ const ACCESS: Fault[] = [
   {
     name: 'a caller that may only order changes the stock',
     file: 'src/store/inventory/schema.ts',
-    text: `never set has a stock of 0.',
+    text: `never set counts as 0.',
     scope: 'inventory:write'`,
-    replacement: `never set has a stock of 0.',
+    replacement: `never set counts as 0.',
     scope: 'orders:write'`,
     test: ['postgres', 'test/gateway/scopes.test.ts', 'needs exactly its scope'],
   },
@@ -242,8 +242,8 @@ const LIMITS: Fault[] = [
   {
     name: 'a search costs what the first search of its document did',
     file: 'src/gateway/graphql/analysis/cost.ts',
-    text: '? isIndexed(value) : value',
-    replacement: '? true : value',
+    text: "isIndexed(value) ? 'text' : 'short text'",
+    replacement: "'text'",
     test: [
       'postgres',
       'test/gateway/cost.test.ts',
@@ -307,8 +307,8 @@ const LISTS: Fault[] = [
   {
     name: 'two lists of an operation have the rows of one filter',
     file: 'src/gateway/tables/loaders.ts',
-    text: 'sharedOf(loaders)(JSON.stringify([args]), recipient, (recipients)',
-    replacement: 'sharedOf(loaders)(JSON.stringify([]), recipient, (recipients)',
+    text: 'sharedOf(source)(JSON.stringify([args]), recipient, (recipients)',
+    replacement: 'sharedOf(source)(JSON.stringify([]), recipient, (recipients)',
     test: ['postgres', 'test/store/statements.test.ts', 'for pages with other arguments'],
   },
   {

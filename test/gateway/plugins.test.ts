@@ -89,7 +89,7 @@ beforeAll(async () => {
   const metrics = createMetrics();
   const streams = createStreams(config, metrics.streams);
   const context = {
-    loaders: { db, observeBatch: metrics.observeBatch },
+    source: { db, observeBatch: metrics.observeBatch },
     changes: createFeed(db, [...petStore.changedTypes.keys()], LOG, metrics.streams.observeChanges),
     authenticate: createAuthenticate(config.auth),
   };

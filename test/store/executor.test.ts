@@ -95,7 +95,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const yoga = createYoga<{ requestLog: RequestLog }>({
     schema: executed,
     context: async () => ({
-      loaders: { db, observeBatch: createMetrics().observeBatch },
+      source: { db, observeBatch: createMetrics().observeBatch },
       caller: await createAuthenticate(undefined)({}),
       recipient: { destroyed: false },
       changes: { publishWrite: () => {} },

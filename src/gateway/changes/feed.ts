@@ -1,7 +1,7 @@
 import { type Push, Repeater } from '@repeaterjs/repeater';
 
 import type { Database } from '../database/database.ts';
-import type { LoaderContext } from '../tables/loaders.ts';
+import type { DataSource } from '../tables/loaders.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createCatchUp } from './catch-up.ts';
 import { type Follower, type Observe, ChangeLogReader } from './change-log-reader.ts';
@@ -23,7 +23,7 @@ interface Subscription {
   /** Which changes of the types match; all without it. */
   readonly filter: RowFilter | undefined;
   /** Load the rows that the filter is about besides. */
-  readonly loaders: LoaderContext;
+  readonly source: DataSource;
   /** Whose subscription it is. */
   readonly callerKey: string;
   /** Ends the subscription with its reason, an error. */
@@ -71,8 +71,8 @@ async function follow(
   follower: Follower,
   push: Push<Change>,
 ): Promise<void> {
-  const { types, filter, loaders } = subscription;
-  const matches = filter ? toMatcher(filter, loaders) : () => true;
+  const { types, filter, source } = subscription;
+  const matches = filter ? toMatcher(filter, source) : () => true;
   const start = follower.position;
 
   const give = async (changes: readonly Change[]): Promise<void> => {

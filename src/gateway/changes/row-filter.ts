@@ -1,6 +1,6 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 
-import type { LoaderContext } from '../tables/loaders.ts';
+import type { DataSource } from '../tables/loaders.ts';
 import type { RecordedCondition } from '../tables/recorded.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
 import type { Change } from './change-log.ts';
@@ -14,14 +14,14 @@ export type RowFilter = readonly RecordedCondition[];
 /** Returns the function that finds out whether a change matches. */
 export function toMatcher(
   filter: RowFilter,
-  loaders: LoaderContext,
+  source: DataSource,
 ): (change: Change) => boolean | Promise<boolean> {
   const isMet = (row: RecordedRow | null): boolean | Promise<boolean> => {
     if (row === null) return false;
     const waiting: Promise<boolean>[] = [];
     for (const { column, initial, accepts } of filter) {
       const recorded = row[column] ?? initial;
-      const accepted = recorded != null && accepts(recorded, loaders);
+      const accepted = recorded != null && accepts(recorded, source);
       if (accepted === false) return false;
       if (accepted !== true) waiting.push(accepted);
     }

@@ -68,7 +68,7 @@ export interface EndpointOptions extends GraphqlOptions {
  */
 export function createPlugins(options: GraphqlOptions): Plugins {
   const { schema, context, config, metrics, log, streams } = options;
-  const { loaders, reads } = context;
+  const { source, reads } = context;
   const { limits, responseTimeoutMs } = config;
   const manifest = config.manifest ? readManifest(config.manifest, schema, config) : undefined;
   for (const name of operationNamesOf(manifest)) metrics.trustName(name);
@@ -83,7 +83,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
       traceOperations,
       limitTime(responseTimeoutMs),
       ...(reads ? [readFromReplicas(reads, log)] : []),
-      compileQueries(loaders),
+      compileQueries(source),
       // After it, as a compiled query whose arguments are invalid is executed by graphql-js.
       checkArguments(config),
     ],
@@ -109,7 +109,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
  */
 export function createExecutor(
   schema: GraphQLSchema,
-  { loaders, changes, authenticate }: Context,
+  { source, changes, authenticate }: Context,
   plugins: Plugins,
 ): Executor {
   // Typed, but not in the documentation of graphql-yoga 5.24; test/gateway/plugins.test.ts fails if it changes.
@@ -141,7 +141,7 @@ export function createExecutor(
         res,
         requestLog,
         recipient,
-        loaders,
+        source,
         changes,
         arrivedAt,
         caller,

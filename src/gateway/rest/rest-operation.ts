@@ -58,7 +58,7 @@ export function toRoute(operation: RestOperation, context: Context, config: Conf
       if (ends && Date.now() >= config.sunset.getTime()) throw new GatewayError('GONE');
       if (!context.reads) return operation.get(context, request);
       const position = positionOf(request.headers);
-      return operation.get({ ...context, loaders: context.reads.loadersAt(position) }, request);
+      return operation.get({ ...context, source: context.reads.sourceAt(position) }, request);
     },
   };
 }

@@ -83,9 +83,9 @@ export function rowRoute<Row extends object>(
         ...differences,
       ],
     },
-    get: async ({ loaders }, request) => {
+    get: async ({ source }, request) => {
       const { [name]: id = 0n } = parse(parameters, request.parameters);
-      const body = writeRow(fields, await required.load(loaders, id));
+      const body = writeRow(fields, await required.load(source, id));
       const headers = { ETag: etag(body), 'Cache-Control': 'no-cache' };
       return isUnchanged(request.headers, headers.ETag)
         ? { status: 304, headers, body: '' }

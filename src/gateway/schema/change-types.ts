@@ -120,7 +120,7 @@ function defineQuery(
           checkArguments: page.extensions.checkArguments,
         },
         resolve: async (root, args, context) => {
-          const { db } = context.loaders;
+          const { db } = context.source;
           if (args.after != null) await requireKept(db, args.after, 'after');
           if (args.before != null) await requireKept(db, args.before, 'before');
           // A filter, also an empty one, leaves out the changes that only a later release knows.
@@ -134,12 +134,12 @@ function defineQuery(
 
 /** Follows changes in the stream of a subscription. */
 function followIn(
-  { changes, stream, loaders }: CallContext,
-  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'loaders' | 'callerKey' | 'signal'>,
+  { changes, stream, source }: CallContext,
+  request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'signal'>,
 ) {
   if (!stream) throw new Error('A subscription needs a stream.');
   const { callerKey, signal } = stream;
-  return changes.subscribe({ ...request, loaders, callerKey, signal });
+  return changes.subscribe({ ...request, source, callerKey, signal });
 }
 
 /** Creates the argument of each subscription. */

@@ -42,9 +42,9 @@ const createPage =
     resolve: async (root: Root, args: ListArguments, context: CallContext) => {
       const parent = parentOf(root);
       const request = requestOf(context);
-      const page = await loadPage(context.loaders, { parent, args }, request);
+      const page = await loadPage(context.source, { parent, args }, request);
       const totalCount = (): Promise<number> =>
-        loadCount(context.loaders, { parent, args: args.filter }, request);
+        loadCount(context.source, { parent, args: args.filter }, request);
       return { ...page, totalCount };
     },
   });

@@ -1,7 +1,7 @@
 import type { CallContext } from '../context.ts';
 import { InvalidId } from '../contract/gateway-error.ts';
 import { Id } from '../contract/parse.ts';
-import type { LoaderContext } from '../tables/loaders.ts';
+import type { DataSource } from '../tables/loaders.ts';
 import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 
@@ -47,8 +47,8 @@ function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
   if (!rows || !id.success || others.length > 0) {
     throw new InvalidId([{ path, message: 'is not a valid nodeId.' }]);
   }
-  return async (loaders: LoaderContext): Promise<object | null> => {
-    const row = await rows.byId.load(loaders, id.data);
+  return async (source: DataSource): Promise<object | null> => {
+    const row = await rows.byId.load(source, id.data);
     return row && { ...row, __typename: typeName };
   };
 }
@@ -72,8 +72,8 @@ function defineQueries<Types extends StoreTypes>(
         checkArguments: (args: { nodeId: string }) =>
           void parseNodeId(nodes, args.nodeId, 'nodeId'),
       },
-      resolve: (_root, args, { loaders }: CallContext) =>
-        parseNodeId(nodes, args.nodeId, 'nodeId')(loaders),
+      resolve: (_root, args, { source }: CallContext) =>
+        parseNodeId(nodes, args.nodeId, 'nodeId')(source),
     }),
     nodes: t.field({
       type: [Node],
@@ -99,8 +99,8 @@ function defineQueries<Types extends StoreTypes>(
         },
         checkArguments: (args: { nodeIds: string[] }) => void parseNodeIds(nodes, args.nodeIds),
       },
-      resolve: (_root, { nodeIds }, { loaders }: CallContext) =>
-        Promise.all(parseNodeIds(nodes, nodeIds).map((load) => load(loaders))),
+      resolve: (_root, { nodeIds }, { source }: CallContext) =>
+        Promise.all(parseNodeIds(nodes, nodeIds).map((load) => load(source))),
     }),
   }));
 }

@@ -44,7 +44,7 @@ const keyArgument = (builder: Builder) =>
  *       nullable: true,
  *       description: 'The book with this id, or null if it does not exist.',
  *       args: { id: t.arg.id({ required: true, description: 'The id of the book.' }) },
- *       resolve: (_root, { id }, { loaders }) => books.byId.load(loaders, parseId(id, 'id')),
+ *       resolve: (_root, { id }, { source }) => books.byId.load(source, parseId(id, 'id')),
  *     })
  *
  * with `extensions` that check the id before anything runs, and say what the field is in SQL.
@@ -92,8 +92,8 @@ const toDeleteField = (builder: Builder, rows: Repository) => {
     extensions: costOf(rows),
     errors: { types: [notFound, ...(inUse ? [inUse] : [])] },
     args: { id: idArgument(builder, rows), ...keyArgument(builder) },
-    resolve: (_root: object, args: object, { loaders, caller }: CallContext) =>
-      rows.delete(loaders.db, args, caller.subject),
+    resolve: (_root: object, args: object, { source, caller }: CallContext) =>
+      rows.delete(source.db, args, caller.subject),
   };
 };
 
@@ -118,8 +118,8 @@ const toCreateField = <Row extends object>(
       })),
       ...keyArgument(builder),
     },
-    resolve: (_root: object, args: object, { loaders, caller }: CallContext) =>
-      rows.create(loaders.db, args, caller.subject),
+    resolve: (_root: object, args: object, { source, caller }: CallContext) =>
+      rows.create(source.db, args, caller.subject),
   };
 };
 
@@ -144,8 +144,8 @@ const toUpdateField = <Row extends object>(
       })),
       ...keyArgument(builder),
     },
-    resolve: (_root: object, args: object, { loaders, caller }: CallContext) =>
-      rows.update(loaders.db, args, caller.subject),
+    resolve: (_root: object, args: object, { source, caller }: CallContext) =>
+      rows.update(source.db, args, caller.subject),
   };
 };
 
@@ -223,16 +223,16 @@ function toLineFields<Row extends object>(
       ...toField('Created', named(`New${rows.type}`)),
       description: `Creates several ${words.all}, ${rule}`,
       errors: { types: errorsOf(inputs) },
-      resolve: async (_root: object, args: object, { loaders, caller }: CallContext) => ({
-        rows: await createMany(loaders.db, args, caller.subject),
+      resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
+        rows: await createMany(source.db, args, caller.subject),
       }),
     }),
     updateMany: () => ({
       ...toField('Updated', updateLineOf(rows)),
       description: `Changes several ${words.all}, ${rule}`,
       errors: { types: [notFound, ...errorsOf(inputs)] },
-      resolve: async (_root: object, args: object, { loaders, caller }: CallContext) => ({
-        rows: await updateMany(loaders.db, args, caller.subject),
+      resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
+        rows: await updateMany(source.db, args, caller.subject),
       }),
     }),
   };

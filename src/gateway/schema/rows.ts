@@ -62,8 +62,8 @@ export function rowByArgument<Row, const Argument extends string>(
   const idOf = (args: Record<Argument, string>): bigint => parseId(args[argument], argument);
   return {
     extensions: { sql, checkArguments: (args: Record<Argument, string>) => void idOf(args) },
-    resolve: (_root: object, args: Record<Argument, string>, { loaders }: CallContext) =>
-      load(loaders, idOf(args)),
+    resolve: (_root: object, args: Record<Argument, string>, { source }: CallContext) =>
+      load(source, idOf(args)),
   };
 }
 
@@ -86,12 +86,12 @@ export function relatedRow<
     resolve: (
       parent: Parent,
       _args: object,
-      { loaders }: CallContext,
+      { source }: CallContext,
     ): Promise<Row> | Row | Extract<Parent[By], null> => {
       const id = parent[by];
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       if (id === null) return null as Extract<Parent[By], null>;
-      return (readAs && parent[readAs]) ?? load(loaders, id);
+      return (readAs && parent[readAs]) ?? load(source, id);
     },
   };
 }
@@ -119,8 +119,8 @@ export function relatedValue<
   const sql: FieldSql = { kind: 'related', table, by, value, ...json };
   return {
     extensions: { sql, directives: { cost: RELATED_COST } },
-    resolve: async (parent: Parent, _args: object, { loaders }: CallContext): Promise<Value> => {
-      const row = await load(loaders, parent[by]);
+    resolve: async (parent: Parent, _args: object, { source }: CallContext): Promise<Value> => {
+      const row = await load(source, parent[by]);
       if (row !== null) return of(row, parent);
       if (otherwise === undefined) throw new Error(`A row has no related one by ${by}.`);
       return otherwise;

@@ -60,7 +60,7 @@ export function createRoutes(
     };
   });
   const auxiliary: Route[] = [
-    ...createHealthRoutes(context.loaders.db, shutdown),
+    ...createHealthRoutes(context.source.db, shutdown),
     createOpenApiRoute(store, config),
     ...createPages(site),
     {

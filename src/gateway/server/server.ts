@@ -106,10 +106,10 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
     log,
     metrics.streams.observeChanges,
   );
-  const loaders = { db, observeBatch: metrics.observeBatch };
+  const source = { db, observeBatch: metrics.observeBatch };
   const context: Context = {
-    loaders,
-    ...(db.replicas && { reads: createReads(loaders, db.replicas) }),
+    source,
+    ...(db.replicas && { reads: createReads(source, db.replicas) }),
     changes,
     authenticate: createAuthenticate(config.auth),
   };

@@ -10,7 +10,7 @@ import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 
 /** The database that loaders read, and how they report their batches. */
-export interface LoaderContext {
+export interface DataSource {
   readonly db: Database;
   /** Called with the size of each batch of a loader. */
   readonly observeBatch: (loader: string, size: number) => void;
@@ -32,7 +32,7 @@ export const MAX_SHARED = 8;
 /** Loads rows of a table by their ids, in one batch with other ids. */
 export interface RowLoader<Value> {
   readonly table: Table<never>;
-  readonly load: (loaders: LoaderContext, id: bigint) => Promise<Value>;
+  readonly load: (source: DataSource, id: bigint) => Promise<Value>;
 }
 
 /** Defines a loader of rows by their id; null if a row does not exist. */
@@ -42,7 +42,7 @@ export function byId<Row>(
   read: (db: Database, ids: readonly bigint[]) => Promise<Row[]> = rowsByIds(table),
 ): RowLoader<Row | null> {
   const loaderOf = perObject(
-    ({ db, observeBatch }: LoaderContext) =>
+    ({ db, observeBatch }: DataSource) =>
       new DataLoader<bigint, Row | null>(async (ids) => {
         observeBatch(name, ids.length);
         const rows = await read(db, [...new Set(ids)]);
@@ -50,7 +50,7 @@ export function byId<Row>(
         return ids.map((id) => rowOf.get(id) ?? null);
       }, SHARED),
   );
-  return { table, load: (loaders, id) => loaderOf(loaders).load(id) };
+  return { table, load: (source, id) => loaderOf(source).load(id) };
 }
 
 /** Returns the same loader for rows that must exist: it rejects with `missing(id)` if a row does not. */
@@ -59,8 +59,8 @@ export const required = <Row>(
   missing: (id: bigint) => Error,
 ): RowLoader<Row> => ({
   table,
-  load: async (loaders, id) => {
-    const row = await load(loaders, id);
+  load: async (source, id) => {
+    const row = await load(source, id);
     if (row === null) throw missing(id);
     return row;
   },
@@ -74,17 +74,17 @@ export interface ListRequest {
 }
 
 /** Returns a context whose statements are for a recipient. */
-const storeFor = (loaders: LoaderContext, recipient: Recipient): LoaderContext => ({
-  ...loaders,
+const sourceFor = (source: DataSource, recipient: Recipient): DataSource => ({
+  ...source,
   db: {
-    ...loaders.db,
-    query: (statement, planning, load) => loaders.db.query(statement, planning, load, recipient),
+    ...source.db,
+    query: (statement, planning, load) => source.db.query(statement, planning, load, recipient),
   },
 });
 
 /** Loads a list or a count of the rows that belong to a parent. A shared statement runs within the limit of the first request that loads it. */
 type ListLoader<Args, Value> = (
-  loaders: LoaderContext,
+  source: DataSource,
   key: { readonly parent: bigint; readonly args: Args },
   request: ListRequest,
 ) => Promise<Value>;
@@ -94,22 +94,22 @@ function byParent<Args, Value>(
   name: string,
   read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
 ): ListLoader<Args, Value> {
-  const sharedOf = perObject((_loaders: LoaderContext) => shareInTurn<DataLoader<bigint, Value>>());
+  const sharedOf = perObject((_loaders: DataSource) => shareInTurn<DataLoader<bigint, Value>>());
   const createBatch = (
-    loaders: LoaderContext,
+    source: DataSource,
     args: Args,
     limit: LimitFunction,
   ): DataLoader<bigint, Value> =>
     new DataLoader<bigint, Value>(async (ids) => {
-      loaders.observeBatch(name, ids.length);
-      const valueOf = await limit(read, loaders.db, [...new Set(ids)], args);
+      source.observeBatch(name, ids.length);
+      const valueOf = await limit(read, source.db, [...new Set(ids)], args);
       return ids.map(
         (id) => valueOf.get(id) ?? new Error(`The loader ${name} returned nothing for ${id}.`),
       );
     }, SHARED);
-  return (loaders, { parent, args }, { limit, recipient }) =>
-    sharedOf(loaders)(JSON.stringify([args]), recipient, (recipients) =>
-      createBatch(storeFor(loaders, recipients), args, limit),
+  return (source, { parent, args }, { limit, recipient }) =>
+    sharedOf(source)(JSON.stringify([args]), recipient, (recipients) =>
+      createBatch(sourceFor(source, recipients), args, limit),
     ).load(parent);
 }
 

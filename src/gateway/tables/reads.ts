@@ -1,7 +1,7 @@
 import { isOneServer, MAX_ATTEMPTS, type Replicas } from '../database/cluster/replicas.ts';
 import type { WatchedServer } from '../database/cluster/watch.ts';
 import { isServerFault, NothingWritten } from '../database/database-errors.ts';
-import type { LoaderContext } from './loaders.ts';
+import type { DataSource } from './loaders.ts';
 
 // Shared by all reads, as nearly none fails.
 const NONE: ReadonlySet<WatchedServer> = new Set();
@@ -14,10 +14,10 @@ export interface Reads {
    */
   readonly read: <Result>(
     position: bigint | undefined,
-    work: (loaders: LoaderContext) => Promise<Result>,
+    work: (source: DataSource) => Promise<Result>,
   ) => Promise<Result>;
   /** Returns a context whose statements each run as by `read`. */
-  readonly loadersAt: (position: bigint | undefined) => LoaderContext;
+  readonly sourceAt: (position: bigint | undefined) => DataSource;
   readonly readPosition: Replicas['readPosition'];
 }
 
@@ -25,12 +25,12 @@ export interface Reads {
 const causesOf = (error: unknown): unknown[] =>
   error instanceof Error ? [error, error.cause] : [error];
 
-/** Creates the reads; the database of `loaders` is the primary. */
-export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
-  const loadersOf = new Map<WatchedServer, LoaderContext>(
+/** Creates the reads; the database of `source` is the primary. */
+export function createReads(source: DataSource, replicas: Replicas): Reads {
+  const sourceOf = new Map<WatchedServer, DataSource>(
     replicas.all.map((replica) => [
       replica,
-      { ...loaders, db: { ...loaders.db, query: loaders.db.sessionOn(replica).query } },
+      { ...source, db: { ...source.db, query: source.db.sessionOn(replica).query } },
     ]),
   );
   const read: Reads['read'] = async (at, work) => {
@@ -38,7 +38,7 @@ export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
     for (let attempt = 1; ; attempt += 1) {
       const replica = await replicas.choose(at, failed);
       try {
-        const result = await work((replica && loadersOf.get(replica)) ?? loaders);
+        const result = await work((replica && sourceOf.get(replica)) ?? source);
         // A new connection may have led to another server than the one that was checked.
         if (!replica || at === undefined || isOneServer(replica)) return result;
         failed = new Set(failed).add(replica);
@@ -50,15 +50,15 @@ export function createReads(loaders: LoaderContext, replicas: Replicas): Reads {
       }
     }
   };
-  const createLoaders = (at: bigint | undefined): LoaderContext => ({
-    ...loaders,
-    db: { ...loaders.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
+  const createSource = (at: bigint | undefined): DataSource => ({
+    ...source,
+    db: { ...source.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
   });
   // Requests without a position share the batches of one store.
-  const anywhere = createLoaders(undefined);
+  const anywhere = createSource(undefined);
   return {
     read,
-    loadersAt: (at) => (at === undefined ? anywhere : createLoaders(at)),
+    sourceAt: (at) => (at === undefined ? anywhere : createSource(at)),
     readPosition: () => replicas.readPosition(),
   };
 }

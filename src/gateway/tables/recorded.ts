@@ -1,6 +1,6 @@
 import sql, { raw, type Sql } from 'sql-template-tag';
 
-import type { LoaderContext, RowLoader } from './loaders.ts';
+import type { DataSource, RowLoader } from './loaders.ts';
 import type { Field } from './stored-table.ts';
 import { type Table, valueIn } from './table.ts';
 import type { Words } from './words.ts';
@@ -10,7 +10,7 @@ export interface RecordedCondition {
   readonly column: string;
   /** The text of a row that was recorded before the column existed. */
   readonly initial: string | null;
-  readonly accepts: (recorded: string, loaders: LoaderContext) => boolean | Promise<boolean>;
+  readonly accepts: (recorded: string, source: DataSource) => boolean | Promise<boolean>;
   readonly toSql: (recorded: Sql) => Sql;
 }
 
@@ -45,10 +45,10 @@ export function recordedOf({ table, by }: Related, inner: RecordedCondition): Re
   return {
     column: by,
     initial: null,
-    accepts: async (recorded, loaders) => {
-      const row = await table.byId.load(loaders, BigInt(recorded));
+    accepts: async (recorded, source) => {
+      const row = await table.byId.load(source, BigInt(recorded));
       if (row === null) return true;
-      return inner.accepts(String(valueIn(row, field)), loaders);
+      return inner.accepts(String(valueIn(row, field)), source);
     },
     toSql: (recorded) =>
       sql`not exists (select from ${raw(table.name)} where ${isOther(recorded)})`,

@@ -108,8 +108,7 @@ builder.mutationFields((t) => ({
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, args, { loaders, caller }) =>
-      updateInventory(loaders.db, args, caller.subject),
+    resolve: (_root, args, { source, caller }) => updateInventory(source.db, args, caller.subject),
   }),
   adjustInventory: t.field({
     type: InventoryItem,
@@ -126,8 +125,7 @@ builder.mutationFields((t) => ({
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, args, { loaders, caller }) =>
-      adjustInventory(loaders.db, args, caller.subject),
+    resolve: (_root, args, { source, caller }) => adjustInventory(source.db, args, caller.subject),
   }),
 }));
 
@@ -167,8 +165,8 @@ builder.mutationFields((t) => ({
       'caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, StaleInventory] },
-    resolve: async (_root, args, { loaders, caller }) => ({
-      rows: await updateInventories(loaders.db, args, caller.subject),
+    resolve: async (_root, args, { source, caller }) => ({
+      rows: await updateInventories(source.db, args, caller.subject),
     }),
   }),
   adjustInventories: t.field({
@@ -182,8 +180,8 @@ builder.mutationFields((t) => ({
       'index of the line that caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
-    resolve: async (_root, args, { loaders, caller }) => ({
-      rows: await adjustInventories(loaders.db, args, caller.subject),
+    resolve: async (_root, args, { source, caller }) => ({
+      rows: await adjustInventories(source.db, args, caller.subject),
     }),
   }),
 }));

@@ -3,7 +3,7 @@ import DataLoader from 'dataloader';
 import {
   argumentsOf,
   isRolledBack,
-  type LoaderContext,
+  type DataSource,
   MAX_SHARED,
   parseArguments,
   perObject,
@@ -21,7 +21,7 @@ const REST_MS = 10_000;
  * Places orders without an idempotency key. The first for each pet in one tick share a
  * statement. An order whose result is undefined has to be placed alone.
  */
-const sharedOrders = perObject(({ db, observeBatch }: LoaderContext) => {
+const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
   let restsUntil = 0;
   const placeShared = async (
     lines: readonly NewOrder[],
@@ -55,21 +55,21 @@ const Arguments = argumentsOf({ input: NewOrder });
  * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
 export async function placeOrder(
-  loaders: LoaderContext,
+  source: DataSource,
   args: object,
   caller: string | undefined,
 ): Promise<OrderAndPet> {
   const { input: line, idempotencyKey: key } = parseArguments(Arguments, args);
   if (key == null) {
     rejectPastDates(args);
-    const shared = await sharedOrders(loaders).load(line);
-    const { order, pet } = shared ?? (await takeUnits(loaders.db, line));
+    const shared = await sharedOrders(source).load(line);
+    const { order, pet } = shared ?? (await takeUnits(source.db, line));
     return { ...order, pet };
   }
   const input = orders.toDigest(line);
   const request = { key, caller, operation: 'placeOrder', input, stored: orders.normalize };
   let placed: PlacedOrder | undefined;
-  const order = await writeOnce(loaders.db, request, async (session) => {
+  const order = await writeOnce(source.db, request, async (session) => {
     rejectPastDates(args);
     placed = await takeUnits(session, line);
     return placed.order;

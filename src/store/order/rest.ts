@@ -58,7 +58,7 @@ function checkNames(query: URLSearchParams): void {
 }
 
 async function respondWithOrders(
-  { loaders: { db } }: Context,
+  { source: { db } }: Context,
   { query }: RouteRequest,
 ): Promise<RouteResponse> {
   checkNames(query);

@@ -98,7 +98,7 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: NewOrder, required: true, description: 'The new order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, args, { loaders, caller }) => placeOrder(loaders, args, caller.subject),
+    resolve: (_root, args, { source, caller }) => placeOrder(source, args, caller.subject),
   }),
   placeOrders: t.field({
     ...linesField(Order, orders, NewOrder, {
@@ -112,8 +112,8 @@ builder.mutationFields((t) => ({
       'the index of the first line that cannot be fulfilled.',
     scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
-    resolve: async (_root, args, { loaders, caller }) => ({
-      rows: await placeOrders(loaders.db, args, caller.subject),
+    resolve: async (_root, args, { source, caller }) => ({
+      rows: await placeOrders(source.db, args, caller.subject),
     }),
   }),
   rescheduleOrder: t.field({
@@ -131,8 +131,7 @@ builder.mutationFields((t) => ({
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, args, { loaders, caller }) =>
-      rescheduleOrder(loaders.db, args, caller.subject),
+    resolve: (_root, args, { source, caller }) => rescheduleOrder(source.db, args, caller.subject),
   }),
   completeOrder: t.field({
     type: Order,
@@ -143,7 +142,7 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'The id of the order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, args, { loaders, caller }) => completeOrder(loaders.db, args, caller.subject),
+    resolve: (_root, args, { source, caller }) => completeOrder(source.db, args, caller.subject),
   }),
   cancelOrder: t.field({
     type: CancelledOrderType,
@@ -154,6 +153,6 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'The id of the order.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, args, { loaders, caller }) => cancelOrder(loaders.db, args, caller.subject),
+    resolve: (_root, args, { source, caller }) => cancelOrder(source.db, args, caller.subject),
   }),
 }));

@@ -76,8 +76,8 @@ const Book = builder.prismaObject('Book', {
     byline: t.string({
       description: 'Its title with the name of its author, if it is known.',
       extensions: { maxBytes: 2000 },
-      resolve: async ({ title, authorId }, _args, { loaders }) => {
-        const author = authorId && (await authors.required.load(loaders, authorId));
+      resolve: async ({ title, authorId }, _args, { source }) => {
+        const author = authorId && (await authors.required.load(source, authorId));
         return author ? `${title} by ${author.name}` : title;
       },
     }),
@@ -110,7 +110,7 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'The id of the book.' }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
-    resolve: (_root, args, { loaders, caller }) => sellBook(loaders.db, args, caller.subject),
+    resolve: (_root, args, { source, caller }) => sellBook(source.db, args, caller.subject),
   }),
 }));
 

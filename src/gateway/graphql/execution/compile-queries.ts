@@ -2,7 +2,7 @@ import { type ExecutionResult, getVariableValues, OperationTypeNode } from 'grap
 
 import { isServerFault } from '../../database/database-errors.ts';
 import { RecipientGone } from '../../database/recipient.ts';
-import type { LoaderContext } from '../../tables/loaders.ts';
+import type { DataSource } from '../../tables/loaders.ts';
 import { perObject } from '../../tables/per-object.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { JsonText } from '../json-text.ts';
@@ -45,12 +45,12 @@ function prepare(
 /** Returns a call for which every read fails with an error. */
 function withFailingReads(call: Call, error: unknown): Call {
   const { context } = call;
-  const { loaders } = context;
-  const failing: LoaderContext = {
-    ...loaders,
-    db: { ...loaders.db, query: () => Promise.reject(error) },
+  const { source } = context;
+  const failing: DataSource = {
+    ...source,
+    db: { ...source.db, query: () => Promise.reject(error) },
   };
-  return { ...call, context: { ...context, loaders: failing } };
+  return { ...call, context: { ...context, source: failing } };
 }
 
 /**
@@ -59,7 +59,7 @@ function withFailingReads(call: Call, error: unknown): Call {
  * every query that has an error, so that errors have one implementation.
  */
 export const compileQueries =
-  (loaders: LoaderContext): Step =>
+  (source: DataSource): Step =>
   (next) => {
     const states = new WeakMap<Operation, QueryState>();
     const runOf = perObject(createRunStatement);
@@ -69,7 +69,7 @@ export const compileQueries =
       states.set(operation, state);
       state.executions += 1;
       if (state.executions === COMPILE_AT_EXECUTION)
-        state.compiled = compileQuery(schema, operation, loaders);
+        state.compiled = compileQuery(schema, operation, source);
       return state;
     };
 
@@ -80,7 +80,7 @@ export const compileQueries =
     ): Promise<ExecutionResult> => {
       let json: string;
       try {
-        json = await runOf(call.context.loaders)(prepared, call.context.recipient);
+        json = await runOf(call.context.source)(prepared, call.context.recipient);
       } catch (error) {
         if (!isServerFault(error) && !(error instanceof RecipientGone)) {
           state.compiled = undefined;
@@ -96,7 +96,7 @@ export const compileQueries =
     return (call) => {
       const { operation, estimate } = call;
       const isCompilable = operation.node.operation === OperationTypeNode.QUERY;
-      if (!isCompilable || estimate.bytes > loaders.db.maxJsonBytes) return next(call);
+      if (!isCompilable || estimate.bytes > source.db.maxJsonBytes) return next(call);
       const state = countExecution(call);
       const prepared = state.compiled && prepare(state.compiled, call);
       if (!prepared) return next(call);

@@ -54,8 +54,8 @@ export const readFromReplicas =
     }
     const position = positionOf(context.req.headers);
     try {
-      return await reads.read(position, async (loaders) => {
-        context.loaders = loaders;
+      return await reads.read(position, async (source) => {
+        context.source = source;
         return requireServer(await next(call));
       });
     } catch (error) {

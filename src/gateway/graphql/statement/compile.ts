@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Sql } from 'sql-template-tag';
 
 import type { Load, Planning } from '../../database/session.ts';
-import type { LoaderContext } from '../../tables/loaders.ts';
+import type { DataSource } from '../../tables/loaders.ts';
 import { add, createFold } from '../analysis/document-size.ts';
 import type { Operation } from '../analysis/operation.ts';
 import { concatenate } from './json-sql.ts';
@@ -193,7 +193,7 @@ const none: CompiledQuery['prepare'] = () => undefined;
 export function compileQuery(
   schema: GraphQLSchema,
   operation: Operation,
-  loaders: LoaderContext,
+  source: DataSource,
 ): CompiledQuery | undefined {
   if (!isCompilable(operation)) return undefined;
   const conditions = conditionsOf(operation);
@@ -207,7 +207,7 @@ export function compileQuery(
     const isWorthwhile =
       selection &&
       selection.relations <= MAX_RELATIONS &&
-      (loaders.db.keepsPlans || !isRowsOnly(selection));
+      (source.db.keepsPlans || !isRowsOnly(selection));
     const prepare = isWorthwhile ? createPrepare(selection, key) : none;
     prepares.set(key, prepare);
     return prepare;

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 
 import { type Recipient, shareInTurn } from '../../database/recipient.ts';
-import { MAX_SHARED, SHARED, type LoaderContext } from '../../tables/loaders.ts';
+import { MAX_SHARED, SHARED, type DataSource } from '../../tables/loaders.ts';
 import type { PreparedStatement, StatementText } from './compile.ts';
 
 /** A row of a statement. */
@@ -31,7 +31,7 @@ function jsonOf(row: Row | undefined): string {
  * differ only in ids and texts share one, which saves PostgreSQL and the gateway a round trip each; equal
  * requests are one for PostgreSQL.
  */
-export function createRunStatement({ db, observeBatch }: LoaderContext) {
+export function createRunStatement({ db, observeBatch }: DataSource) {
   const share = shareInTurn<DataLoader<Values, string, string>>();
   // How long a statement takes for each of its requests: the longest time, falling slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
