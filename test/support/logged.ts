@@ -9,9 +9,13 @@ export const SECRET = 'planted';
 /** The message of the line of a request. */
 export const ENDED = 'A request ended.';
 
-/** SQL that makes a store unfit for its program: names must not contain SECRET, and the table of orders is missing. */
+/**
+ * SQL that breaks a store under a running program: an error of PostgreSQL quotes the new row of a category, and the
+ * tables of the stock and of orders are no longer the same.
+ */
 export const FAULTS = `
-  alter table categories add constraint not_secret check (name not like '%${SECRET}%');
+  alter table categories add needed text not null default '';
+  alter table categories alter needed drop default;
   alter table inventory_items rename column quantity to number;
   alter table orders rename to gone`;
 

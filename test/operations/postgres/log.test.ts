@@ -18,12 +18,12 @@ const FAIL = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.
 const store = useProgramStore();
 let program: Program;
 beforeAll(async () => {
-  await store.run(FAULTS);
   program = await startProgram({
     ...store.environment,
     LOG_LEVEL: 'debug',
     NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(FAIL)}"`,
   });
+  await store.run(FAULTS);
 });
 
 const lineOf = (response: Response): Promise<LogEntry> => findLine(program, response);
