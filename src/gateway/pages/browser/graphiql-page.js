@@ -153,8 +153,8 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   storage: kept && storage,
   fetcher: send,
   onTabChange: (state) => (tabs = state.tabs),
-  // GraphiQL's own plugin: its history.
+  // GraphiQL's default: its history plugin.
   plugins: undefined,
-  // Yoga's plugins would write the query into the URL.
+  // Yoga's handler would write the query into the URL.
   onEditQuery: undefined,
 });
