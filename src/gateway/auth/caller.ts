@@ -10,16 +10,16 @@ import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 export interface Caller {
   /** The `sub` of its token; undefined without a token. */
   readonly subject: string | undefined;
-  /** The scopes that its token grants; with AUTH=none, all. */
+  /** The scopes that its token grants; `all` with AUTH=none. */
   readonly scopes: ReadonlySet<string> | 'all';
-  /** Whether it sent no token although AUTH=jwt. */
+  /** Whether AUTH=jwt and it sent no token. */
   readonly isAnonymous?: boolean;
   /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }
 
 /**
- * Returns the caller from a request's headers; a Promise only if a token has to be verified.
+ * Returns the caller identified by a request's headers; a Promise only if a token has to be verified.
  * @throws Unauthenticated, GatewayError
  */
 export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Caller>;
@@ -29,7 +29,7 @@ const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
 // The scheme, case-insensitive, and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
-// Verifying a token takes as long as a small operation, and most tokens soon arrive again.
+// Verifying a token takes as long as a small operation, and most tokens are soon sent again.
 const CACHE_MS = 10_000;
 const MAX_CACHED = 1000;
 

@@ -14,7 +14,7 @@ const DATABASE_URL_RULE =
 export const Variables = z.object({
   HOST: z
     .string()
-    // Brackets as in a URL are accepted: `[::1]`.
+    // Accepts brackets, as in a URL: `[::1]`.
     .transform((host) => host.replace(/^\[(.*:.*)\]$/, '$1'))
     .refine(isHost, 'must be a host name or an address')
     .default('127.0.0.1')

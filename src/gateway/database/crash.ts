@@ -2,7 +2,7 @@ import type { PGlite } from '@electric-sql/pglite';
 
 import type { Log } from '../telemetry/log.ts';
 
-/** Finds out from a PGlite's standard error why its PostgreSQL crashed. */
+/** Finds in PGlite's standard error why its PostgreSQL crashed. */
 export function watchStderr() {
   let reason: string | undefined;
   return {

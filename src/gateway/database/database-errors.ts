@@ -66,7 +66,7 @@ export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505
 /** The value of a unique column that another row already has, or of a foreign key that refers to no row. */
 interface Violation {
   readonly isDuplicate: boolean;
-  /** The table and the column. */
+  /** Qualified with the table's name. */
   readonly column: string;
   readonly value: string;
 }

@@ -49,8 +49,7 @@ const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
 };
 
-// With local time, pg would drop the seconds of the historical time zones whose offset is not a whole number of
-// minutes.
+// With local time, pg would drop the seconds of historical UTC offsets.
 defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
@@ -82,7 +81,7 @@ class Connection {
   readonly #names = new Map<string, string>();
   #length = 0;
 
-  /** Returns the name under which to prepare a statement once: PostgreSQL reuses the plan of a named statement. */
+  /** Returns the name under which a statement is prepared: PostgreSQL reuses the plan of a named statement. */
   nameOf(text: string): string {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
@@ -199,8 +198,8 @@ export class PostgresServer implements TransactionRunner {
   }
 
   /**
-   * Closes all connections, including those still being opened, once they are open: a server that was frozen during a
-   * failover could accept one later, and its writes would be lost.
+   * Closes all connections; those that are still being opened are closed once they are open. A server that was frozen
+   * during a failover could accept one later, and whatever it writes would be lost.
    */
   abort(): void {
     this.#aborts += 1;

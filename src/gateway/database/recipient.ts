@@ -28,8 +28,8 @@ export class RecipientGone extends Unavailable {
 }
 
 /**
- * Creates a function that returns the current tick's work with a key; `start` starts it for its first recipient. Each
- * tick has a new Map: a Map that changes all the time would keep deleted work in memory.
+ * Creates a function that shares the work of one tick by key; `start` starts it for its first recipient. Each tick
+ * has a new Map: a Map that changes all the time would keep deleted work in memory.
  */
 export function shareInTurn<Work>(): (
   key: unknown,

@@ -80,8 +80,8 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
   };
   /**
    * Runs one statement that only reads; its parameters are bound, never put into the text. With several servers, it
-   * may run again if its connection is lost outside a transaction. Once the recipient is destroyed, it is not started
-   * and, on PostgreSQL, cancelled.
+   * may run again if its connection is lost outside a transaction. Once the recipient is destroyed, it no longer
+   * starts; on PostgreSQL, a running one is cancelled.
    * @throws RecipientGone
    */
   const query = <Row>(

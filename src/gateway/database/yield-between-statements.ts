@@ -6,7 +6,7 @@ import type { PGlite } from '@electric-sql/pglite';
 const MAX_BLOCKED_MS = 20;
 
 /**
- * Lets the event loop run between a PGlite's statements. They run on this thread, and a waiting statement starts as
+ * Lets the event loop run between PGlite's statements. They run on this thread, and a waiting statement starts as
  * soon as the previous one ends, so many of them would block the event loop. PGlite 0.5.16 runs each protocol message
  * of a statement through execProtocolRaw.
  */

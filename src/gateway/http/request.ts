@@ -9,7 +9,8 @@ import { GatewayError } from '../contract/gateway-error.ts';
 /** The maximum number of headers of a request. */
 export const MAX_HEADERS = 1000;
 
-// Lists that a parser splits at commas: for an Accept with an unclosed quote, negotiator 1.0.0 takes quadratic time.
+// Comma-separated headers of limited length: negotiator 1.0.0 takes quadratic time for an Accept with an unclosed
+// quote.
 const LISTS = ['accept', 'accept-encoding', 'if-none-match', 'sec-websocket-protocol'] as const;
 // Browsers send fewer than 300 characters.
 const MAX_LIST_LENGTH = 1000;
@@ -59,7 +60,7 @@ export function ignoreLongLists(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** Whether a request has more headers than allowed. node:http must be set to keep at least one more. */
+/** Whether a request has more headers than allowed. It requires node:http to keep at least one more. */
 export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
   // Each header takes two items: its name and its value.
   rawHeaders.length > 2 * MAX_HEADERS;

@@ -112,7 +112,7 @@ export function createDispatch(options: DispatchOptions): RequestListener {
       end({
         method: req.method,
         route: routeOf(path, match),
-        // Data that a destroyed socket dropped counts as written.
+        // Node.js counts data that a destroyed socket dropped as written.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
         level: match?.route.isAuxiliary ? 'debug' : 'info',
       }),

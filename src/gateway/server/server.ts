@@ -30,8 +30,8 @@ import { shutDown, type ShutdownState } from './shutdown.ts';
 import { acceptWebSockets, isWebSocket } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
-// Longer than the minute of common load balancers, because the load balancer must be the one to close a connection:
-// otherwise it may send a request on a connection that the gateway is closing.
+// Load balancers commonly keep idle connections for a minute, and must be the ones to close them: otherwise they may
+// send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
 
 const ignore = (): void => {};
@@ -60,7 +60,7 @@ function createHttpServer(
   };
   const server = createServer(options, listener)
     .on('connection', (socket) => {
-      // ignoreUpgrade emits `connection` again for some.
+      // ignoreUpgrade emits `connection` again for the same socket.
       if (sockets.has(socket)) return;
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));

@@ -7,7 +7,7 @@ import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;
 // Browsers open connections that they may never use; these get a second. It is counted in checks, because a busy
-// process may not have read for a second what has arrived.
+// process may not have read its sockets for a second.
 const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
@@ -62,7 +62,7 @@ interface RunningServer {
 /**
  * Shuts down a server without aborting responses. For `stopDelayMs`, only /ready reports the shutdown, so that load
  * balancers stop sending requests, and each response closes its connection. After that, no connection is accepted,
- * subscriptions end, and open requests have `stopTimeoutMs` to complete; a connection that has received nothing is
+ * subscriptions end, and open requests have `stopTimeoutMs` to complete; a connection on which nothing has arrived is
  * closed after a second.
  */
 export async function shutDown(

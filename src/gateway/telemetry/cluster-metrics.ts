@@ -20,7 +20,7 @@ const PRIMARY_WAIT_MS = 5000;
 /** The metrics of several registries, in the form in which processes exchange them. */
 type Report = MetricObject[][];
 
-/** A request for metrics, or the reply to all of a process's requests. */
+/** A request for metrics, or the reply to all requests of a process. */
 interface Message {
   /** Null in a request. */
   readonly metrics: Report | null;
@@ -92,7 +92,7 @@ export function serveMetrics(): void {
 /** Reads the metrics of this process or, with several workers, of all of them. @throws GatewayError */
 export type ReadMetrics = () => Promise<Registry>;
 
-/** Creates the function that reads the metrics; `registries` are those of this process. */
+/** Creates the function that reads the metrics; `registries` are this process's registries. */
 export function createReadMetrics(registries: readonly Registry[]): ReadMetrics {
   const { worker } = cluster;
   if (!worker) return async () => Registry.merge([...registries]);

@@ -7,7 +7,7 @@ import sonicBoom from 'sonic-boom';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'>;
 
 const STDOUT = 1;
-// Stops at a chain of causes that is circular.
+// Bounds a circular chain of causes.
 const MAX_CAUSES = 5;
 // A pipe writes this much atomically (PIPE_BUF), so only longer lines of several workers can interleave.
 const MAX_WRITE_BYTES = 4096;
@@ -55,7 +55,8 @@ const output = new sonicBoom.SonicBoom({
 output.on('drop', () => {
   lost += 1;
 });
-// The lines stay in the buffer. Unreferenced, so that a program with nothing else to do exits, which flushes.
+// The lines stay buffered. The timer is unreferenced, so that a program with nothing else to do can exit; on exit,
+// they are flushed.
 output.on('error', () => {
   retry ??= setTimeout(() => {
     retry = undefined;

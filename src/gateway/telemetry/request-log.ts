@@ -13,7 +13,7 @@ export interface RequestLog {
   operationType?: 'query' | 'mutation' | 'subscription';
   /** The estimated cost of its GraphQL operation. */
   cost?: number;
-  /** Whether its caller sent no token although AUTH=jwt. */
+  /** Whether AUTH=jwt and its caller sent no token. */
   isAnonymous?: boolean;
   /** Whether the response is a stream of results, which lasts until the client closes it. */
   isStream?: boolean;

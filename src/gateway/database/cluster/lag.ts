@@ -39,7 +39,7 @@ export class Lag {
     const next = this.#samples.find((sample) => sample.position > position);
     if (!next) return 0;
     const ms = this.#lastAt - next.at;
-    // When the primary was at a position before its first sample is unknown: it may be days ago.
+    // It is unknown when the primary was at a position before its first sample: it may be days ago.
     return next === this.#samples[0] ? Math.max(ms, this.#keptMs + 1) : ms;
   }
 }

@@ -43,7 +43,7 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "w
 
 /** Receives the state of each server. */
 interface Observer {
-  /** Whether the server's address may lead to another server by now, so that the next check must reconnect. */
+  /** Whether the server's address may lead to another server by now; then the next check reconnects. */
   mayLeadElsewhere(server: WatchedServer, state: StateRow): boolean;
   /** Called after a server's state has been set. */
   onState(server: WatchedServer): void;
