@@ -2,7 +2,7 @@
 // one after the other.
 import { spawn } from 'node:child_process';
 
-// `npm run test:clients` installs the dependencies of these folders, and checks them.
+// `npm run test:clients` checks these folders, after installing their dependencies.
 const CLIENTS = '--ignore-pattern docs/examples --ignore-pattern test/clients';
 const CHECKS = ['tsc', `oxlint ${CLIENTS}`, 'oxfmt --check', 'knip --cache'];
 // tsc and oxlint's type checker are Go programs that finish before garbage collection would pay off.

@@ -88,7 +88,7 @@ const marked = new Marked({
   renderer: {
     code: renderCode,
     link: renderLink,
-    // The text also contains what the pictures show.
+    // The gateway itself serves what the pictures show.
     image: () => '',
     heading({ tokens, text, depth }) {
       return `<h${depth} id="${toId(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;

@@ -77,7 +77,7 @@ export interface Store {
   readonly changedTypes: ReadonlyMap<string, Table<never>>;
   /** Its error codes, besides the gateway's own. */
   readonly errorCodes: ErrorCodes;
-  /** Adds samples to a new database, in a transaction, if SAMPLE_STORE is set. */
+  /** Adds samples to a new database, in a transaction (see SAMPLE_STORE). */
   readonly fillSample: (session: Session) => Promise<void>;
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */

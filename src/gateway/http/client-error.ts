@@ -36,8 +36,8 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
 }
 
 /**
- * Whether a client would recognise an error response after the connection's last response: before that one has ended,
- * the error would be read as part of its body, and afterwards as a second response.
+ * Whether the client would recognise an error response written now. While the last response is being written, the
+ * error would be read as part of its body; after it, as a second response.
  */
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);

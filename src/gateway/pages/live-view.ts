@@ -4,7 +4,7 @@ import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import type { Site } from './page.ts';
 
-/** Whether pages can read the changes: without a token, and with an untrusted document. */
+/** Whether pages can read the changes: they send no token and no trusted document. */
 const canRead = ({ auth, documents }: Config): boolean =>
   (!auth || auth.readIsOpen) && documents !== 'trusted';
 
