@@ -8,7 +8,10 @@ const $ = (id) => document.querySelector(`#${id}`);
 
 let timer;
 let isUpdating = false;
-/** Whether the page is waiting for another token and sends nothing, because the last one was rejected. */
+/**
+ * Whether the page is waiting for a token: it has none yet, or the last one was rejected. Meanwhile, it sends
+ * nothing.
+ */
 let isRejected = $('token') !== null;
 
 function report(text) {
