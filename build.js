@@ -1,4 +1,4 @@
-// Builds dist/ unless it is up to date. `npm start` runs this each time.
+// Builds dist/ unless it is up to date. `npm start` always runs this first.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,18 +6,18 @@ import { basename, join } from 'node:path';
 
 const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
-// Lists the installed dependencies, which are in the bundle.
+// Lists the installed dependencies, which become part of the bundle.
 const INSTALLED = 'node_modules/.package-lock.json';
 const INSTALLED_OR_BUILT = /examples\/(?:node_modules|dist|generated)/;
 const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
-/** Returns a digest of all inputs of the build. A time stamp would miss older files that git or cp restore. */
+/** Returns a digest of all inputs of the build. Timestamps would miss older files restored by git or cp. */
 function digest() {
   const sources = ['src', 'docs']
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
-    // The examples in docs/ are a package of their own.
+    // The examples in docs/ are a separate package.
     .filter((entry) => entry.isFile() && !INSTALLED_OR_BUILT.test(entry.parentPath))
     .map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash('sha256');
@@ -33,7 +33,7 @@ function digest() {
   return hash.digest('hex');
 }
 
-// With both its ES modules and its CommonJS there would be two copies of graphql, each with its own types.
+// If both its ES modules and its CommonJS were bundled, there would be two copies of graphql with incompatible types.
 const oneGraphql = {
   name: 'one-graphql',
   setup: ({ onResolve }) => {
@@ -44,8 +44,8 @@ const oneGraphql = {
   },
 };
 
-// OpenTelemetry, if it is set up, can only instrument a module that is required by name, which takes 50 ms
-// longer than the bundled one.
+// OpenTelemetry, if it is set up, can only instrument a module that is required by name, which takes 50 ms longer
+// than the bundled one.
 const tracedPg = {
   name: 'traced-pg',
   setup: ({ onResolve, onLoad }) => {
@@ -61,7 +61,7 @@ const tracedPg = {
   },
 };
 
-/** Returns the licenses of the packages in the bundle, which may only be passed on with them. */
+/** Returns the licenses of the bundled packages, without which they may not be redistributed. */
 function printLicenses({ inputs }) {
   const folders = Object.keys(inputs).flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
@@ -76,7 +76,7 @@ function printLicenses({ inputs }) {
   return `${sections.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
-/** Bundles each program, because Node.js takes longer to find a thousand modules than to run them. */
+/** Bundles each program, because Node.js takes longer to resolve a thousand modules than to run them. */
 async function bundle() {
   const { build } = await import('esbuild');
   return build({
@@ -88,14 +88,14 @@ async function bundle() {
     metafile: true,
     format: 'esm',
     platform: 'node',
-    // ES modules, if a package has them, so that unused code is removed: saves a sixth of the start.
+    // Prefers ES modules, so that unused code is removed: saves a sixth of the startup time.
     mainFields: ['module', 'main'],
     target: 'node20',
     plugins: [oneGraphql, tracedPg],
-    // Packages that read their own files; the Dockerfile copies these and pg. All others are in the bundle;
-    // what is only imported when needed is a file of its own.
+    // Packages that read their own files; the Dockerfile copies these and pg. All others are bundled, with lazily
+    // imported modules in separate files.
     external: ['@electric-sql/pglite', 'fs-native-extensions', 'pg-native'],
-    // For the dependencies that are CommonJS.
+    // For the CommonJS dependencies.
     banner: {
       js: `import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);`,
     },
@@ -105,7 +105,7 @@ async function bundle() {
 process.chdir(import.meta.dirname);
 const currentDigest = digest();
 const builtDigest = existsSync(DIGEST_FILE) ? readFileSync(DIGEST_FILE, 'utf8') : undefined;
-// Without the development dependencies (`npm ci --omit=dev`) the programs that were built before are used.
+// Without development dependencies (`npm ci --omit=dev`), uses the programs that were built earlier.
 const canBuild = existsSync('node_modules/esbuild');
 if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   const { outputFiles, metafile } = await bundle();

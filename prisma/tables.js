@@ -1,4 +1,4 @@
-// A Prisma generator: writes what schema.prisma says of each table, for the gateway.
+// A Prisma generator: writes each table's description from schema.prisma for the gateway.
 import { writeFileSync } from 'node:fs';
 
 import generatorHelper from '@prisma/generator-helper';
@@ -15,7 +15,7 @@ function toColumn(table, { indexed, references }, field) {
     description: field.documentation ?? null,
     isNullable: !field.isRequired,
     maxLength: native === 'VarChar' ? Number(length) : null,
-    // Whether an index begins with it.
+    // Whether an index starts with it.
     isIndexed: indexed.has(name),
     isUnique: field.isId || field.isUnique,
     isReference: references.has(name),
@@ -25,7 +25,7 @@ function toColumn(table, { indexed, references }, field) {
   };
 }
 
-/** Describes a model, and which others keep its rows from being deleted. */
+/** Describes a model, and the models whose rows prevent the deletion of its rows. */
 function toTable({ name: type, dbName, documentation, fields }, { models, indexes }) {
   const name = dbName ?? type;
   const columns = fields.filter(({ kind }) => kind !== 'object');

@@ -1,11 +1,11 @@
-// Runs the type checker, the linter, the formatter and knip side by side: five seconds on two
-// cores, eight one after the other.
+// Runs the type checker, the linter, the formatter and knip in parallel: five seconds on two cores, instead of eight
+// one after the other.
 import { spawn } from 'node:child_process';
 
-// `npm run test:clients` installs what the code in these folders imports, and checks it.
+// `npm run test:clients` checks these folders, after installing their dependencies.
 const CLIENTS = '--ignore-pattern docs/examples --ignore-pattern test/clients';
 const CHECKS = ['tsc', `oxlint ${CLIENTS}`, 'oxfmt --check', 'knip --cache'];
-// tsc and oxlint's types are Go programs, which end before collecting their garbage would pay.
+// tsc and oxlint's type checker are Go programs that finish before garbage collection would pay off.
 // oxlint-disable-next-line node/no-process-env -- not the gateway's
 const env = { ...process.env, GOGC: 'off' };
 

@@ -1,4 +1,4 @@
-// Builds the image of the Dockerfile without a container engine or a registry of images.
+// Builds the Dockerfile's image without a container engine or an image registry.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 const BASE = 'node:24-bookworm-slim';
 const IMAGE = 'pet-store-gateway';
-/** Has the images; removeImages() removes it. */
+/** The folder with the images; removeImages() deletes it. */
 export const work = mkdtempSync(join(tmpdir(), 'container-'));
 
 function run(program: string, args: readonly string[]): string {
@@ -19,7 +19,7 @@ function run(program: string, args: readonly string[]): string {
 const buildah = (command: string, ...args: string[]): string =>
   run('buildah', [`--root=${work}/images`, `--runroot=${work}/run`, command, ...args]);
 
-/** Creates an image like the base of the Dockerfile: Debian, Node.js 24 and npm. */
+/** Creates a stand-in for the Dockerfile's base image: Debian, Node.js 24 and npm. */
 export function createBase(): void {
   const container = buildah('from', 'scratch');
   const root = buildah('mount', container);
@@ -41,7 +41,7 @@ export function createBase(): void {
 
 const setting = (name: string): string => run('npm', ['config', 'get', name]);
 
-/** Builds the image. npm has its cache and its settings of this machine during the build. */
+/** Builds the image. During the build, npm uses this machine's cache and settings. */
 export function buildImage(): void {
   const volumes = [
     [setting('cache'), '/root/.npm'],
@@ -61,7 +61,7 @@ export function buildImage(): void {
   );
 }
 
-/** What buildah reports about an image. */
+/** The part of `buildah inspect` that is used. */
 const Inspected = z.object({
   Docker: z.object({
     config: z.object({
@@ -87,7 +87,7 @@ export function openImage(): Image {
   return { root, config: Docker.config };
 }
 
-/** Describes the size of an image, of what a registry would store, and of what is in it. */
+/** Describes the size of an image, its compressed size in a registry, and the sizes of its parts. */
 export function describeSize({ root }: Image): string {
   const sizeOf = (path: string): number => Number(run('du', ['-sm', path]).split('\t')[0]);
   const parts = ['usr', 'lib', 'app/dist', 'app/node_modules'];

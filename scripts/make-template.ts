@@ -1,4 +1,4 @@
-// Creates the template of new stores unless it exists. `npm ci` runs this.
+// Creates the template for new databases unless it exists. `npm ci` runs this.
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 
@@ -17,6 +17,6 @@ async function createTemplate(): Promise<void> {
 try {
   if (!existsSync(TEMPLATE)) await createTemplate();
 } catch (error) {
-  // The template only saves time: an installation must not fail because of it.
+  // The template only saves time: a failure must not break the installation.
   process.emitWarning(`New stores will take longer to create: ${String(error)}`);
 }

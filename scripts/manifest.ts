@@ -22,10 +22,10 @@ import { petStore } from '../src/store/index.ts';
 
 const { schema } = petStore;
 
-/** The arguments or documents are not valid; the message has a line for each problem. */
+/** The arguments or documents are invalid; the message has one line per problem. */
 class ManifestError extends Error {}
 
-/** Returns the files and lines of an error. */
+/** Returns the file names and line numbers of an error. */
 function locationsOf({ nodes, source, locations }: GraphQLError): string {
   const all = nodes
     ? nodes.flatMap(({ loc }) => (loc ? `${loc.source.name}:${loc.startToken.line}` : []))
@@ -63,7 +63,7 @@ function readDefinitions(folder: string): DefinitionNode[] {
   return definitions;
 }
 
-// Each anonymous operation gets its own error below; a fragment may be unused.
+// Each anonymous operation gets its own error below; fragments may be unused.
 const RULES = specifiedRules.filter(
   (rule) => rule !== LoneAnonymousOperationRule && rule !== NoUnusedFragmentsRule,
 );
@@ -82,7 +82,7 @@ const sortKeyOf = (node: DefinitionNode): string => {
   return `${node.kind === Kind.OPERATION_DEFINITION ? 0 : 1} ${name}`;
 };
 
-/** Returns the text of each operation with only the fragments that it uses, by its SHA-256. */
+/** Returns the text of each operation, with only the fragments that it uses, by its SHA-256. */
 function toManifest(definitions: readonly DefinitionNode[]): Record<string, string> {
   const document: DocumentNode = {
     kind: Kind.DOCUMENT,
@@ -102,13 +102,13 @@ function writeManifest(folder: string | undefined, file = 'trusted-documents.jso
   return `Trusted documents in ${file}: ${count}`;
 }
 
-/** What the program prints, and its exit code. */
+/** The output and exit code of the program. */
 interface End {
   readonly code: 0 | 1;
   readonly message: string;
 }
 
-/** Writes the manifest of the .graphql files in a folder, by the arguments of the program. */
+/** Writes the manifest of the .graphql files in a folder; takes the program's arguments. */
 export function makeManifest(folder?: string, file?: string): End {
   try {
     return { code: 0, message: writeManifest(folder, file) };

@@ -1,11 +1,11 @@
-// Creates the files that are not in Git. `npm ci` and `npm pack` run this.
+// Creates the generated files, which are not in Git. `npm ci` and `npm pack` run this.
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-// The pet store, and the second store of the tests.
+// The pet store, and the tests' second store.
 const SCHEMAS = ['prisma/schema.prisma', 'test/gateway/bookshop/schema.prisma'];
 
-// Without development dependencies, the programs built earlier are used.
+// Without development dependencies, uses the programs that were built earlier.
 if (existsSync('node_modules/tsx')) {
   for (const schema of SCHEMAS) {
     execSync(`prisma generate --schema ${schema}`, { stdio: 'inherit' });

@@ -5,13 +5,13 @@ import { z } from 'zod';
 import { Variables } from '../src/gateway/config/variables.ts';
 import { toDay } from '../src/gateway/kinds/times.ts';
 import { printSchema } from '../src/gateway/schema/print.ts';
-// Prints schema.graphql, and the table of the environment variables to docs/configuration.md: `npm run fix`.
+// Writes schema.graphql, and the table of environment variables in docs/configuration.md: `npm run fix`.
 import { petStore } from '../src/store/index.ts';
 
 const FILE = 'docs/configuration.md';
 const BETWEEN_MARKERS = /(?<=<!-- variables -->\n\n).*(?=\n\n<!-- \/variables -->)/s;
 
-/** The default of a variable as an operator would set it. */
+/** Returns a variable's default as an operator would write it. */
 function toDefault(variable: z.ZodType): string {
   if (!(variable instanceof z.ZodDefault)) return '';
   const { defaultValue } = variable.def;
@@ -19,7 +19,7 @@ function toDefault(variable: z.ZodType): string {
   return text && `\`${text}\``;
 }
 
-/** The description of a variable, and its values if there is a choice or a range. */
+/** Returns a variable's description, and its values if it has a choice or a range. */
 function toMeaning(variable: z.ZodDefault | z.ZodOptional): string {
   const { values } = z.globalRegistry.get(variable.unwrap()) ?? {};
   return `${variable.description}${typeof values === 'string' ? ` Values: ${values}.` : ''}`;
@@ -31,7 +31,7 @@ const toReason = (variable: z.ZodType): string =>
 const toRow = (cells: readonly string[], widths: readonly number[]): string =>
   `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
 
-/** The table of the environment variables, in Markdown. */
+/** Returns the table of environment variables, in Markdown. */
 function printTable(): string {
   const rows = [
     ['variable', 'default', 'meaning', 'set it if'],
@@ -53,7 +53,7 @@ function printTable(): string {
   return [head, rule, ...others].join('\n');
 }
 
-/** A document with the table between its two markers. */
+/** Replaces the table between a document's two markers. */
 export const withTable = (document: string): string =>
   document.replace(BETWEEN_MARKERS, () => printTable());
 

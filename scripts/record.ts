@@ -8,8 +8,8 @@ import { openDatabase } from '../src/gateway/database/open-database.ts';
 import { createOpenApi } from '../src/gateway/rest/openapi.ts';
 import { deleteOldKeys } from '../src/gateway/tables/idempotency.ts';
 import { petStore } from '../src/store/index.ts';
-// Writes the contract and the SQL statements of this release to test/released/, with which later changes
-// are compared. `npm run release` runs this.
+// Writes this release's contract and SQL statements to test/released/, for comparison with later changes. `npm run
+// release` runs this.
 import { MIGRATIONS } from '../src/store/migrations.ts';
 import { sendEveryOperation } from '../test/support/every-operation.ts';
 import { startGateway } from '../test/support/gateway.ts';
@@ -25,7 +25,7 @@ const PATHS = ['/ready?for=writes', '/pets/1', '/store/orders', '/store/orders?l
 const DAY_MS = 86_400_000;
 const CHANGES = /^\s*(insert|update|delete|with|begin|commit|rollback|set|savepoint|release)\b/i;
 
-/** Returns the list of all statements sent from now on, without repeated reads. */
+/** Returns a list to which all statements sent from now on are added, without repeated reads. */
 function recordStatements(): Statement[] {
   const statements: Statement[] = [];
   const seen = new Set<string>();
@@ -46,7 +46,7 @@ function recordStatements(): Statement[] {
 /** Sends every operation to a gateway on an empty store. */
 async function sendAll(databaseUrl: string): Promise<void> {
   const environment = { DATABASE_URL: databaseUrl, MAX_COST: String(UNLIMITED.maxCost) };
-  // One connection keeps the statements in order.
+  // A single connection keeps the statements in order.
   const gateway = await startGateway({ ...environment, POOL_SIZE: '1' }, (config, log) =>
     openDatabase(MIGRATIONS, config, log),
   );

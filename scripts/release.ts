@@ -1,5 +1,5 @@
-// Releases the next version, which semver gives for what is under `Unreleased` in CHANGELOG.md: `npm run release`.
-// Pushing is left to you. `--untested`, to try it in a clone, leaves out the tests.
+// Releases the next version: `npm run release`. Semantic versioning determines its number from the `Unreleased`
+// section of CHANGELOG.md. Does not push. `--untested` skips the tests, for trying it in a clone.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,10 @@ function toStep(entries: string): 'major' | 'minor' | 'patch' {
   return /^### (?:Added|Deprecated)/m.test(entries) ? 'minor' : 'patch';
 }
 
-/** Writes release/sbom.cdx.json. Beside development packages, `npm sbom --omit=dev` leaves out what both need. */
+/**
+ * Writes release/sbom.cdx.json. Runs outside the project, because next to development packages, `npm sbom --omit=dev`
+ * omits dependencies that both share.
+ */
 function writeSbom(): void {
   const folder = join(mkdtempSync(join(tmpdir(), 'release-')), 'pet-store-gateway');
   mkdirSync(folder);

@@ -1,5 +1,5 @@
-// Takes the pictures of the documentation: `npx tsx scripts/take-pictures.ts`. Needs dist/ and
-// Debian's package chromium.
+// Takes the documentation's screenshots: `npx tsx scripts/take-pictures.ts`. Requires dist/ and Debian's chromium
+// package.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,10 +20,10 @@ async function takeGraphiql(page: Page, url: string): Promise<void> {
   await page.locator('.graphiql-query-editor').getByText('OnePet').waitFor();
   await page.getByRole('button', { name: 'Execute query' }).click();
   await page.getByText('"Biscuit"').waitFor();
-  // A separate word once the syntax is highlighted.
+  // A separate element once the syntax is highlighted.
   await page.locator('.view-line').getByText('query', { exact: true }).waitFor();
   await page.addStyleTag({ content: NO_SCROLL_BARS });
-  // No tooltip under the mouse.
+  // Avoids a tooltip under the mouse.
   await page.mouse.move(0, 0);
   await page.screenshot({ path: join(FOLDER, 'graphiql.png'), animations: 'disabled' });
 }

@@ -1,5 +1,5 @@
-// Builds the image of the Dockerfile and tries it, without a container engine or a registry of images. Needs
-// root and Debian's packages buildah and mmdebstrap.
+// Builds the Dockerfile's image and tries it, without a container engine or an image registry. Requires root and
+// Debian's packages buildah and mmdebstrap.
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
@@ -21,14 +21,14 @@ import {
 
 const START_MS = 60_000;
 
-/** Writes a line with the seconds since the start. */
+/** Prints a line with the seconds since the start. */
 const report = (text: string): void =>
   void process.stdout.write(`${(performance.now() / 1000).toFixed(0).padStart(4)} s  ${text}\n`);
 
-// By its path, because PATH is the image's.
+// An absolute path, because PATH is the image's.
 const UNSHARE = '/usr/bin/unshare';
-// Like `docker run --read-only`: its first arguments are the root folder, the folder that is mounted at /data,
-// and PATH for the command that follows.
+// Like `docker run --read-only`. Its first arguments are the root folder, the folder to mount at /data, and the PATH
+// of the command that follows.
 const MOUNT = `set -e
 PATH=/usr/bin:/bin
 mkdir -p "$1/proc" "$1/dev"
@@ -36,7 +36,7 @@ mount --make-rprivate / && mount --bind "$1" "$1" && mount --bind "$2" "$1/data"
 mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev"
 mount -o remount,bind,ro "$1" && PATH=$3 && shift 3 && exec "$@"`;
 
-/** Returns the command that runs a program as the user and in the folder of the image. */
+/** Returns the command that runs a program with the image's user and working directory. */
 function inImage({ root, config }: Image, program: readonly string[]): string[] {
   const [user, group] = config.User.split(':');
   const flags = [`--root=${root}`, `--wd=${config.WorkingDir}`];
@@ -62,7 +62,7 @@ const running = new Set<Container>();
 const endOf = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve, reject) => void child.once('exit', resolve).once('error', reject));
 
-/** Starts a container with the network of this machine. Its program has the process id 1 there. */
+/** Starts a container with this machine's network. Its program has process id 1 there. */
 function start(
   image: Image,
   data: string,
@@ -93,7 +93,7 @@ async function stop(container: Container, signal: NodeJS.Signals): Promise<numbe
   return container.end;
 }
 
-/** Returns the exit code of the health check of the image. */
+/** Returns the exit code of the image's health check. */
 function checkHealth({ image, environment }: Container): Promise<number | null> {
   const [program = '', ...args] = inImage(image, image.config.Healthcheck.Test.slice(1));
   const child = spawn(program, args, { env: toVariables(image, environment), stdio: 'ignore' });
@@ -108,7 +108,7 @@ async function waitUntilHealthy(container: Container): Promise<void> {
   }
 }
 
-/** Sends the requests of README.md, whose responses must be the ones shown there. */
+/** Sends the requests in README.md and compares the responses with those shown there. */
 async function sendSamples(url: string): Promise<void> {
   const readme = await readFile('README.md', 'utf8');
   const samples = [...readme.matchAll(/```(sh|graphql)\n([^`]*)```\s+```json\n([^`]*)```/g)];

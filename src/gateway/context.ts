@@ -12,11 +12,11 @@ export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestLog: RequestLog;
-  /** Who receives the result of its operation: the response, or a client of a WebSocket. */
+  /** Receives the result of its operation: the response, or the client of a WebSocket. */
   readonly recipient: Recipient;
 }
 
-/** What a route can use. */
+/** What routes can use. */
 export interface Context {
   readonly source: DataSource;
   /** Reads from replicas, if there are any. */
@@ -25,18 +25,18 @@ export interface Context {
   readonly authenticate: Authenticate;
 }
 
-/** What a resolver can use. */
+/** What resolvers can use. */
 export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
-  /** The database from which it reads: see graphql/execution/read-from-replicas.ts. */
+  /** The database that loaders read: the primary or a replica (graphql/execution/read-from-replicas.ts). */
   source: DataSource;
   readonly caller: Caller;
-  /** When its body was read and its token verified, in the milliseconds of performance.now(). */
+  /** When the body had been read and the token verified, in milliseconds of performance.now(). */
   readonly arrivedAt: number;
-  /** The stream of a subscription. */
+  /** The stream of a subscription; undefined in other operations. */
   readonly stream?: {
-    /** Whose stream it is. */
+    /** Identifies the caller that opened the stream. */
     readonly callerKey: string;
-    /** Ends it, with the error as its reason. */
+    /** Closes the stream when aborted; its reason is the error. */
     readonly signal: AbortSignal;
   };
 }

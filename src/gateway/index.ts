@@ -1,6 +1,4 @@
-/**
- * What a store may import of the gateway.
- */
+/** All that a store may import from the gateway. */
 
 // Errors, and rules for input.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';
@@ -12,12 +10,12 @@ export { ROOT } from './config/root.ts';
 export { rowRoute } from './rest/row-route.ts';
 export type { RouteRequest, RouteResponse } from './http/route.ts';
 
-// The database: statements, and what an error of PostgreSQL means.
+// The database: statements, and the meaning of PostgreSQL's errors.
 export { isDuplicate, isOutOfRange, isRolledBack } from './database/database-errors.ts';
 export { perObject } from './tables/per-object.ts';
 export { onlyRow, type Session } from './database/session.ts';
 
-// Tables and lists: how the rows of a type are read, filtered, sorted, written and followed.
+// Tables and lists: how a type's rows are read, filtered, sorted and written.
 export * as filterBy from './tables/filter-by.ts';
 export { defineWrite } from './tables/define-write.ts';
 export { writeOnce } from './tables/idempotency.ts';
@@ -26,11 +24,11 @@ export { insertLines, linesOf, rowsOfLines } from './tables/lines.ts';
 export { createRepository } from './tables/repository.ts';
 export { createTables } from './tables/stored-table.ts';
 
-// What a store passes to the gateway.
+// What a store passes to the gateway, and receives from it.
 export type { Context } from './context.ts';
 export type { Resource, RestOperation, Store } from './store.ts';
 
-// GraphQL: the builder, and how fields are resolved.
+// GraphQL: the builder, and resolvers of fields.
 export { createBuilder } from './schema/create-builder.ts';
 export { IDEMPOTENCY_KEY } from './schema/mutations.ts';
 export { relatedRow, relatedValue } from './schema/rows.ts';

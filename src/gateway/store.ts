@@ -17,7 +17,7 @@ export interface RestLifecycle {
   readonly successor: string;
 }
 
-/** An operation of REST: its route, its documentation, and its handler. */
+/** A REST operation: its route, its documentation, and its handler. */
 export interface RestOperation {
   /** Method and path: `GET /books/{bookId}`. */
   readonly name: string;
@@ -35,12 +35,12 @@ export interface RestOperation {
     /** The name of a resource. */
     readonly resource: string;
     readonly description: string;
-    /** An example of each header. With an ETag, the operation also responds with 304. */
+    /** An example of each header. With an ETag, the operation may also respond with 304. */
     readonly headers: Readonly<Record<string, string>>;
   };
-  /** What it returns, unless it is one of the resources of the store. */
+  /** The schema of its result, unless `rest.resources` has it. */
   readonly resource?: Resource;
-  /** The codes of its errors, besides those of every operation. */
+  /** The codes of its errors, besides those common to all operations. */
   readonly errors: readonly string[];
   /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
   readonly migration: {
@@ -65,40 +65,40 @@ export interface Example {
   readonly result: string;
 }
 
-/** All that a store hands over to the gateway, which knows nothing else of it. */
+/** Everything that the gateway knows about a store. */
 export interface Store {
-  /** Its name, for people: the title of its pages and of its OpenAPI document. */
+  /** Its display name: the title of its pages and of its OpenAPI document. */
   readonly title: string;
-  /** The folder of its migrations, in the layout of Prisma Migrate. */
+  /** The folder with its migrations, in Prisma Migrate's layout. */
   readonly migrations: URL;
   /** The GraphQL schema, made with the builder of createBuilder. */
   readonly schema: GraphQLSchema;
-  /** The types of the schema whose rows have changes, with their tables. */
+  /** The schema types whose rows' changes are recorded, with their tables. */
   readonly changedTypes: ReadonlyMap<string, Table<never>>;
-  /** Its error codes, besides those of the gateway. */
+  /** Its error codes, besides the gateway's own. */
   readonly errorCodes: ErrorCodes;
-  /** Adds samples to a new database, in a transaction, for SAMPLE_STORE. */
+  /** Adds samples to a new database, in a transaction (see SAMPLE_STORE). */
   readonly fillSample: (session: Session) => Promise<void>;
   readonly rest: {
     /** The routes, with their documentation and their lifecycles. */
     readonly operations: readonly RestOperation[];
-    /** What else the OpenAPI document has as a schema, by their names. */
+    /** Further schemas of the OpenAPI document, by name. */
     readonly resources?: Readonly<Record<string, Resource>>;
   };
   readonly pages: {
-    /** The drawing beside the title and in the tab of the browser: an SVG of one colour. */
+    /** The icon beside the title and in the browser tab: an SVG in one colour. */
     readonly icon: string;
-    /** The sentences of the start page: its heading, and what the gateway is for, as HTML. */
+    /** The text of the start page: its heading, and a description of the gateway, as HTML. */
     readonly heading: string;
     readonly lead: string;
-    /** The query of the start page, and a mutation that is rejected; each with its result on the samples. */
+    /** The start page's query, and a mutation that is rejected; each with its result on the samples. */
     readonly example: Example;
     readonly mutation: Example;
-    /** The subscription of the start page. */
+    /** The start page's subscription. */
     readonly subscription: string;
-    /** Its documents for callers, as scripts/render-guide.js writes them. */
+    /** Its documents for API users, as written by scripts/render-guide.js. */
     readonly guide?: URL;
-    /** The folder of the example queries of GraphiQL. The first line of each is `# group: title`. */
+    /** The folder with GraphiQL's example queries. The first line of each is `# group: title`. */
     readonly examples: URL;
   };
 }

@@ -10,16 +10,16 @@ import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 export interface Caller {
   /** The `sub` of its token; undefined without a token. */
   readonly subject: string | undefined;
-  /** What its token grants; without tokens, everything is granted. */
+  /** The scopes that its token grants; `all` with AUTH=none. */
   readonly scopes: ReadonlySet<string> | 'all';
-  /** Whether it has sent no token although tokens are used. */
+  /** Whether AUTH=jwt and it sent no token. */
   readonly isAnonymous?: boolean;
   /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }
 
 /**
- * Returns the caller that sent a request with these headers; a Promise only if a token has to be verified.
+ * Returns the caller identified by a request's headers; a Promise only if a token has to be verified.
  * @throws Unauthenticated, GatewayError
  */
 export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Caller>;
@@ -29,7 +29,7 @@ const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
 // The scheme, case-insensitive, and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
-// Verifying a token takes as long as a small operation, and most tokens are sent again soon.
+// Verifying a token takes as long as a small operation, and most tokens are soon sent again.
 const CACHE_MS = 10_000;
 const MAX_CACHED = 1000;
 
@@ -70,11 +70,11 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
   };
 }
 
-/** Identifies a caller among others: by the subject of its token, or by its address without a token. */
+/** Identifies a caller: by the subject of its token or, without a token, by its address. */
 export const callerKeyOf = ({ subject }: Caller, { socket }: IncomingMessage): string =>
   subject === undefined ? `address ${socket.remoteAddress}` : `subject ${subject}`;
 
-/** Requires that a caller has a scope. @throws Unauthenticated, Forbidden */
+/** Checks that a caller has a scope. @throws Unauthenticated, Forbidden */
 export function requireScope({ subject, scopes }: Caller, scope: string): void {
   if (scopes === 'all' || scopes.has(scope)) return;
   throw subject === undefined ? new Unauthenticated() : new Forbidden(scope);

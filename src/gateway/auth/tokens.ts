@@ -16,15 +16,15 @@ import { Label } from '../contract/parse.ts';
 const SYMMETRIC = ['HS256'];
 const ASYMMETRIC = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-/** For how long a token is accepted after it has expired. */
+/** How long a token is still accepted after it has expired. */
 export const CLOCK_TOLERANCE_MS = 5000;
 const KEYS_TIMEOUT_MS = 5000;
-// How long a removed key is still trusted, and the least time between two fetches for an unknown key.
+// How long a removed key is still trusted, and the minimum time between two fetches for unknown keys.
 const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;
 
-// Rejects tokens of the same issuer that have another purpose (RFC 8725 §3.11).
+// Rejects the same issuer's tokens for other purposes (RFC 8725 §3.11).
 const TokenHeader = z.object({
   typ: z
     .string()
@@ -51,21 +51,21 @@ const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
 /**
- * Creates a fetch that fails if the last one was less than a second ago. Otherwise, while the key set can't be fetched, each
- * request with a token, also an invalid one, would fetch it again and add an error to the log.
+ * Creates a fetch that fails if the previous one was less than a second ago. Otherwise, while the key set can't be
+ * fetched, every request with a token, even an invalid one, would fetch it again and log another error.
  */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;
   return async (url, options) => {
     const now = Date.now();
-    // The clock of the system may be set back.
+    // The system clock may be set back.
     if (Math.abs(now - lastAt) < KEYS_RETRY_MS) throw new Unavailable(NOT_VERIFIABLE);
     lastAt = now;
     return fetch(url, options);
   };
 }
 
-/** Creates a function that finds the key of a token in the key set of its issuer. */
+/** Creates a function that finds a token's key in its issuer's key set. */
 function createKeyFinder(url: URL): JWTVerifyGetKey {
   const find = createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
@@ -112,7 +112,7 @@ export function createVerify({
       if (error instanceof errors.JOSEError || error instanceof z.ZodError) {
         throw new Unauthenticated('The token is not valid.');
       }
-      // The key set has the key, but it can't be used: it is too short or malformed.
+      // The key set contains the key, but the key is unusable: too short, or malformed.
       throw error instanceof GatewayError ? error : notVerifiable(error);
     }
   };

@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
 
-/** Whether a host name or an address is of this machine alone. */
+/** Whether a host name or address is reachable only from this machine. */
 export const isLoopback = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host);
 
-/** Whether a text is a host name or an address. */
+/** Whether a string is a host name or an address. */
 export const isHost = (host: string): boolean =>
   isIP(host) > 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(host);
 
 /**
- * Whether keys can be fetched from a URL without anybody on the way replacing them. No fetch accepts a user name
- * and a password, and its error has them in its message.
+ * Whether keys can be fetched from a URL without anyone on the network replacing them. fetch rejects URLs with a user
+ * name or password, and its error message would reveal them.
  */
 export function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -19,10 +19,10 @@ export function isSafeUrl(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-/** Whether a text is an origin, as browsers and app shells (`capacitor://localhost`) send it. */
+/** Whether a string is an origin, as sent by browsers and app shells (`capacitor://localhost`). */
 export function isOrigin(text: string): boolean {
   if (text.includes('*') || !URL.canParse(text)) return false;
   const { protocol, host, username, origin } = new URL(text);
-  // A scheme that only one program knows has the origin `null` in the standard of URLs.
+  // For unregistered schemes, the URL standard defines the origin as `null`.
   return text === (origin === 'null' && host && !username ? `${protocol}//${host}` : origin);
 }

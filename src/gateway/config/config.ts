@@ -15,22 +15,22 @@ function toAuth(variables: Variables) {
   return Object.freeze({ key, issuer, audience, readIsOpen: variables.AUTH_READ === 'open' });
 }
 
-/** The limits of a request. They are far above what honest callers send; what it may cost is a setting. */
+/** Fixed limits on a request, far above what legitimate clients send; the limit on its cost is a setting. */
 const REQUEST_LIMITS = {
   maxBodyBytes: 1_000_000,
   /** The request line and the headers together. */
   maxHeaderBytes: 16_384,
   maxUrlBytes: 8000,
-  /** Of a document, in UTF-16 code units. */
+  /** The length of a document, in UTF-16 code units. */
   maxDocumentLength: 50_000,
   maxTokens: 5000,
-  /** Of fields and inline fragments. */
+  /** The nesting of fields and inline fragments. */
   maxDepth: 20,
   maxAliases: 100,
   maxDirectives: 50,
   maxFragments: 50,
   maxRootFields: 50,
-  /** Of a string of the input, in UTF-16 code units. */
+  /** The length of an input string, in UTF-16 code units. */
   maxTextLength: 10_000,
 };
 
@@ -44,7 +44,7 @@ const toLimits = (variables: Variables) =>
     maxStreamsPerCaller: variables.MAX_STREAMS_PER_CALLER,
   });
 
-/** The variables in the shape that the code uses. */
+/** Converts the variables to the form that the code uses. */
 function toConfig(variables: Variables) {
   const auth = toAuth(variables);
   const production = variables.NODE_ENV === 'production';
@@ -70,9 +70,9 @@ function toConfig(variables: Variables) {
     documents: variables.DOCUMENTS,
     manifest: variables.DOCUMENTS_MANIFEST && resolve(variables.DOCUMENTS_MANIFEST),
     auth,
-    // A page of another site can call a gateway without tokens by a name that it lets point here.
+    // Without tokens, a page on another site could call the gateway through a host name that it points here.
     checksHost: !auth && !variables.AUTH_NONE_ANYWHERE,
-    // GraphiQL could run nothing if only trusted documents run.
+    // GraphiQL would be useless if only trusted documents run.
     graphiql: variables.GRAPHIQL ?? (isPublic && variables.DOCUMENTS !== 'trusted'),
     introspection: variables.INTROSPECTION ?? isPublic,
     workers: variables.WORKERS,
@@ -88,7 +88,7 @@ function toConfig(variables: Variables) {
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
-/** Rules that involve several variables: whether each is broken, by its message. */
+/** Rules that involve several variables: each message, and whether its rule is broken. */
 const rulesOf = (set: Variables): Record<string, boolean> => ({
   'WORKERS requires DATABASE_URL: the embedded database supports only one process':
     set.WORKERS > 1 && !set.DATABASE_URL,
@@ -110,7 +110,7 @@ const rulesOf = (set: Variables): Record<string, boolean> => ({
     set.AUTH === 'jwt' && !(set.AUTH_ISSUER && set.AUTH_AUDIENCE),
 });
 
-/** Returns the message of each broken rule that no variable can check alone. */
+/** Returns the message of each broken rule that involves several variables. */
 const findContradictions = (variables: Variables): string[] =>
   Object.entries(rulesOf(variables)).flatMap(([message, isBroken]) => (isBroken ? message : []));
 
@@ -119,21 +119,19 @@ const Configuration = Variables.transform((variables, context) => {
   return toConfig(variables);
 }).readonly();
 
-/** Everything that an operator can set. */
 export type Config = z.output<typeof Configuration>;
 
 export type Limits = Config['limits'];
 
-/** How callers are authenticated. */
 export type Auth = NonNullable<Config['auth']>;
 
-/** Settings of earlier releases, with their names of today. */
+/** Settings of earlier releases, and their current names. */
 const RENAMED: Readonly<Record<string, string>> = {
   ANSWER_TIMEOUT_MS: 'RESPONSE_TIMEOUT_MS',
   MAX_ANSWER_BYTES: 'MAX_RESPONSE_BYTES',
 };
 
-/** The configuration is wrong. The message names each wrong variable and what it must be. */
+/** The configuration is invalid. The message names each invalid variable and what it must be. */
 export class ConfigError extends Error {}
 
 /**

@@ -1,7 +1,7 @@
-// As in WHATWG's URLs, the last @ before the path ends the password.
+// As in WHATWG URLs, the last @ before the path ends the password.
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
-// An @ behind the hosts can stand in the query behind a path only. Otherwise a / ? or # of a password has
-// ended the hosts, and a piece of the password would be the host that errors name.
+// After the hosts, an @ is allowed only in the query, after a path. Anywhere else, an unescaped / ? or # in the
+// password has cut the URL short, and errors would name a piece of the password as the host.
 const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@]*)$/s;
 const PROTOCOL = /^postgres(ql)?:$/;
 
@@ -11,13 +11,13 @@ const urlsOf = (text: string): string[] => {
 };
 
 /**
- * Splits a URL that names several hosts into one URL for each host, in their order
+ * Splits a URL with several hosts into one URL per host, in order
  * (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS).
  */
 export function splitHosts(url: string): string[] {
   return urlsOf(url).map((text) => {
     const one = new URL(text);
-    // Of libpq: here the gateway chooses among the hosts.
+    // A libpq parameter; here, the gateway chooses among the hosts.
     one.searchParams.delete('target_session_attrs');
     return one.href;
   });
@@ -26,11 +26,11 @@ export function splitHosts(url: string): string[] {
 function isUrlOfPostgres(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, pathname } = new URL(text);
-  // URLs that are joined by commas would be a URL with a strange name of a database.
+  // URLs joined by commas would parse as one URL with a strange database name.
   return PROTOCOL.test(protocol) && !pathname.includes('://');
 }
 
-/** Whether a text is a URL of PostgreSQL, with one host or several. */
+/** Whether a string is a PostgreSQL URL, with one host or several. */
 export function isDatabaseUrl(text: string): boolean {
   const [, , , tail = ''] = PARTS.exec(text) ?? [];
   if (!TAIL.test(tail)) return false;

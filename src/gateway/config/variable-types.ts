@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A whole number within a range. */
+/** An integer within a range. */
 export const whole = (
   least: number,
   most: number,

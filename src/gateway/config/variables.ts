@@ -9,12 +9,12 @@ const DATABASE_URL_RULE =
 
 /**
  * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
- * prints them to docs/configuration.md.
+ * writes them to docs/configuration.md.
  */
 export const Variables = z.object({
   HOST: z
     .string()
-    // As in a URL: `[::1]`.
+    // Accepts brackets, as in a URL: `[::1]`.
     .transform((host) => host.replace(/^\[(.*:.*)\]$/, '$1'))
     .refine(isHost, 'must be a host name or an address')
     .default('127.0.0.1')

@@ -6,7 +6,7 @@ import { ROOT } from './root.ts';
 
 const Package = z.object({ name: z.string(), version: z.string() });
 
-/** The name and the version of the program, which are in package.json. */
+/** The program's name and version, from package.json. */
 export const { name: NAME, version: VERSION } = Package.parse(
   JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')),
 );

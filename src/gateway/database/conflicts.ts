@@ -16,7 +16,7 @@ export async function repeatAfterConflict<Result>(
 ): Promise<Result> {
   let failure = error;
   for (let attempt = 1; attempt < ATTEMPTS && isConflict(failure); attempt += 1) {
-    // A random wait, so that the same transactions do not conflict again.
+    // A random delay, so that the same transactions do not collide again.
     await sleep(Math.random() * Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS));
     try {
       return await work();

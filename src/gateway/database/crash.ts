@@ -2,11 +2,11 @@ import type { PGlite } from '@electric-sql/pglite';
 
 import type { Log } from '../telemetry/log.ts';
 
-/** Reads the standard error of a PGlite for the reason why its PostgreSQL crashed. */
+/** Finds in PGlite's standard error why its PostgreSQL crashed. */
 export function watchStderr() {
   let reason: string | undefined;
   return {
-    /** For the option of PGlite with this name. */
+    /** For PGlite's option of the same name. */
     onStderr: (line: string) => {
       reason = /\b(?:PANIC|FATAL): +(.+)$/.exec(line)?.[1] ?? reason;
       return false;
@@ -18,19 +18,19 @@ export function watchStderr() {
 
 export type StderrWatch = ReturnType<typeof watchStderr>;
 
-// On a server PostgreSQL jumps back to its main loop after an SQL error; in PGlite it throws this status.
+// After an SQL error, a server's PostgreSQL jumps back to its main loop; PGlite throws this status instead.
 const SQL_ERROR_STATUS = 100;
 
-// The functions by which PGlite calls PostgreSQL: for a message, and after an SQL error.
+// The functions that PGlite calls in PostgreSQL: for a message, and after an SQL error.
 const ENTRY_POINTS = ['_PostgresMainLoopOnce', '_PostgresMainLongJmp'] as const;
 
 const isSqlError = (error: unknown): boolean =>
   error instanceof Object && 'status' in error && error.status === SQL_ERROR_STATUS;
 
 /**
- * Logs an error and ends the process with exit code 1 when PostgreSQL crashes, for example because it
- * can't write its write-ahead log. PGlite 0.5.16 ignores the crash and calls PostgreSQL again forever.
- * Acknowledged writes are in the write-ahead log, from which the next start recovers.
+ * Logs the error and exits with code 1 when PostgreSQL crashes, for example because it can't write its write-ahead
+ * log. PGlite 0.5.16 ignores the crash and keeps calling PostgreSQL. Acknowledged writes are in the write-ahead log,
+ * from which the next start recovers.
  */
 export function exitOnCrash({ Module: postgres }: PGlite, { reason }: StderrWatch, log: Log): void {
   const guard = (callPostgres: () => void) => (): void => {

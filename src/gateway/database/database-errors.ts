@@ -2,43 +2,42 @@ import { z } from 'zod';
 
 import { GatewayError, toError } from '../contract/gateway-error.ts';
 
-// SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault, and the
-// same request can succeed when the database or its machine is available again.
+// SQLSTATEs (PostgreSQL, appendix A) for which neither the request nor the gateway is at fault: the same request can
+// succeed once the database or its machine has recovered.
 const UNAVAILABLE_SQLSTATE = new RegExp(
   `^(${[
     '08...', // connection exceptions
-    '25006', // read-only: a standby, a demoted primary, or set by an operator
+    '25006', // read-only: a standby, a demoted primary, or an operator's setting
     '25P0[34]', // a transaction was idle for too long, or took too long
     '28...', // the role may not log in, for example while its password is changed
-    '3D000', // the database does not exist, for example while it is restored
+    '3D000', // the database does not exist, for example while it is being restored
     '40(001|003|P01)', // conflicts with other transactions, after the last retry
-    '53...', // no disk space, memory or connection left
+    '53...', // no disk space, memory or connections left
     '55P03', // a lock was not available in time
     '57...', // cancelled, shutting down, starting, dropped
-    '58...', // errors of the disk or the operating system
+    '58...', // disk or operating system errors
     'XX00[12]', // corrupted data or index: an operator has to repair it or fail over
   ].join('|')})$`,
 );
 const UNAVAILABLE_SYSTEM =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-// Errors of pg 8.23 that have no code and no class of their own: of a lost connection, and of a timeout of
-// connecting or of waiting for a connection of the pool.
+// Messages of pg 8.23's errors that have neither a code nor a class: for a lost connection, and for a timeout while
+// connecting or waiting for the pool.
 const LOST_MESSAGE =
   /^(Query read timeout|Connection terminated|Client has encountered a connection error)/;
 const TIMEOUT_MESSAGE = /^timeout e/;
 
-// Invalid values, conflicts and limits: such an error ends only the statement. After any other error the
-// connection may be unusable, for example because a migration made a cached plan invalid or the server
-// has become read-only.
+// Invalid values, conflicts and limits: these errors end only the statement. After any other error the connection may
+// be unusable, for example because a migration invalidated a cached plan, or the server has become read-only.
 const STATEMENT_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
 
-/** Returns the SQLSTATE of an error of pg or PGlite, or the code of the system; empty if it has none. */
+/** Returns the SQLSTATE of an error from pg or PGlite, or the system's error code; empty if it has neither. */
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';
 
 const Fatal = z.object({ severity: z.literal('FATAL') });
 
-/** Whether an error ended its connection. */
+/** Whether an error closed its connection. */
 const isFatal = (error: Error): boolean =>
   Fatal.safeParse(error).success || Fatal.safeParse(error.cause).success;
 
@@ -46,28 +45,28 @@ const isFatal = (error: Error): boolean =>
 export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(codeOf(error)) && !isFatal(error);
 
-// After these a statement may have been committed: a lost connection, a shutdown, a failed disk. Poolers
-// report them with any severity, and PostgreSQL translates the severity, so `ERROR` says too little.
+// After these errors the statement may have been committed: a lost connection, a shutdown, a failed disk. Severity
+// can't decide it: poolers report them with any severity, and PostgreSQL translates it.
 const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
 const Reported = z.object({ severity: z.string(), code: z.string() });
 
-/** Whether a statement was certainly rolled back. */
+/** Whether a statement was definitely rolled back. */
 export const isRolledBack = (error: unknown): boolean =>
   error instanceof Error &&
   Reported.safeParse(error).success &&
   !isFatal(error) &&
   !UNCERTAIN_SQLSTATE.test(codeOf(error));
 
-/** Whether a row can't be deleted, as rows of any table refer to it. */
+/** Whether a row can't be deleted because other rows refer to it. */
 export const isStillReferenced = (error: unknown): boolean => codeOf(error) === '23503';
 
-/** Whether a row exists already, that another transaction may have inserted. */
+/** Whether a row already exists, perhaps just inserted by another transaction. */
 export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
 
-/** A value that another row has, or to which no row belongs: in a column that is unique, or a foreign key. */
+/** The value of a unique column that another row already has, or of a foreign key that refers to no row. */
 interface Violation {
   readonly isDuplicate: boolean;
-  /** With the name of the table. */
+  /** Qualified with the table's name. */
   readonly column: string;
   readonly value: string;
 }
@@ -75,8 +74,8 @@ interface Violation {
 const KeyError = z.object({ table: z.string(), detail: z.string() });
 
 /**
- * Returns the value of a row that violates a constraint of one column, whatever the constraint is called.
- * PostgreSQL translates only the words: `Key (a)=(1) is not …`.
+ * Returns the value that violates a constraint on one column, whatever the constraint is called. PostgreSQL
+ * translates only the words around it: `Key (a)=(1) is not …`.
  */
 export function violationOf(error: unknown): Violation | undefined {
   if (!/^2350[35]$/.test(codeOf(error))) return undefined;
@@ -88,17 +87,17 @@ export function violationOf(error: unknown): Violation | undefined {
 
 const CheckError = z.object({ code: z.literal('23514'), constraint: z.string() });
 
-/** Returns the name of the CHECK that a row violates. */
+/** Returns the name of the CHECK constraint that a row violates. */
 export const violatedCheck = (error: unknown): string | undefined =>
   CheckError.safeParse(error).data?.constraint;
 
-/** Whether a number is out of the range of its column. */
+/** Whether a number is out of its column's range. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';
 
 /** Whether PostgreSQL rolled back because of another transaction; the same work can be retried. */
 export const isConflict = (error: unknown): boolean => /^40(001|P01)$/.test(codeOf(error));
 
-/** Whether the connection was lost before PostgreSQL responded; a pooler reports that with an SQLSTATE of class 08. */
+/** Whether the connection was lost before PostgreSQL responded; poolers report that with an SQLSTATE of class 08. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof GatewayError) return false;
   return (
@@ -108,7 +107,7 @@ export function isConnectionLost(error: unknown): boolean {
   );
 }
 
-/** The connection was lost before anything could be written: the same work can be tried again. */
+/** The connection was lost before anything could be written: the same work can be retried. */
 export class NothingWritten extends GatewayError {
   constructor(cause: unknown) {
     super('SERVICE_UNAVAILABLE', undefined, cause);
@@ -122,17 +121,17 @@ export class OutcomeUnknown extends GatewayError {
   }
 }
 
-// Conflicts with the replay of the log or with other statements; shutting down, starting; no connection left.
+// Conflicts with log replay or with other statements; shutdown, startup; no connections left.
 const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
 
-/** Whether a read that failed may succeed on another server: this one is lost, or has ended the statement. */
+/** Whether a failed read may succeed on another server: this one is lost, or has cancelled the statement. */
 export const isServerFault = (error: unknown): boolean =>
   error instanceof NothingWritten || isConnectionLost(error) || SERVER_SQLSTATE.test(codeOf(error));
 
-/** Whether the server only accepts reads: a replica, or a primary that was demoted. Nothing was written. */
+/** Whether the server accepts only reads: a replica, or a demoted primary. Nothing was written. */
 export const isReadOnlyServer = (error: unknown): boolean => codeOf(error) === '25006';
 
-/** Whether the database, or anything in the chain of causes, is temporarily unavailable. */
+/** Whether an error, or any error in its chain of causes, means that the database is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = codeOf(cause);
@@ -148,14 +147,14 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Returns why a connection can't be opened; the error has no message if a name has several addresses. */
+/** Returns why a connection can't be opened; for a name with several addresses, the error itself has no message. */
 export function toObstacle(error: unknown): string {
   const reason = error instanceof GatewayError ? error.cause : error;
   const { message, code }: NodeJS.ErrnoException = toError(reason);
   return message || String(code);
 }
 
-/** Converts anything thrown to the error that a caller receives; its cause is for the log only. */
+/** Converts anything thrown to the error that the caller receives; its cause is only logged. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';

@@ -5,14 +5,14 @@ import type { Readiness } from './database.ts';
 // Most statements take less than a millisecond; STATEMENT_TIMEOUT_MS is ten seconds by default.
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** How a pool of connections is used. */
+/** How a connection pool is used. */
 export interface PoolUse {
   /** The maximum number of connections. */
   readonly max: number;
-  /** Connections, in use or idle. */
+  /** Open connections, in use or idle. */
   readonly total: number;
   readonly idle: number;
-  /** Statements and transactions that wait for a connection. */
+  /** Statements and transactions waiting for a connection. */
   readonly waiting: number;
 }
 
@@ -36,8 +36,8 @@ function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
 }
 
 /**
- * Creates the metrics of one database. Each time they are read, `ping` is called to learn whether the
- * database responds. The embedded database has no pool.
+ * Creates the metrics of one database. Each scrape calls `ping` to find out whether the database responds. The
+ * embedded database has no pool.
  */
 export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: () => PoolUse) {
   const registry = new Registry();
@@ -60,7 +60,7 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
       name,
       help,
       registers,
-      // Of several workers: 0 if it is 0 for one of them.
+      // With several workers: 0 if any of them reports 0.
       aggregator: 'min',
       // Both gauges call it at the same time, and share one statement.
       async collect() {
@@ -72,7 +72,7 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
   addGauge('database_writable', 'Whether the database accepts writes.', ({ writes }) => writes);
   return {
     registry,
-    /** Observes how long a statement takes: returns the function to call when it ends. */
+    /** Measures the duration of a statement: returns the function to call when it ends. */
     startStatement: (load: 'light' | 'heavy') => {
       const end = durations.startTimer({ load });
       return (result: 'success' | 'error'): void => void end({ result });

@@ -10,14 +10,14 @@ import { createSession, type Observe, type Runner, type Session } from './sessio
 
 /** The state of a database that responds. */
 export interface Readiness {
-  /** Whether it accepts writes: a standby or a demoted primary does not. */
+  /** Whether it accepts writes: standbys and demoted primaries do not. */
   readonly writes: boolean;
 }
 
 /** Selects a Readiness. */
 export const READINESS_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes"`;
 
-/** What runs statements, also several in a transaction. */
+/** Runs statements, individually or in a transaction. */
 export interface TransactionRunner extends Runner {
   /** Runs `work` between BEGIN and COMMIT; rejects unless PostgreSQL has committed. */
   transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result>;
@@ -26,21 +26,21 @@ export interface TransactionRunner extends Runner {
 /** What a Database is created from. */
 export interface Driver {
   readonly runner: TransactionRunner;
-  /** The kind of database and its place, for the log; without password. */
+  /** The kind of database and its location, for the log; without the password. */
   readonly description: string;
-  /** Whether PostgreSQL keeps the plan of a statement that is planned once. */
+  /** Whether PostgreSQL caches the plan of a statement with `planning: 'once'`. */
   readonly keepsPlans: boolean;
-  /** How many bytes of JSON one statement may write for a request. */
+  /** How many bytes of JSON one statement may produce for a request. */
   readonly maxJsonBytes: number;
   /** How many heavy statements may run at the same time, so that light ones always find a free connection. */
   readonly maxHeavy: number;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: (() => PoolUse) | undefined;
-  /** Its replicas, if reads may use any. */
+  /** The replicas, if there are any. */
   readonly replicas?: Replicas | undefined;
-  /** Adds the metrics of several servers to a registry. */
+  /** Adds the metrics of a cluster's servers to a registry. */
   readonly reportServers?: (registry: Registry) => void;
-  /** Notifications between its gateways, if it has them. */
+  /** Notifications between gateways, where the connection supports them. */
   readonly notifications?: Notifications | undefined;
   /** Rejects unless the database responds within two seconds; independent of the connection pool. */
   readonly ping: () => Promise<Readiness>;
@@ -73,7 +73,7 @@ export function createDatabase(driver: Driver, log: Log) {
     ...driver,
     query,
     write,
-    /** Runs `work` in one transaction, and again after a conflict; `work` must use only its session. */
+    /** Runs `work` in one transaction, and again after a conflict; `work` must use only the session it is given. */
     transaction: <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
       runTransaction(work).catch((error: unknown) =>
         repeatAfterConflict(error, () => runTransaction(work)),
@@ -81,7 +81,6 @@ export function createDatabase(driver: Driver, log: Log) {
     /** Returns a session whose statements all run on one server. */
     sessionOn: (server: Runner): Session =>
       createSession(server, { observe, limit: pLimit(maxHeavy) }),
-    /** Its metrics. */
     registry,
     close: async (): Promise<void> => {
       await notifications?.close();

@@ -8,10 +8,10 @@ const IN_USE =
   'DATA_DIR is in use by another gateway. Stop that gateway, or choose another folder.';
 
 /**
- * Locks a folder for this process, until it ends or calls the returned function.
+ * Locks a folder for this process, until the process exits or calls the returned function.
  *
- * The kernel holds the lock, on a file that is never deleted: it is taken atomically, lasts while the
- * process is suspended, and is released with the process, however that ends.
+ * The kernel holds the lock, on a file that is never deleted: acquiring it is atomic, it survives a suspended
+ * process, and it is released when the process exits, even in a crash.
  * @throws ConfigError
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
@@ -21,7 +21,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     if (tryLock(file.fd)) return () => file.close();
     await file.close();
   } catch (error) {
-    // That of a native module which does not work on this system has many lines.
+    // If the native module does not work on this system, its error has many lines.
     const [reason] = toError(error).message.split('\n', 1);
     throw new ConfigError(
       `DATA_DIR can't be locked: ${reason}. Choose another folder, or set DATABASE_URL.`,

@@ -7,8 +7,8 @@ const INTERVAL_AFTER_FAILURE_MS = 60_000;
 // A checkpoint takes about 0.1 s.
 const MAX_WAL_BYTES = 32 * 2 ** 20;
 
-// The thresholds of autovacuum, but higher for small tables, because autovacuum runs only once a minute,
-// and lower for large tables, so that each command stays short.
+// Autovacuum's thresholds, but higher for small tables, because autovacuum runs only once a minute, and lower for
+// large tables, so that each command stays short.
 const DUE_COMMANDS_SQL = `
   select 'checkpoint' as command from pg_control_checkpoint()
   where pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) > ${MAX_WAL_BYTES}
@@ -25,17 +25,16 @@ const DUE_COMMANDS_SQL = `
   where is_vacuum_due or is_analyze_due
   order by reltuples)`;
 
-/** Runs the commands that are due. */
 async function maintain(pglite: PGlite): Promise<void> {
   const { rows } = await pglite.query<{ command: string }>(DUE_COMMANDS_SQL);
   for (const { command } of rows) await pglite.exec(command);
 }
 
 /**
- * Starts the maintenance for which a PostgreSQL server has processes and PGlite has none: checkpoints,
- * without which the write-ahead log grows forever, and VACUUM and ANALYZE of one table at a time. It runs two
- * seconds after the last run, a minute after one that failed, and requests may run between its commands. Returns
- * a function that stops it after the current run.
+ * Starts the maintenance that a PostgreSQL server runs in background processes and PGlite does not: checkpoints,
+ * without which the write-ahead log grows forever, and VACUUM and ANALYZE, one table at a time. It runs two seconds
+ * after the last run, or a minute after a failed one, and requests may run between its commands. Returns a function
+ * that stops it after the current run.
  */
 export function startMaintenance(pglite: PGlite, log: Log): () => Promise<void> {
   let running: Promise<void> | undefined;

@@ -7,13 +7,13 @@ import type { Log } from '../telemetry/log.ts';
 // An arbitrary number, the same in every gateway.
 const LOCK_ID = 7_246_531;
 
-/** Runs a statement, or without values several, on a connection; returns the rows of the last. */
+/** Runs a statement (several, if there are no values) on a connection; returns the rows of the last one. */
 export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** A migration is missing or can't be applied; the message contains its name and the reason. */
 export class MigrationError extends Error {}
 
-// The table of Prisma Migrate, so that `prisma migrate deploy` can be used instead.
+// Prisma Migrate's table, so that `prisma migrate deploy` can be used instead.
 const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
   "id" VARCHAR(36) PRIMARY KEY NOT NULL,
   "checksum" VARCHAR(64) NOT NULL,
@@ -52,15 +52,15 @@ async function readApplied(runSql: RunSql): Promise<Record<string, unknown>[]> {
 }
 
 /**
- * Returns the migrations that are not applied yet. A later release may have applied others.
- * @throws MigrationError unless the database was migrated with these files or those of a later release
+ * Returns the migrations that have not been applied. A later release may have applied more.
+ * @throws MigrationError unless the database was migrated with these files, or with those of a later release
  */
 async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
   const migrations = await readMigrations(folder);
   const applied = await readApplied(runSql);
   const names = new Set(applied.map((row) => row['migration_name']));
   const pending = migrations.filter(({ name }) => !names.has(name));
-  // A later release contains all these files too, and applies them first.
+  // A later release contains all these files as well, and applies them first.
   const last = pending.length === 0 ? migrations.at(-1)?.name : undefined;
   for (const row of applied) {
     const name = String(row['migration_name']);
@@ -98,9 +98,9 @@ async function apply(runSql: RunSql, { name, script, checksum }: Migration): Pro
 /**
  * Applies the next pending migration, if any, in a transaction.
  *
- * With the lock, gateways that start at the same time wait for each other. It belongs to the transaction:
- * so it ends with its process, and works through a pooler. The state is read after the lock is acquired,
- * because another gateway may have applied the migration in the meantime.
+ * The lock makes gateways that start at the same time wait for each other. It belongs to the transaction, so it is
+ * released if the process dies, and works through a pooler. The state is read after the lock is acquired, because
+ * another gateway may have applied the migration in the meantime.
  */
 async function applyNext(folder: URL, runSql: RunSql, log: Log): Promise<void> {
   await runSql('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
@@ -126,7 +126,7 @@ export async function migrate(folder: URL, runSql: RunSql, log: Log): Promise<vo
 }
 
 /**
- * Checks that every migration is applied; changes nothing.
+ * Checks that every migration has been applied; changes nothing.
  * @throws MigrationError
  */
 export async function requireMigrated(folder: URL, runSql: RunSql): Promise<void> {

@@ -6,15 +6,16 @@ import type { Client } from 'pg';
 import type { Log } from '../telemetry/log.ts';
 
 const CHANNEL = 'store_changes';
-// PostgreSQL has one lock for all transactions that notify: each write must not be one of them.
+// PostgreSQL has a single lock for all transactions that notify, so notifications are not sent in the writes' own
+// transactions.
 const MIN_INTERVAL_MS = 20;
 const RECONNECT_MS = 1000;
 const LISTEN_TIMEOUT_MS = 5000;
 
-/** Tells the other gateways of a database that there are changes. */
+/** Notifies the other gateways of the same database of changes. */
 export type Notifications = ReturnType<typeof createNotifications>;
 
-/** Listens on a connection until it ends. */
+/** Listens on a connection until it closes. */
 async function listenOn(client: Client, onNotification: (sender?: string) => void): Promise<void> {
   const ended = new Promise<void>((resolve) => void client.once('end', () => resolve()));
   try {
@@ -30,8 +31,7 @@ async function listenOn(client: Client, onNotification: (sender?: string) => voi
 }
 
 /**
- * Creates the notifications of a process, which are sent by `send`. From the first call of `listen`, it has a
- * connection of its own.
+ * Creates the notifications of a process; `send` runs NOTIFY. The first call of `listen` opens a separate connection.
  */
 export function createNotifications(
   connect: () => Promise<Client>,
@@ -55,7 +55,7 @@ export function createNotifications(
       } catch (error) {
         log.debug({ err: error }, 'Change notifications cannot be received at the moment.');
       }
-      // Rejects only if it is closed.
+      // Rejects only on close.
       await sleep(RECONNECT_MS, undefined, { ref: false, signal }).catch(() => {});
     }
   };
@@ -73,13 +73,15 @@ export function createNotifications(
 
   return {
     /**
-     * Calls `onNotification`, that of the first call, after a notification of another gateway, and whenever some
-     * may have been missed.
+     * Calls `onNotification` after each notification from another gateway, and whenever some may have been missed.
+     * Only the function of the first call is used.
      */
     listen: (onNotification: () => void): void => {
       listening ??= listenUntilClosed(onNotification);
     },
-    /** Notifies the others, once for all calls within 20 ms. If that fails, they find the changes later. */
+    /**
+     * Notifies the other gateways, once for all calls within 20 ms. If that fails, they find the changes by polling.
+     */
     notify: (): void => {
       isDue = true;
       if (!isNotifying) void notifyWhileDue();

@@ -3,12 +3,12 @@ import type { Log } from '../telemetry/log.ts';
 import type { Database } from './database.ts';
 
 /**
- * Opens PostgreSQL if DATABASE_URL is set, else the embedded database; migrates it if configured.
+ * Opens PostgreSQL if DATABASE_URL is set, otherwise the embedded database; migrates it if configured.
  * @throws ConfigError, MigrationError
  */
 export async function openDatabase(migrations: URL, config: Config, log: Log): Promise<Database> {
   const { databaseUrl } = config;
-  // Loads only the driver in use, which saves 0.1 s of the start.
+  // Loads only the driver in use, which saves 0.1 s at startup.
   if (databaseUrl) {
     return (await import('./postgres.ts')).openPostgres(migrations, databaseUrl, config, log);
   }

@@ -15,14 +15,15 @@ import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Runner } from './session.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
 
-// PGlite has one session, so a second heavy statement would only delay the light ones.
+// PGlite has a single session, so a second heavy statement would only delay the light ones.
 const MAX_HEAVY = 1;
 
-// PostgreSQL needs ten times as much memory to write JSON. That of PGlite is the gateway's own, and never shrinks.
+// To produce JSON, PostgreSQL needs ten times its size in memory. PGlite's memory is part of the gateway's, and never
+// shrinks.
 const MAX_JSON_BYTES = 2 * 2 ** 20;
 
-// PostgreSQL clears its buffers when it starts: the default of 128 MB takes 0.2 s and that much memory.
-// Checkpoints keep files of the write-ahead log up to min_wal_size, by default 80 MB.
+// PostgreSQL zeroes its buffers on startup: with the default of 128 MB, that takes 0.2 s and as much memory.
+// Checkpoints keep write-ahead log files up to min_wal_size, 80 MB by default.
 const SETTINGS = ['shared_buffers=32MB', 'min_wal_size=32MB', 'max_wal_size=64MB'];
 const START_PARAMS = [
   ...PGlite.defaultStartParams,
@@ -49,7 +50,6 @@ const runSqlOn =
       : ((await pglite.exec(text)).at(-1)?.rows ?? []);
 
 /**
- * Migrates an embedded database.
  * @throws MigrationError
  */
 export const migratePglite = (migrations: URL, pglite: PGlite, log: Log): Promise<void> =>

@@ -28,20 +28,20 @@ import { onlyRow, type Runner, type RunOptions } from './session.ts';
 /** The name of the gateway's connections in pg_stat_activity. */
 export const APPLICATION_NAME = NAME;
 
-/** Identifies the server that a connection leads to, until it starts again: behind proxies, addresses can be equal. */
+/** Identifies the server behind a connection until it restarts; behind proxies, servers can share an address. */
 export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(), ' ',
   extract(epoch FROM pg_postmaster_start_time()))`;
 
-// PostgreSQL itself ends a slow statement. If it does not, the gateway gives up after this time in addition.
+// PostgreSQL cancels slow statements itself. If it does not, the gateway gives up after this extra time.
 const GRACE_MS = 1000;
 const PROBE_TIMEOUT_MS = 2000;
 
-// How often to look whether somebody still needs the result of a statement. A shorter one ends by itself: to end it
-// would cost more than the rest of it, as its connection is closed then.
+// How often to check whether anyone still needs the result of a statement. Shorter statements run to completion:
+// cancelling closes the connection, which would cost more than the rest of the statement.
 const CHECK_MS = 100;
 
-// In the process of its connection, a prepared statement takes 50 to 100 KiB, a long one up to 150 times its
-// length. pg closes none while its connection is open.
+// In its connection's server process, a prepared statement takes 50 to 100 KiB, and a long one up to 150 times its
+// length. pg deallocates none while the connection is open.
 const MAX_PREPARED = 100;
 const MAX_PREPARED_LENGTH = 100_000;
 
@@ -49,7 +49,7 @@ const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
 };
 
-// In local time, pg would lose the seconds that time zones had before they were a number of hours.
+// With local time, pg would drop the seconds of historical UTC offsets.
 defaults.parseInputDatesAsUTC = true;
 
 const ignore = (): void => {};
@@ -69,19 +69,19 @@ function toLossError(error: unknown, writes: boolean): unknown {
   return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
 }
 
-/** Whether a connection can be used again after an error: its statement has ended, and no other has begun. */
+/** Whether a connection can be used again after an error: its statement has ended, and no other has started. */
 const isUsableAfter = (error: unknown): boolean =>
   error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
 
-/** What is known of a connection. */
+/** The state of a connection. */
 class Connection {
-  /** Identifies its server; undefined until its session is set up. */
+  /** Identifies the server; undefined until the session is set up. */
   identity: string | undefined;
-  /** The names of the statements that it has prepared, by their texts. */
+  /** The names of the prepared statements, by their text. */
   readonly #names = new Map<string, string>();
   #length = 0;
 
-  /** Returns the name of a statement, which it prepares once: PostgreSQL reuses the plan of one that has a name. */
+  /** Returns the name under which a statement is prepared: PostgreSQL reuses the plan of a named statement. */
   nameOf(text: string): string {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
@@ -91,21 +91,21 @@ class Connection {
     return name;
   }
 
-  /** Whether it has prepared so many statements that a new connection should replace it. */
+  /** Whether so many statements are prepared that a new connection should replace this one. */
   get isFull(): boolean {
     return this.#names.size >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
   }
 }
 
-/** How a statement runs that only reads. */
+/** The options of a statement that only reads. */
 export const READ = { planning: 'once', writes: false } as const;
 
-/** A server of PostgreSQL, or a balancer in front of some, with a pool of connections. It connects on demand. */
+/** A PostgreSQL server, or a load balancer in front of several, with a connection pool. It connects on demand. */
 export class PostgresServer implements TransactionRunner {
   readonly url: string;
-  /** Its host and port, for the log and the metrics. */
+  /** Host and port, for the log and the metrics. */
   readonly name: string;
-  /** How many statements and transactions were sent. */
+  /** The number of statements and transactions that were sent. */
   statements = 0;
   readonly #config: Config;
   readonly #pool: Pool;
@@ -123,7 +123,7 @@ export class PostgresServer implements TransactionRunner {
       connectionTimeoutMillis: config.connectTimeoutMs,
       query_timeout: config.statementTimeoutMs + graceMs,
       keepAlive: true,
-      // oxlint-disable-next-line no-misused-promises -- pg waits for it, though its types don't say so
+      // oxlint-disable-next-line no-misused-promises -- pg awaits it, though its types don't say so
       onConnect: (client) => this.#setUp(client),
     });
     this.#pool.on('error', (error) => {
@@ -133,12 +133,12 @@ export class PostgresServer implements TransactionRunner {
 
   /**
    * Runs one statement.
-   * @throws NothingWritten, or OutcomeUnknown if it writes: the connection is lost before PostgreSQL responds
+   * @throws NothingWritten (or OutcomeUnknown for a write) if the connection is lost before PostgreSQL responds
    */
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const client = await this.#connect();
     const { recipient } = options;
-    // PostgreSQL ends the statement of a connection that is closed (session-settings.ts).
+    // Closing the connection cancels the statement (session-settings.ts).
     const check = (): void => {
       if (recipient?.destroyed) client.connection.stream.destroy(new RecipientGone());
     };
@@ -158,7 +158,7 @@ export class PostgresServer implements TransactionRunner {
 
   async transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result> {
     const client = await this.#connect();
-    // Before COMMIT, nothing is written.
+    // Nothing is written before COMMIT.
     let writes = false;
     let failure: unknown;
     try {
@@ -168,7 +168,7 @@ export class PostgresServer implements TransactionRunner {
       });
       writes = true;
       const { command } = await client.query('COMMIT');
-      // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which is not an error of pg.
+      // If a statement failed, PostgreSQL responds to COMMIT with ROLLBACK, which pg does not report as an error.
       if (command !== 'COMMIT') throw new Error('The transaction was rolled back.');
       return result;
     } catch (error) {
@@ -181,7 +181,7 @@ export class PostgresServer implements TransactionRunner {
     }
   }
 
-  /** The identities of the servers that its connections lead to: several behind a balancer. */
+  /** The identities of the connected servers: several behind a load balancer. */
   get identities(): ReadonlySet<string> {
     const all = [...this.#connections.values()].flatMap(({ identity }) => identity ?? []);
     return new Set(all);
@@ -198,8 +198,8 @@ export class PostgresServer implements TransactionRunner {
   }
 
   /**
-   * Closes all connections. One that is being opened is closed when it is open: a server that was frozen while
-   * another one was promoted would accept it later, and write what is lost then.
+   * Closes all connections; those that are still being opened are closed once they are open. A server that was frozen
+   * during a failover could accept one later, and whatever it writes would be lost.
    */
   abort(): void {
     this.#aborts += 1;
@@ -243,7 +243,7 @@ export class PostgresServer implements TransactionRunner {
     values: unknown[],
     { planning }: RunOptions,
   ): Promise<Row[]> {
-    // A pooler may give the next statement another connection.
+    // A pooler may run the next statement on another connection.
     const isPrepared = planning === 'once' && !this.#config.pgbouncer;
     const name = isPrepared ? this.#connections.get(client)?.nameOf(text) : undefined;
     const query = { name, text, values: values.map(toParameter), types: TYPES };
@@ -252,7 +252,7 @@ export class PostgresServer implements TransactionRunner {
   }
 
   /**
-   * Returns a connection to the pool; closes it
+   * Returns a connection to the pool, or closes it
    * - after an error that may leave it unusable,
    * - if a transaction is still open on it,
    * - if it has prepared many statements.
@@ -267,7 +267,7 @@ export class PostgresServer implements TransactionRunner {
 }
 
 /**
- * Creates a connection of its own to a server, to ask whether it responds within two seconds: a busy pool is no
+ * Creates a separate connection to a server, to check whether it responds within two seconds: a busy pool is no
  * reason to remove the gateway from its load balancer, or to elect another primary.
  */
 export const createProbe = (url: string, config: Config, log: Log): PostgresServer =>

@@ -19,10 +19,10 @@ import { APPLICATION_NAME, createProbe, PostgresServer, READ } from './postgres-
 import { sessionSql } from './session-settings.ts';
 import { onlyRow } from './session.ts';
 
-// PostgreSQL copies JSON as it writes it: a process needs ten times its size, 40 MB.
+// PostgreSQL copies JSON as it builds it: a server process needs ten times its size, 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 
-/** One server, or several of which one is the primary. */
+/** One server, or several, one of which is the primary. */
 export interface Servers extends Omit<
   Driver,
   'keepsPlans' | 'maxJsonBytes' | 'maxHeavy' | 'notifications'
@@ -31,7 +31,7 @@ export interface Servers extends Omit<
   readonly primaryUrl: () => string;
 }
 
-/** Opens the only server. */
+/** Opens a single server. */
 function openServer(url: string, config: Config, log: Log): Servers {
   const server = new PostgresServer(url, config, log);
   const probe = createProbe(url, config, log);
@@ -53,7 +53,7 @@ function openServer(url: string, config: Config, log: Log): Servers {
   };
 }
 
-/** Opens the server of DATABASE_URL, or all of them with those of DATABASE_REPLICA_URLS. */
+/** Opens the server of DATABASE_URL, or all servers of DATABASE_URL and DATABASE_REPLICA_URLS. */
 async function openServers(url: string, config: Config, log: Log): Promise<Servers> {
   const primaryUrls = splitHosts(url);
   const replicaUrls = config.replicaUrls.flatMap(splitHosts);
@@ -61,12 +61,12 @@ async function openServers(url: string, config: Config, log: Log): Promise<Serve
   if (only && primaryUrls.length === 1 && replicaUrls.length === 0) {
     return openServer(only, config, log);
   }
-  // Most gateways have one server, and load nothing of this.
+  // Most gateways have one server, and need not load the cluster module.
   const { openCluster } = await import('./cluster/open-cluster.ts');
   return openCluster(primaryUrls, replicaUrls, config, log);
 }
 
-/** Opens a connection beside the pool. */
+/** Opens a connection outside the pool. */
 async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Client> {
   const client = new Client({
     connectionString: url,
@@ -81,8 +81,8 @@ async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Cli
 }
 
 /**
- * Warns of settings with which the gateway can't keep all its promises.
- * @throws ConfigError if the database can't store every character
+ * Warns of settings that break some of the gateway's guarantees.
+ * @throws ConfigError if the database can't store every Unicode character
  */
 async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
   const [settings] = await runSql(`SELECT current_setting('server_encoding') AS encoding,
@@ -98,7 +98,7 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
       'synchronous_commit is off: acknowledged writes can be lost if the database server crashes.',
     );
   }
-  // A direct session sets its own.
+  // Direct sessions set their own.
   if (settings?.['timeout'] === '0') {
     log.warn(
       'Behind a pooler, PostgreSQL continues statements that timed out in the gateway, and they ' +
@@ -122,13 +122,13 @@ async function withConnection(
   try {
     await client.query(sessionSql(config));
     await work(async (text, values) => {
-      // Of several statements, pg returns a list.
+      // For several statements, pg returns an array.
       const result = await client.query<Record<string, unknown>>(text, values);
       return [result].flat().at(-1)?.rows ?? [];
     });
   } catch (error) {
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
-    // PostgreSQL reported the error, or the connection was lost.
+    // Reported by PostgreSQL, or a lost connection.
     const isFromDatabase = error instanceof DatabaseError || isUnavailable(error);
     throw isFromDatabase
       ? new ConfigError(`DATABASE_URL: ${error.message}.`, { cause: error })
@@ -146,7 +146,7 @@ const notify = ({ runner, primaryUrl }: Servers, config: Config, log: Log): Noti
   );
 
 /**
- * Opens the PostgreSQL at `url`; migrates it if configured, else requires that it is migrated.
+ * Opens the PostgreSQL at `url`; migrates it if configured, otherwise requires that it is migrated.
  * @throws ConfigError, MigrationError
  */
 export async function openPostgres(
@@ -170,7 +170,7 @@ export async function openPostgres(
   const { pgbouncer, poolSize } = config;
   const driver: Driver = {
     ...servers,
-    // A pooler may give the next statement another connection, and so it can't listen either.
+    // A pooler may run the next statement on another connection, so LISTEN does not work either.
     keepsPlans: !pgbouncer,
     notifications: pgbouncer ? undefined : notify(servers, config, log),
     maxJsonBytes: MAX_JSON_BYTES,

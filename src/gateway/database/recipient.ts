@@ -1,8 +1,8 @@
 import { Unavailable } from '../contract/gateway-error.ts';
 
-/** Who receives what a statement reads, such as a response to a caller. */
+/** The receiver of a statement's result, such as the response to a client. */
 export interface Recipient {
-  /** Whether it needs the result no more: it has another one, or its caller has gone. */
+  /** Whether it no longer needs the result: it already has one, or its client disconnected. */
   readonly destroyed: boolean;
 }
 
@@ -20,7 +20,7 @@ export class Recipients implements Recipient {
   }
 }
 
-/** The error of a statement that was not run, or ended, because nobody needs its result any more. */
+/** The error of a statement that was cancelled or never sent because all its recipients were gone. */
 export class RecipientGone extends Unavailable {
   constructor() {
     super('The client disconnected.');
@@ -28,8 +28,8 @@ export class RecipientGone extends Unavailable {
 }
 
 /**
- * Creates a function that returns the work of this tick with a key; `start` begins it for its
- * first recipient. Each turn has its own Map: one that is always changing would keep deleted work in memory.
+ * Creates a function that shares the work of one tick by key; `start` starts it for its first recipient. Each tick
+ * has a new Map: a Map that changes all the time would keep deleted work in memory.
  */
 export function shareInTurn<Work>(): (
   key: unknown,

@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
 
-// A role, a database or the server may set any of these, and each would give wrong results or writes.
-// Settings that only affect speed are the operator's choice, and so are search_path, the isolation level
-// (a stricter one is also correct) and default_transaction_read_only.
+// A role, a database or the server may set any of these, and other values would cause wrong results or writes.
+// Settings that affect only speed are left to the operator, and so are search_path, the isolation level (a stricter
+// one is also correct) and default_transaction_read_only.
 
 /** Settings that a pooler tracks for each client. */
 const TRACKED: Readonly<Record<string, string>> = {
-  // The text form of a time: 03/12/2026 could be March or December.
+  // How times are written: 03/12/2026 could be in March or in December.
   DateStyle: 'ISO, MDY',
   TimeZone: 'UTC',
   client_encoding: 'UTF8',
@@ -18,24 +18,24 @@ const TRACKED: Readonly<Record<string, string>> = {
 const DIRECT: Readonly<Record<string, string>> = {
   // Any other value disables foreign keys.
   session_replication_role: 'origin',
-  // Any other value reads null in an array of values as the text NULL.
+  // Any other value turns null in an array into the text NULL.
   array_nulls: 'on',
-  // Any other value lets a search by name return a random part of the rows.
+  // Any other value makes a search by name return a random subset of the rows.
   gin_fuzzy_search_limit: '0',
-  // The gateway has its own timeouts; shorter ones here would override them.
+  // The gateway has its own timeouts; shorter ones here would pre-empt them.
   lock_timeout: '0',
   transaction_timeout: '0',
   idle_session_timeout: '0',
 };
 
-/** Returns one statement; it skips settings that PostgreSQL does not know or that are already right. */
+/** Returns one statement; it skips settings that this PostgreSQL does not have or that are already right. */
 function toSql(settings: Readonly<Record<string, string>>): string {
   const wanted = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
   return `SELECT set_config(name, value, false) FROM (VALUES ${wanted.join(', ')}) AS wanted (name, value)
     WHERE current_setting(name, true) <> value`;
 }
 
-/** The first SQL of a session through a pooler. */
+/** The first SQL of a pooled session. */
 const POOLED_SESSION = Object.entries(TRACKED)
   .map(([name, value]) => `SET ${name} = '${value}'`)
   .join(';');
@@ -43,11 +43,11 @@ const POOLED_SESSION = Object.entries(TRACKED)
 /** The first SQL of a direct session. */
 export const OWN_SESSION = toSql({ ...TRACKED, ...DIRECT });
 
-// Ends a statement within this time when its connection is closed. PostgreSQL for Windows can't.
+// Cancels a statement within this time once its connection is closed. PostgreSQL on Windows can't.
 const CHECK_CONNECTION = `SELECT set_config('client_connection_check_interval', '20ms', false)
   WHERE version() !~* 'visual c|msvc|mingw'`;
 
-/** Returns the SQL that each connection to a server runs first. */
+/** Returns the SQL that runs first on each connection. */
 export function sessionSql({ statementTimeoutMs, pgbouncer }: Config): string {
   if (pgbouncer) return POOLED_SESSION;
   return [

@@ -4,12 +4,12 @@ import type { Sql } from 'sql-template-tag';
 import { type Recipient, RecipientGone } from './recipient.ts';
 
 /**
- * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which
- * is faster if the number of rows depends on them.
+ * How PostgreSQL plans a statement: `once`, for all values, or `each` time, for the given values, which is faster if
+ * the number of rows depends on them.
  */
 export type Planning = 'once' | 'each';
 
-/** How much a statement reads: rows found by an index, or a large part of a table. */
+/** How much a statement reads: a few rows found by an index, or a large part of a table. */
 export type Load = 'light' | 'heavy';
 
 /** A statement with its parameters `$1`, `$2`… */
@@ -18,41 +18,41 @@ export type Statement = Pick<Sql, 'text' | 'values'>;
 /** How a statement runs. */
 export interface RunOptions {
   readonly planning: Planning;
-  /** Whether it writes or locks rows: it must never run twice. */
+  /** Whether it writes or locks rows: then it must never run twice. */
   readonly writes: boolean;
-  /** Who receives what it reads: nobody needs it once the recipient is destroyed. */
+  /** The receiver of its result: once it is destroyed, the statement is cancelled. */
   readonly recipient?: Recipient | undefined;
 }
 
-/** What runs statements: a server, a transaction, or whichever of several servers is the primary. */
+/** Runs statements: a server, a transaction, or the primary of a cluster. */
 export interface Runner {
   /** Runs one statement; TYPE_PARSERS parse its values. */
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
 }
 
-/** Runs statements: each by itself, or all in one transaction. */
+/** Runs statements: each on its own, or all in one transaction. */
 export type Session = ReturnType<typeof createSession>;
 
 /** Called when a statement starts; returns the function to call when it ends. */
 export type Observe = (load: Load, text: string) => (result: 'success' | 'error') => void;
 
-/** What sessions have in common. */
+/** The options that sessions share. */
 interface SessionOptions {
   readonly observe: Observe;
-  /** Runs the heavy statements. */
+  /** Limits how many heavy statements run at the same time. */
   readonly limit: LimitFunction;
-  /** Runs a statement again after its error, or rejects with that. */
+  /** Runs a statement again after an error, or rejects with the error. */
   readonly repeat?: <Result>(error: unknown, run: () => Promise<Result>) => Promise<Result>;
 }
 
 /**
  * Creates a session. From here, a statement goes to PostgreSQL through these functions:
  *
- *   query or write         waits for its turn if it is heavy
- *   send                   observes it, and repeats it after a conflict
+ *   query or write         queues it if it is heavy
+ *   send                   measures it, and repeats it after a conflict
  *   Primary.run            only with several servers: chooses one (cluster/primary.ts)
  *   PostgresServer.run     takes a connection from the pool and releases it (postgres-server.ts)
- *   client.query           of pg
+ *   client.query           pg
  *
  * On the embedded database, `send` calls PGlite (pglite.ts).
  */
@@ -79,9 +79,9 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     }
   };
   /**
-   * Runs one statement that only reads; its parameters are bound, never put into the text. Outside a
-   * transaction, with several servers, it may run again if its connection is lost. It does not start, and on PostgreSQL it is ended,
-   * once the recipient is destroyed.
+   * Runs one statement that only reads; its parameters are bound, never put into the text. With several servers, it
+   * may run again if its connection is lost outside a transaction. Once the recipient is destroyed, it no longer
+   * starts; on PostgreSQL, a running one is cancelled.
    * @throws RecipientGone
    */
   const query = <Row>(

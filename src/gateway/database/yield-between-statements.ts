@@ -6,9 +6,9 @@ import type { PGlite } from '@electric-sql/pglite';
 const MAX_BLOCKED_MS = 20;
 
 /**
- * Lets the event loop run between the statements of a PGlite. They run on this thread, and a waiting
- * statement starts as soon as the previous one ends, so that many of them would block the event loop.
- * PGlite 0.5.16 runs each message of a statement by its own execProtocolRaw.
+ * Lets the event loop run between PGlite's statements. They run on this thread, and a waiting statement starts as
+ * soon as the previous one ends, so many of them would block the event loop. PGlite 0.5.16 runs each protocol message
+ * of a statement through execProtocolRaw.
  */
 export function yieldBetweenStatements(pglite: PGlite): void {
   const runMessage = pglite.execProtocolRaw.bind(pglite);

@@ -13,7 +13,7 @@ const ERROR_CODES: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };
 
-/** Writes an error response for data of which node:http creates no request. */
+/** Writes an error response for data that node:http does not turn into a request. */
 function writeError(error: GatewayError, socket: Duplex, log: Log): void {
   if (!socket.writable) return void socket.destroy();
   const requestId = randomUUID();
@@ -30,27 +30,27 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`,
-    // node:http does not close this socket if the caller keeps it open, and a shutdown would wait for it.
+    // node:http does not close this socket while the client keeps it open, and a shutdown would wait for it.
     () => socket.destroy(),
   );
 }
 
 /**
- * Whether a caller can recognise an error response after the last response of the connection: inside
- * that response it would be taken for its body, and after it for a second response.
+ * Whether the client would recognise an error response written now. While the last response is being written, the
+ * error would be read as part of its body; after it, as a second response.
  */
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
 
-/** What is done with data of which node:http creates no request. */
+/** Handles data that node:http does not turn into a request. */
 export type ClientErrors = ReturnType<typeof createClientErrors>;
 
 export const createClientErrors = ({ lastOf }: Turns, log: Log) => ({
-  /** Whether the last response of a connection is unfinished. */
+  /** Whether the connection's last response is unfinished. */
   isResponding: (socket: Duplex): boolean => lastOf(socket)?.writableFinished === false,
   /**
-   * Rejects the data with an error response, or by closing the socket. An error that is not a GatewayError is one
-   * of node:http.
+   * Rejects the data with an error response, or closes the socket. Errors that are not a GatewayError come from
+   * node:http.
    */
   reject: (error: Error, socket: Duplex): void => {
     const code = 'code' in error ? String(error.code) : '';

@@ -5,30 +5,29 @@ import type { Duplex } from 'node:stream';
 const CHECK_INTERVAL_MS = 1000;
 const LARGE_BYTES = 65_536;
 
-/** Handles a request. */
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The turns of requests. */
+/** Queues the requests of each connection. */
 export type Turns = ReturnType<typeof createTurns>;
 
 /**
- * Lets the requests of a connection take turns: one that is sent before the response to the last one was read
- * (pipelining, RFC 9112 §9.3.2) is handled after it. Otherwise a connection could have any number of
- * responses that wait, and node:http does not close those with it.
+ * Handles the requests of a connection one after another: a request that arrives before the previous response was
+ * read (pipelining, RFC 9112 §9.3.2) waits for it. Otherwise a connection could have any number of pending responses,
+ * which node:http does not close when the connection closes.
  */
 export function createTurns() {
   const last = new WeakMap<Duplex, ServerResponse>();
   return {
-    /** Returns the last response of a connection; further ones may wait for it. */
+    /** Returns the last response of a connection; later ones may be waiting for it. */
     lastOf: (socket: Duplex): ServerResponse | undefined => last.get(socket),
-    /** Handles a request in its turn. */
+    /** Handles a request after the previous ones of its connection. */
     take: (request: IncomingMessage, response: ServerResponse, handle: RequestListener): void => {
       const { socket } = request;
       const previous = last.get(socket);
       last.set(socket, response);
       if (!previous || previous.writableFinished) return handle(request, response);
       previous.once('close', () => {
-        // Not after a response that was the last one of its connection.
+        // Not if the previous response closed the connection.
         if (socket.writable) handle(request, response);
       });
     },
@@ -36,8 +35,8 @@ export function createTurns() {
 }
 
 /**
- * Limits the memory for data that slow readers have not read yet, in bytes for all connections together. Above it,
- * `close` is called for the connections with the most unsent data first, until the rest is within the limit.
+ * Limits the memory for data that slow clients have not read yet, in bytes for all connections together. Above the
+ * limit, calls `close` for the connections with the most unsent data, until the rest is within it.
  */
 export function limitUnsent(
   sockets: ReadonlySet<Socket>,
@@ -56,7 +55,7 @@ export function limitUnsent(
   };
   const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
   return {
-    /** Checks the limit now if much of a connection is unsent. Otherwise it is checked once a second. */
+    /** Checks the limit now if this connection has much unsent data; a timer checks it once a second. */
     check: (socket: Socket): void => {
       if (socket.writableLength > LARGE_BYTES) enforce();
     },

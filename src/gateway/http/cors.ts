@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Config } from '../config/config.ts';
 
-// Response headers that browsers would hide from pages of other sites.
+// Response headers that browsers would hide from pages on other sites.
 const EXPOSED =
   'Deprecation,Sunset,Link,ETag,WWW-Authenticate,X-Request-Id,Retry-After,Store-Position';
 const MAX_AGE_SECONDS = 600;
 
 type Origins = Pick<Config, 'corsOrigins'>;
 
-/** Whether pages of an origin may call the gateway. */
+/** Whether pages from an origin may call the gateway. */
 const isConfigured = (origin: string, { corsOrigins }: Origins): boolean =>
   corsOrigins.includes('*') || corsOrigins.includes(origin);
 
 /**
- * Whether a page of a configured origin, or of the gateway's own, sent a request. Browsers do not let pages
- * set Origin, and send none with a request whose response the page may not read, except with a POST
+ * Whether a request came from a page on a configured origin, or on the gateway's own. Pages can't set Origin
+ * themselves, and browsers omit it from requests whose response the page may not read, except POST
  * (https://fetch.spec.whatwg.org/#origin-header).
  */
 export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origins): boolean {
@@ -25,9 +25,9 @@ export function isFromAllowedOrigin({ headers }: IncomingMessage, config: Origin
 }
 
 /**
- * Creates a function that lets pages of the configured origins send requests, always without credentials
- * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the headers to a response, and returns whether the
- * request is a preflight, whose response has nothing else.
+ * Creates a function that lets pages from the configured origins send requests, always without credentials
+ * (https://fetch.spec.whatwg.org/#http-cors-protocol). It adds the headers to the response, and returns whether the
+ * request is a preflight, whose response has no other content.
  */
 export function createCors(
   config: Origins,
@@ -36,7 +36,7 @@ export function createCors(
   if (corsOrigins.length === 0) return () => false;
   const isOpen = corsOrigins.includes('*');
   return ({ method, headers }, response) => {
-    // A cache must not send the response for one origin to another origin.
+    // A cache must not reuse one origin's response for another origin.
     if (!isOpen) response.setHeader('Vary', 'Origin');
     const { origin = '', 'access-control-request-method': requested } = headers;
     if (!isConfigured(origin, config)) return false;

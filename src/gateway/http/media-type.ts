@@ -3,10 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 
-// Of an Accept header: parameters other than the weight `q`, which no response of ours has.
+// The parameters of an Accept header other than the weight `q`: none of our responses has any.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
 
-// By the types and the header: most callers send one of few headers, and to parse one takes longer than a small operation.
+// Keyed by the types and the header: clients send few different headers, and parsing one takes longer than a small
+// operation.
 const preferences = new LRUCache<string, string>({
   max: 1000,
   maxSize: 100_000,
@@ -14,8 +15,8 @@ const preferences = new LRUCache<string, string>({
 });
 
 /**
- * Returns the media type that a caller prefers (RFC 9110 §12.5.1), the first one if it accepts anything,
- * or undefined if it accepts none of them.
+ * Returns the media type that the client prefers (RFC 9110 §12.5.1), the first type if it accepts anything, or
+ * undefined if it accepts none of them.
  */
 export function preferredType<Type extends string>(
   headers: IncomingHttpHeaders,

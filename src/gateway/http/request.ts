@@ -9,35 +9,36 @@ import { GatewayError } from '../contract/gateway-error.ts';
 /** The maximum number of headers of a request. */
 export const MAX_HEADERS = 1000;
 
-// Split at their commas: for Accept with an open quote, negotiator 1.0.0 takes quadratic time.
+// Comma-separated headers of limited length: negotiator 1.0.0 takes quadratic time for an Accept with an unclosed
+// quote.
 const LISTS = ['accept', 'accept-encoding', 'if-none-match', 'sec-websocket-protocol'] as const;
-// Browsers send less than 300.
+// Browsers send fewer than 300 characters.
 const MAX_LIST_LENGTH = 1000;
 
 // Browsers resolve localhost themselves (RFC 6761 §6.3), and an IP address needs no DNS.
 const WITHOUT_DNS = /^((\w[\w-]*\.)*localhost|\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/i;
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
-// https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be zeros alone.
+// https://www.w3.org/TR/trace-context/#traceparent-header: neither id may be all zeros.
 const TRACEPARENT = /^00-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** Returns the id of a request: its X-Request-Id, the id of its trace, or a new one. */
+/** Returns the id of a request: its X-Request-Id, its trace id, or a new id. */
 export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHeaders): string {
   if (typeof id === 'string' && REQUEST_ID.test(id)) return id;
   const traceId = typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
   return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
 }
 
-/** The path of a request, and its query with the question mark. */
+/** The path of a request, and its query including the question mark. */
 interface RequestTarget {
   readonly path: string;
-  /** Empty if there is none. */
+  /** Empty if the request has no query. */
   readonly search: string;
 }
 
 /**
- * Parses the target of a request; of the absolute form (RFC 9112 §3.2.2) it uses the path only. A slash at the
- * end of the path is ignored.
+ * Parses a request target; from the absolute form (RFC 9112 §3.2.2), it uses only the path. A trailing slash is
+ * ignored.
  */
 export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
@@ -50,8 +51,8 @@ export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
 }
 
 /**
- * Ignores lists of more than 1,000 characters, as if the caller had not sent them. A server may disregard
- * what a caller prefers (RFC 9110 §12.5.1).
+ * Ignores lists of more than 1,000 characters, as if the client had not sent them. A server may disregard a client's
+ * preferences (RFC 9110 §12.5.1).
  */
 export function ignoreLongLists(headers: IncomingHttpHeaders): void {
   for (const name of LISTS) {
@@ -59,12 +60,12 @@ export function ignoreLongLists(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** Whether a request has more headers than allowed. node:http must keep at least one more. */
+/** Whether a request has more headers than allowed. It requires node:http to keep at least one more. */
 export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
-  // A name and a value each.
+  // Each header takes two items: its name and its value.
   rawHeaders.length > 2 * MAX_HEADERS;
 
-/** Whether Host is sent more than once, of which node:http keeps the first: a proxy may have checked another one. */
+/** Whether a request has several Host headers. node:http keeps the first; a proxy may have checked another one. */
 function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -73,7 +74,7 @@ function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Returns the error for a request that is rejected on every path. */
+/** Returns the error for a request that is rejected on any path. */
 export function findRejection(
   request: IncomingMessage,
   { checksHost, limits: { maxUrlBytes } }: Config,
@@ -95,7 +96,7 @@ export function findRejection(
       'The Host header is sent more than once (RFC 9112 §3.2).',
     );
   }
-  // The owner of another site can let its name point to 127.0.0.1 (DNS rebinding), so that browsers treat its
+  // The owner of another site can point its name to 127.0.0.1 (DNS rebinding), so that browsers treat the site's
   // pages as pages of this gateway.
   if (checksHost && host !== undefined && !WITHOUT_DNS.test(host)) {
     return new GatewayError('MISDIRECTED_REQUEST');

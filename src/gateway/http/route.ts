@@ -6,13 +6,13 @@ type Headers = Readonly<Record<string, string>>;
 
 /** A request to a route. */
 export interface RouteRequest {
-  /** The parameters in the path, decoded. */
+  /** The path parameters, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The response of a route: JSON unless its headers have another Content-Type. */
+/** The response of a route: JSON unless its headers set another Content-Type. */
 export interface RouteResponse {
   readonly status: number;
   readonly headers?: Headers;
@@ -26,21 +26,21 @@ export interface RouteResponse {
 export interface Route {
   /** The path, with its parameters in braces: /books/{bookId}. */
   readonly path: string;
-  /** Headers of every response, errors too. */
+  /** Headers of every response, including errors. */
   readonly headers?: Headers;
-  /** Whether its requests are not about the data, as those for /metrics; they are logged at level debug. */
+  /** Whether its requests are not for the store's data, such as those for /metrics; they are logged at level debug. */
   readonly isAuxiliary?: boolean;
   /** @throws GatewayError */
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;
 }
 
-/** Creates a response with a value as JSON. */
+/** Creates a response whose body is a value as JSON. */
 export const jsonResponse = (value: unknown): RouteResponse => ({
   status: 200,
   body: JSON.stringify(value),
 });
 
-/** Creates a response with the error object. */
+/** Creates an error response. */
 export const errorResponse = (error: GatewayError): RouteResponse => ({
   status: error.status,
   headers: error.headers,
@@ -48,7 +48,7 @@ export const errorResponse = (error: GatewayError): RouteResponse => ({
   code: error.code,
 });
 
-/** The route of a path, and the parameters of the path. */
+/** The route that matches a path, and the path's parameters. */
 export interface Match {
   readonly route: Route;
   readonly parameters: RouteRequest['parameters'];

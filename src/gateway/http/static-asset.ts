@@ -12,13 +12,13 @@ import type { RouteResponse, RouteRequest } from './route.ts';
 export interface Asset {
   readonly type: string;
   readonly content: string | Buffer;
-  /** Additional headers of its responses. */
+  /** Additional response headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * Whether the caller already has the content with this entity tag (RFC 9110 §13.1.2). Only If-None-Match
- * counts: fetch() also sends Cache-Control: no-cache, which is for caches, not for the origin server.
+ * Whether the client already has the content with this entity tag (RFC 9110 §13.1.2). Only If-None-Match counts:
+ * fetch() also sends Cache-Control: no-cache, which is meant for caches, not for the origin server.
  */
 export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean =>
   fresh({ 'if-none-match': headers['if-none-match'] }, { etag: tag });
@@ -26,21 +26,23 @@ export const isUnchanged = (headers: IncomingHttpHeaders, tag: string): boolean 
 const acceptsGzip = (headers: IncomingHttpHeaders): boolean =>
   new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 
-/** Creates a handler that serves an asset gzipped and with an ETag. It is built on the first request. */
+/**
+ * Creates a handler that serves an asset, gzipped if accepted, with an ETag. The asset is built on the first request.
+ */
 export function serveAsset(
   build: () => Asset | Promise<Asset>,
 ): (request: Pick<RouteRequest, 'headers'>) => Promise<RouteResponse> {
   const prepare = async () => {
     const asset = await build();
-    // A string would be copied for each response, and held in memory until a slow reader has read it.
+    // A string would be copied for each response, and stay in memory until a slow client has read it.
     const content = Buffer.from(asset.content);
     const zipped = await promisify(gzip)(content);
-    // Weak, as it is for the gzipped content too, which has other bytes (RFC 9110 §8.8.1).
+    // Weak, because the gzipped content shares it and has different bytes (RFC 9110 §8.8.1).
     return { ...asset, content, zipped, tag: etag(content, { weak: true }) };
   };
   let prepared: ReturnType<typeof prepare> | undefined;
   return async ({ headers: requestHeaders }) => {
-    // After a failure, for example if no file handle is free, the next request tries again.
+    // After a failure, for example if no file handle was available, the next request tries again.
     prepared ??= prepare().catch((error: unknown) => {
       prepared = undefined;
       throw error;
@@ -49,7 +51,7 @@ export function serveAsset(
     const commonHeaders = {
       ...headers,
       ETag: tag,
-      // A browser may store it, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
+      // Browsers may store it, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
       'Cache-Control': 'no-cache',
       Vary: 'Accept, Accept-Encoding',
       'Cross-Origin-Resource-Policy': 'same-origin',

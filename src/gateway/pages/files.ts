@@ -19,11 +19,11 @@ export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => (
 /** The files of src/gateway/pages/browser. */
 export const OWN_FILES = readdirSync(OWN);
 
-/** Reads one of them. */
+/** Reads one of those files. */
 export const ownFile = async (name: string): Promise<Asset> =>
   textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(OWN, name), 'utf8'));
 
-/** Reads the example queries of GraphiQL, in the order of their file names. */
+/** Reads GraphiQL's example queries, in the order of their file names. */
 export async function readExamples(folder: URL): Promise<string[]> {
   const names = await readdir(folder);
   return Promise.all(names.toSorted().map((name) => readFile(new URL(name, folder), 'utf8')));

@@ -2,7 +2,7 @@ import escapeHtml from 'escape-html';
 
 import type { Config } from '../config/config.ts';
 
-/** The URL of a query in GraphiQL, which opens a tab with the name of its operation. */
+/** The URL that opens a query in GraphiQL, in a tab named after its operation. */
 export const graphiqlUrl = (query: string): string =>
   escapeHtml(`/graphql?query=${encodeURIComponent(query)}`);
 

@@ -6,17 +6,17 @@ import { readExamples, textAsset } from './files.ts';
 import { graphiqlUrl } from './graphiql-link.ts';
 import { renderHeader, renderHtml, renderTokenField, type Site } from './page.ts';
 
-// The editor of GraphiQL sets inline styles, and its style sheet contains its fonts.
+// GraphiQL's editor sets inline styles, and its style sheet embeds its fonts.
 const POLICY = {
   'style-src': "'self' 'unsafe-inline'",
   'worker-src': "'self'",
   'font-src': 'data:',
 };
 
-/** The first line of an example: what it is for, and what it does. */
+/** The first line of an example: `# group: title`. */
 const TITLE = /^# (?<group>[^:]+): (?<title>.+)$/m;
 
-/** The examples as a menu, grouped by what one wants to do. */
+/** The menu of examples, by group. */
 function renderMenu(examples: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const query of examples) {
@@ -32,8 +32,8 @@ function renderMenu(examples: readonly string[]): string {
 }
 
 /**
- * The page of GraphiQL, which opens on the first example. Large files have paths of their own: a POST to
- * a path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its own path.
+ * The GraphiQL page, which opens on the first example. Large files have separate paths: a POST to a path removes it
+ * from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its page's own path.
  */
 export async function renderGraphiql(site: Site): Promise<Asset> {
   const { store, config } = site;
@@ -41,10 +41,10 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   const options = {
     title: store.title,
     defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
-    // Otherwise it sends the introspection query, and shows the error in its documentation.
+    // Otherwise GraphiQL sends the introspection query, and shows the error in its documentation.
     ...(config.introspection ? {} : { schema: null, referencePlugin: null }),
     defaultEditorToolsVisibility: false,
-    // They can contain a token.
+    // Headers can contain a token.
     shouldPersistHeaders: false,
   };
   return renderHtml(site, {
@@ -65,7 +65,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   });
 }
 
-// The files of GraphiQL by their names, of which Monaco, its editor, sets those of the workers.
+// GraphiQL's files by name. The names of the worker files are set by Monaco, its editor.
 const FILES = {
   'graphiql.css': 'css',
   'graphiql.js': 'js',
@@ -79,7 +79,7 @@ export const createGraphiqlFiles = (): Route[] =>
   Object.entries(FILES).map(([name, part]) => ({
     path: `/assets/graphiql/${name}`,
     get: serveAsset(async () => {
-      // Imported on the first request: it is 9 MB.
+      // Imported on the first request, because it is 9 MB.
       const { [part]: content } = await import('@graphql-yoga/render-graphiql/graphiql');
       return textAsset(part === 'css' ? 'css' : 'js', content);
     }),

@@ -7,7 +7,7 @@ import type { Route } from '../http/route.ts';
 import { type Asset, serveAsset } from '../http/static-asset.ts';
 import { renderIndexed, renderPage, type Site } from './page.ts';
 
-/** The documents, as scripts/render-guide.js writes them. */
+/** The guide's documents, as written by scripts/render-guide.js. */
 const Guide = z.array(
   z.object({
     name: z.string(),
@@ -18,7 +18,7 @@ const Guide = z.array(
 );
 type Guide = z.infer<typeof Guide>;
 
-/** A document without links to what this gateway does not serve. */
+/** Removes links to pages that this gateway does not serve. */
 function adapt(html: string, { config }: Site): string {
   const runnable = config.graphiql ? html : html.replaceAll(/<p class="run">.*?<\/p>/g, '');
   return config.introspection
@@ -26,7 +26,7 @@ function adapt(html: string, { config }: Site): string {
     : runnable.replaceAll(/<a href="\/schema">(.*?)<\/a>/g, '$1');
 }
 
-/** The start page of the guide: the documents and their sections. */
+/** The guide's start page: its documents and their sections. */
 function renderStart(site: Site, pages: Guide): Asset {
   const parts = pages.map(({ name, title, sections }) => {
     const links = sections.map(

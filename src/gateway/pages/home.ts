@@ -6,7 +6,7 @@ import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
 import { linksOf, linkToGuide, renderPage, type Site } from './page.ts';
 
-/** The origin of the gateway until the script of the page has replaced it. */
+/** The gateway's origin, until the page's script has replaced it. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
 function renderCurl({ store, config }: Site): string {
@@ -20,7 +20,7 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
   );
 }
 
-/** The query as a command. With trusted documents it would be rejected, so how to send one of those. */
+/** The query as a curl command. With trusted documents, which would reject it, explains how to send one. */
 const renderCommand = (site: Site): string =>
   site.config.documents === 'trusted'
     ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send the <code>documentId</code> of one instead of a query.</p>`
@@ -34,7 +34,10 @@ ${renderCode('Response from the sample store', result)}
 </div>
 <p class="actions">${linkToGraphiql(query, config)}</p>`;
 
-/** The start page: the endpoint, a query and a mutation with their results, the last changes, and the ways on. */
+/**
+ * The start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the other
+ * pages.
+ */
 export function renderHome(site: Site): Asset {
   const { store, config } = site;
   const { heading, lead, example, mutation } = store.pages;

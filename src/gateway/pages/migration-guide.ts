@@ -13,7 +13,7 @@ function status(operation: RestOperation, config: Config): string {
   return operation.lifecycle.deprecatedSince ? `<strong>${life}</strong>` : life;
 }
 
-// A link sends no token.
+// Browsers send no token when following a link.
 const linkToRest = (request: string, { auth }: Config): string =>
   auth && !auth.readIsOpen
     ? ''
@@ -41,7 +41,7 @@ ${renderCode('GraphQL', query)}
 </section>`;
 }
 
-/** The migration guide: each REST route beside the query that replaces it, with the differences. */
+/** The migration guide: each REST route beside the query that replaces it, and the differences. */
 export const renderMigrationGuide = (site: Site): Asset =>
   renderPage(site, {
     path: '/docs/moving',

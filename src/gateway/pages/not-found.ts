@@ -4,11 +4,11 @@ import { renderPage, type Site } from './page.ts';
 const MAIN = `<h1>Not found</h1>
 <p class="lead">There is no page at this path.</p>`;
 
-/** Creates the page for a path that has none. */
+/** Creates the "not found" page. */
 export function createNotFound(site: Site): ReturnType<typeof serveAsset> {
   const serve = serveAsset(() => renderPage(site, { path: '', title: 'Not found', main: MAIN }));
   return async ({ headers: { 'accept-encoding': encoding } }) => ({
-    // Without If-None-Match, which would make it a 304.
+    // Without If-None-Match, which could make it a 304.
     ...(await serve({ headers: { 'accept-encoding': encoding } })),
     status: 404,
     code: 'NOT_FOUND',

@@ -11,7 +11,7 @@ import { renderReference } from './reference.ts';
 import { renderSchema } from './schema-page.ts';
 import { renderStatus } from './status.ts';
 
-/** Creates the routes of the schema: the page, and the text for programs. */
+/** Creates the routes of the schema: the page and the SDL. */
 const createSchemaRoutes = (site: Site): Route[] => [
   { path: '/schema', get: serveAsset(() => renderSchema(site)) },
   {
@@ -23,14 +23,14 @@ const createSchemaRoutes = (site: Site): Route[] => [
   },
 ];
 
-/** Creates the routes of all pages and their assets, except GraphiQL's page at /graphql. */
+/** Creates the routes of all pages and their assets, except the GraphiQL page at /graphql. */
 export const createPages = (site: Site): Route[] => [
   { path: '/', get: serveAsset(() => renderHome(site)) },
   { path: '/docs', get: serveAsset(() => renderReference(site)) },
   { path: '/docs/moving', get: serveAsset(() => renderMigrationGuide(site)) },
   { path: '/status', get: serveAsset(() => renderStatus(site)) },
   {
-    // Where no page names the icon, as for /schema.graphql, browsers request this one.
+    // For documents that don't name an icon, such as /schema.graphql, browsers request this path.
     path: '/favicon.ico',
     get: serveAsset(() => ({ type: 'image/svg+xml', content: renderIcon(site.store.pages.icon) })),
   },

@@ -13,7 +13,7 @@ export interface Site {
 interface PageLink {
   readonly url: string;
   readonly name: string;
-  /** What it is for, as HTML. */
+  /** A description of the page, as HTML. */
   readonly text: string;
   readonly isServed?: (site: Site) => boolean;
 }
@@ -56,17 +56,17 @@ const LINKS: readonly PageLink[] = [
   },
 ];
 
-/** The links to all pages that a gateway shows. */
+/** The links to all pages that this gateway serves. */
 export const linksOf = (site: Site): PageLink[] =>
   LINKS.filter(({ isServed }) => isServed?.(site) ?? true);
 
-/** A link to a document of the guide; its text alone if the store has none. */
+/** A link to a document of the guide; just the text if the store has no guide. */
 export const linkToGuide = (site: Site, name: string, text: string): string =>
   hasGuide(site) ? `<a href="/guide/${name}">${text}</a>` : text;
 
 /**
- * The head of a page: the name, a menu if the page has one, and the links to all visible pages; `path` is the
- * page itself.
+ * The header of a page: the name, an optional menu, and the links to all visible pages; `path` is the page's own
+ * path.
  */
 export const renderHeader = (site: Site, path: string, menu = ''): string => {
   const { store } = site;
@@ -80,15 +80,15 @@ ${menu}</header>`;
 };
 
 /**
- * The field in the head of a page for the token that its requests send; empty if the gateway takes none. It is not of
- * the type password, whose content browsers offer to keep, and has no name, so that nothing is sent.
+ * The field in a page's header for the token that its requests send; empty if the gateway uses no tokens. It is not
+ * of type password, whose content browsers offer to save, and has no name, so that no form submits it.
  */
 export const renderTokenField = ({ config }: Site): string =>
   config.auth
     ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
     : '';
 
-// Only resources of this server, and no inline scripts.
+// Only resources from this server, and no inline scripts.
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -100,19 +100,19 @@ const POLICY = {
   'frame-ancestors': "'none'",
 };
 
-/** Renders the icon of the store as a file of its own. */
+/** Renders the store's icon as a standalone file. */
 export const renderIcon = (icon: string): string =>
   icon.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg" fill="#0b8a78"');
 
 interface HtmlDocument {
-  /** Its title, besides that of the store. */
+  /** The page's title, shown before the store's. */
   readonly title?: string;
   readonly body: string;
   readonly styles: readonly string[];
-  /** A script that is no module, which is loaded first. */
+  /** A classic script, loaded first. */
   readonly library?: string;
   readonly scripts: readonly string[];
-  /** Directives that replace those of POLICY. */
+  /** Directives that override POLICY's. */
   readonly policy?: Readonly<Record<string, string>>;
 }
 
@@ -150,14 +150,14 @@ ${scripts.map((url) => `<script type="module" src="${url}"></script>`).join('\n'
 });
 
 interface HtmlPage {
-  /** The path of the page, which its own link does not lead away from. */
+  /** The page's own path, whose link is marked as current. */
   readonly path: string;
   readonly title?: string;
   /** The content of `main`, as HTML. */
   readonly main: string;
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-  /** What its head has besides the links. */
+  /** The header's content besides the links. */
   readonly menu?: string;
 }
 
@@ -168,7 +168,7 @@ export const renderPage = (
 ): Asset =>
   renderHtml(site, {
     ...(title && { title }),
-    // Before those of the page, which use its properties.
+    // Before the page's own styles, which use its properties.
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>
@@ -182,7 +182,7 @@ interface IndexEntry {
   readonly url: string;
   readonly text: string;
   readonly isCurrent?: boolean;
-  /** The places below it. */
+  /** The entries nested below this one. */
   readonly places?: readonly IndexEntry[];
 }
 
@@ -190,7 +190,7 @@ const renderEntry = ({ url, text, isCurrent, places = [] }: IndexEntry): string 
   `<li><a href="${url}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a>
 ${places.length > 0 ? `<ul>${places.map(renderEntry).join('\n')}</ul>` : ''}</li>`;
 
-/** Renders a text with its index beside it. */
+/** Renders a text beside its index. */
 export const renderIndexed = (
   name: string,
   entries: readonly IndexEntry[],

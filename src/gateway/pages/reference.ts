@@ -10,7 +10,7 @@ import type { RestOperation } from '../store.ts';
 import { renderCode } from './code.ts';
 import { renderPage, renderTokenField, type Site } from './page.ts';
 
-/** Renders a text of the OpenAPI document, whose only Markdown is code. */
+/** Renders text from the OpenAPI document, whose only Markdown is inline code. */
 const renderText = (text: string): string =>
   escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
@@ -24,7 +24,7 @@ ${rows.join('\n')}
 
 const toSchema = (rule: z.core.$ZodType) => z.toJSONSchema(rule, TO_OPENAPI);
 
-/** The fields of a rule, or of the elements of its list. */
+/** Returns the fields of a rule or, for a list, of its elements. */
 function shapeOf(rule: z.core.$ZodType): Record<string, z.core.$ZodType> {
   if (rule instanceof z.ZodArray) return shapeOf(rule.element);
   return rule instanceof z.ZodObject ? rule.shape : {};
@@ -41,7 +41,7 @@ const renderFields = (title: string, rule: z.ZodType): string =>
     }),
   );
 
-/** The form that sends a request. One click on a route that is beta would load every row. */
+/** The form that sends a request. Beta routes have none: a single click would load every row. */
 function renderForm(operation: RestOperation): string {
   if (operation.lifecycle.stability === 'beta') return '';
   const fields = Object.entries(operation.parameters.path.shape).map(
@@ -77,7 +77,7 @@ ${resource ? renderCode('Response', JSON.stringify(resource.example, null, 2)) +
 </section>`;
 }
 
-/** All errors of all operations, once: the status of each, and when it is returned. */
+/** All errors of all operations, listed once: their status, and when they are returned. */
 function renderErrors({ store, config }: Site): string {
   const { operations } = store.rest;
   const errors = operations.map((operation) => new Set(errorsOf(operation, config)));
@@ -101,7 +101,7 @@ ${renderTable('All errors', ['Status', 'Code', 'Meaning'], rows)}
 </section>`;
 }
 
-/** The reference of the REST routes, from what also makes the OpenAPI document. */
+/** The REST reference, from the same definitions as the OpenAPI document. */
 export const renderReference = (site: Site): Asset =>
   renderPage(site, {
     path: '/docs',

@@ -15,7 +15,7 @@ import type { Asset } from '../http/static-asset.ts';
 import { renderBlock } from './code.ts';
 import { renderIndexed, renderPage, type Site } from './page.ts';
 
-/** The types of a schema in groups, those of operations first. */
+/** Groups a schema's types, starting with the operations. */
 function groupTypes(schema: GraphQLSchema): [name: string, types: GraphQLNamedType[]][] {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
   const operations = roots.filter((type) => type != null);
@@ -31,7 +31,7 @@ function groupTypes(schema: GraphQLSchema): [name: string, types: GraphQLNamedTy
   ];
 }
 
-/** Renders a type as SDL whose names of types are links. */
+/** Renders a type as SDL in which type names are links. */
 function renderType(type: GraphQLNamedType, schema: GraphQLSchema): string {
   const parts = printType(type).split(/("""[^]*?""")/);
   const html = parts.map((part, index) =>
@@ -45,7 +45,7 @@ function renderType(type: GraphQLNamedType, schema: GraphQLSchema): string {
   return `<div id="${type.name}">${renderBlock(type.name, html.join(''))}</div>`;
 }
 
-/** The page of the schema: all types in groups, linked with each other. */
+/** The schema page: all types in groups, linked to each other. */
 export function renderSchema(site: Site): Asset {
   const { schema } = site.store;
   const groups = groupTypes(schema).map(([name, types], index) => ({

@@ -10,7 +10,7 @@ import { renderPage, renderTokenField, type Site } from './page.ts';
 const renderFact = (id: string, name: string): string =>
   `<div><dt class="note">${name}</dt><dd><strong id="${id}"></strong></dd><dd class="note" id="${id}-note"></dd></div>`;
 
-/** A figure whose present value and line of the last minutes status-figures.js shows. */
+/** A figure: status-figures.js shows its current value, and a line of the last minutes. */
 const renderFigure = (id: string, title: string): string => `<div class="figure card" id="${id}">
 <h2 class="note">${title}</h2><p><strong>–</strong></p>
 <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"><path/></svg>
@@ -22,13 +22,13 @@ const renderCounts = (name: string, none: string): string => `<p class="none">${
 <tbody></tbody>
 </table></div>`;
 
-/** A REST operation, or an element of the schema, that is deprecated. */
+/** A deprecated REST operation or schema element. */
 interface Deprecated {
   readonly operation: string;
   readonly reason: string;
 }
 
-/** Returns all that is deprecated, REST first. */
+/** Returns all deprecated operations and schema elements, REST first. */
 const findDeprecated = ({ schema, rest }: Store): Deprecated[] => [
   ...deprecatedOf(rest.operations).map(({ name, since, successor }) => ({
     operation: name,
@@ -37,14 +37,14 @@ const findDeprecated = ({ schema, rest }: Store): Deprecated[] => [
   ...Array.from(deprecatedIn(schema), ([operation, reason]) => ({ operation, reason })),
 ];
 
-/** The routes of the store, and unknown paths; not the pages, /health, /ready and /metrics. */
+/** The store's routes, and unknown paths; not the pages, /health, /ready and /metrics. */
 export const countedRoutes = (operations: readonly RestOperation[]): string[] => [
   '/graphql',
   'other',
   ...operations.map(pathOf),
 ];
 
-/** What the page has to know besides /metrics. */
+/** The facts that the page needs besides /metrics. */
 const toFacts = ({ store, config }: Site, deprecated: readonly Deprecated[]): string =>
   escapeHtml(
     JSON.stringify({
@@ -61,7 +61,7 @@ const renderDeprecated = ({ operation, reason }: Deprecated): string => `<sectio
 ${renderCounts('Caller', 'No calls since the start.')}
 </section>`;
 
-/** The page of the operator: what runs, and what happens while it is open. Its figures are those of /metrics. */
+/** The operator's page: what is running, and what happens while the page is open. Its figures come from /metrics. */
 export function renderStatus(site: Site): Asset {
   const deprecated = findDeprecated(site.store);
   return renderPage(site, {

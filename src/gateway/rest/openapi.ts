@@ -11,7 +11,7 @@ import { toResponses } from './responses.ts';
 import { describeLifecycle, guideOf, pathOf } from './rest-operation.ts';
 import { TO_OPENAPI, toSchemas } from './schemas.ts';
 
-// That of the interface, as specified: it says nothing of the release that serves it.
+// The version of the interface, which does not depend on the gateway's release.
 const API_VERSION = '1.0.0';
 
 /** The lifecycle of an operation, in the OpenAPI extensions of GitBook. */
@@ -20,7 +20,7 @@ function markers(operation: RestOperation, { sunset }: Config): object {
   return {
     // GitBook has no badge for a stable operation.
     ...(deprecatedSince && { deprecated: true, 'x-deprecated-sunset': toDay(sunset) }),
-    // One click on a route that is beta would load every row.
+    // A single click on a beta route would load every row.
     ...(stability === 'beta' && { 'x-stability': 'beta', 'x-hideTryItPanel': true }),
   };
 }
@@ -47,7 +47,7 @@ const BEARER = {
   description: 'A token with the scope `read`.',
 };
 
-/** A token is required, or optional if reading is open. */
+/** A token is required, or optional if reading is public. */
 const toSecurity = (readIsOpen: boolean): object[] => [...(readIsOpen ? [{}] : []), { bearer: [] }];
 
 const POSITION = {
@@ -115,7 +115,6 @@ export const createOpenApi = (store: Store, config: Config): object => ({
   },
 });
 
-/** Creates GET /openapi.json. */
 export const createOpenApiRoute = (store: Store, config: Config): Route => ({
   path: '/openapi.json',
   get: serveAsset(() => ({

@@ -8,7 +8,7 @@ import { resourcesOf } from './schemas.ts';
 /** Headers by name, each with an example. */
 type Headers = Readonly<Record<string, string>>;
 
-/** Errors that any request can have. */
+/** Errors that any request may get. */
 const COMMON_ERRORS: readonly string[] = [
   'BAD_REQUEST',
   'REQUEST_TIMEOUT',
@@ -52,7 +52,10 @@ const toHeaders = (headers: Headers, required = true): object =>
     ]),
   );
 
-/** The headers of an error response, besides those of every response. None is on each: node:http may not know the path. */
+/**
+ * The headers of an error response that are not on every response. None is required: node:http may reject a request
+ * before its path is known.
+ */
 function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
   const has = (group: readonly string[]): boolean => codes.some((code) => group.includes(code));
   const challenge = has(ACCESS_ERRORS) ? new Unauthenticated().headers : {};
@@ -60,7 +63,7 @@ function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
   return toHeaders({ ...lifecycle, ...challenge, ...retry }, false);
 }
 
-/** The response for all errors with the same status; callers distinguish them by their codes. */
+/** The response for all errors with the same status; clients distinguish them by their codes. */
 const toErrorResponse = (
   codes: readonly string[],
   kinds: ErrorCodes,

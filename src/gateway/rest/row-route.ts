@@ -9,28 +9,30 @@ import type { Field } from '../tables/stored-table.ts';
 import { valueIn } from '../tables/table.ts';
 import { lowerFirst, upperFirst } from '../tables/words.ts';
 
-/** What the route of one row says for itself. */
+/** What distinguishes one row route from another. */
 interface RowRoute<Row> {
-  /** A row as it is returned. It has the fields of this one: those that are added later, only GraphQL has. */
+  /**
+   * An example of a returned row. The route returns only its fields: fields that are added later are only in GraphQL.
+   */
   readonly example: { readonly [Name in keyof Row]?: unknown };
   readonly lifecycle?: Partial<RestLifecycle>;
-  /** How the query that replaces it differs, besides what is true of every type. */
+  /** Differences from the query that replaces it, besides those common to all types. */
   readonly differences?: readonly string[];
 }
 
-/** Writes a value as JSON: ids exactly, which JSON.stringify cannot do with int64. */
+/** Writes a value as JSON; int64 ids are exact, unlike with JSON.stringify. */
 function toJson({ kind }: Field, value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   return JSON.stringify(kind.scalar ? kind.scalar.serialize(value) : value);
 }
 
-/** Returns the fields that an example has. */
+/** Returns the fields in an example. */
 function fieldsIn<Row extends object>(rows: Repository<Row>, example: object): Field[] {
   const fields = new Map<string, Field>(Object.entries(rows.fields));
   return Object.keys(example).flatMap((name) => fields.get(name) ?? []);
 }
 
-/** Writes a row as JSON. A value that is null is omitted. */
+/** Writes a row as JSON, without null values. */
 function writeRow(fields: readonly Field[], row: object): string {
   const members = fields.flatMap((field) => {
     const value = valueIn(row, field.name);
@@ -47,7 +49,7 @@ function toResource(fields: readonly Field[], description: string, example: obje
   return { rule: z.strictObject(Object.fromEntries(rules)), description, example };
 }
 
-/** Creates `GET /books/{bookId}`: the row with an id. */
+/** Creates `GET /books/{bookId}`: a row by its id. */
 export function rowRoute<Row extends object>(
   rows: Repository<Row>,
   { example, lifecycle, differences = [] }: RowRoute<Row>,

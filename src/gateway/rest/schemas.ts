@@ -4,10 +4,10 @@ import { withGatewayErrors } from '../contract/error-codes.ts';
 import { GatewayError } from '../contract/gateway-error.ts';
 import type { Resource, Store } from '../store.ts';
 
-/** An error as the documentation shows it. */
+/** The error that the documentation shows. */
 export const EXAMPLE_ERROR = new GatewayError('INVALID_ID').toJSON();
 
-/** The resource that every error response has. */
+/** The schema of every error response. */
 const errorResource = ({ errorCodes }: Store): Resource => ({
   rule: z.strictObject({
     code: z
@@ -20,10 +20,10 @@ const errorResource = ({ errorCodes }: Store): Resource => ({
   example: EXAMPLE_ERROR,
 });
 
-// Ids and dates define theirs with `meta`.
+// Ids and dates define their OpenAPI schema with `meta`.
 export const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
 
-/** Returns what the routes return, and what else a store has as a resource. */
+/** Returns the results of all routes, and the store's other resources. */
 export const resourcesOf = ({ rest }: Store): Record<string, Resource> =>
   Object.assign(
     {},
@@ -31,7 +31,7 @@ export const resourcesOf = ({ rest }: Store): Record<string, Resource> =>
     ...rest.operations.map(({ result, resource }) => resource && { [result.resource]: resource }),
   );
 
-/** Returns all schemas of the document, by their names. Those that contain others refer to them. */
+/** Returns all schemas of the document by name. Schemas refer to each other by name. */
 export function toSchemas(store: Store): Record<string, object> {
   const resources: Record<string, Resource> = {
     ...resourcesOf(store),
@@ -44,9 +44,9 @@ export function toSchemas(store: Store): Record<string, object> {
     io: 'input',
     uri: (id) => `#/components/schemas/${id}`,
     override: ({ jsonSchema }) => {
-      // Code generators declare fields with a default as required. The descriptions name the defaults.
+      // Code generators would treat fields with a default as required. The descriptions name the defaults.
       delete jsonSchema.default;
-      // OpenAPI 3.0 allows nothing beside a reference, so zod wraps it if there was more.
+      // OpenAPI 3.0 allows nothing beside a reference, so zod wraps a reference that has a description.
       Object.assign(jsonSchema, jsonSchema.allOf?.[0]);
       delete jsonSchema.allOf;
     },

@@ -19,14 +19,14 @@ import type { ShutdownState } from './shutdown.ts';
 
 type Page = ReturnType<typeof serveAsset>;
 
-/** What requests are dispatched to, and what dispatching needs besides. */
+/** What dispatching needs: the handlers, and the state of the gateway. */
 interface DispatchOptions {
   readonly turns: Turns;
   readonly addCorsHeaders: ReturnType<typeof createCors>;
   readonly graphql: Pick<GraphqlEndpoint, 'respond' | 'reject'>;
-  /** The page of GraphiQL. */
+  /** The GraphiQL page. */
   readonly graphiql: Page;
-  /** The page for a path without a route. */
+  /** The "not found" page. */
   readonly notFound: Page;
   readonly findRoute: ReturnType<typeof createRouter>;
   readonly unsent: ReturnType<typeof limitUnsent>;
@@ -44,7 +44,7 @@ const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' |
 const PAGE = 'text/html';
 const GRAPHQL_TYPES_WITH_PAGE = [...GRAPHQL_TYPES, PAGE] as const;
 
-/** Returns the response of the route, or of the page for a path that has none. @throws GatewayError */
+/** Returns the response of the matching route, or else the "not found" page. @throws GatewayError */
 async function callRoute(
   request: IncomingMessage,
   search: string,
@@ -61,15 +61,15 @@ async function callRoute(
   return route.get({ parameters, query: new URLSearchParams(search), headers: request.headers });
 }
 
-/** Returns the path template of a request, as callers must not create new label values. */
+/** Returns the path template of a request, because callers must not be able to create label values. */
 function routeOf(path: string, match: Match | undefined): string {
   if (path === GRAPHQL_PATH) return path;
   if (!match) return 'other';
-  // One for all assets: each route has dozens of time series.
+  // One value for all assets: each route has dozens of time series.
   return match.route.path.startsWith(ASSETS) ? '/assets' : match.route.path;
 }
 
-/** Responds with what `call` returns; an error that it throws becomes an error response. */
+/** Responds with the result of `call`; an error that it throws becomes an error response. */
 async function respondWith(
   { req, res, requestLog }: Exchange,
   log: Log,
@@ -85,7 +85,7 @@ async function respondWith(
   return writeResponse(req, res, response, headers);
 }
 
-/** Aborts a response that has started, or whose client has disconnected: no error response can be sent. */
+/** Aborts a response that has started, or whose client disconnected: no error response can be sent. */
 function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): void {
   if (!req.destroyed)
     log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
@@ -112,7 +112,7 @@ export function createDispatch(options: DispatchOptions): RequestListener {
       end({
         method: req.method,
         route: routeOf(path, match),
-        // What a destroyed socket drops counts as written.
+        // Node.js counts data that a destroyed socket dropped as written.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
         level: match?.route.isAuxiliary ? 'debug' : 'info',
       }),
@@ -132,8 +132,8 @@ export function createDispatch(options: DispatchOptions): RequestListener {
   };
 
   const beginExchange: RequestListener = (req, res) => {
-    // node:http (20 to 26) drops the rest of the chunk behind a request whose Upgrade it ignores: what follows
-    // could be the body of the next request, and be taken for a request.
+    // When node:http (20 to 26) ignores an Upgrade, it drops the rest of the chunk that contained the request. What
+    // follows could be the body of the next request, and be mistaken for a request.
     if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
     const requestLog: RequestLog = { id: requestIdOf(req.headers) };
     beginResponse(res, requestLog.id);

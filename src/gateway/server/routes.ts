@@ -14,8 +14,8 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { ShutdownState } from './shutdown.ts';
 
 /**
- * Creates GET /health and GET /ready, for load balancers and supervisors. With a read-only database the
- * gateway is ready, unless the caller requests /ready?for=writes.
+ * Creates GET /health and GET /ready, for load balancers and supervisors. With a read-only database, /ready still
+ * succeeds, but /ready?for=writes does not.
  */
 const createHealthRoutes = (db: Database, shutdown: ShutdownState): Route[] => [
   { path: '/health', get: async () => jsonResponse({ status: 'alive' }) },
@@ -41,7 +41,7 @@ export function createRoutes(
 ): Route[] {
   const { store, config } = site;
   const readMetrics = createReadMetrics(metrics.registries);
-  /** Returns the caller. @throws GatewayError if it lacks the scope */
+  /** Returns the caller. @throws GatewayError if the caller lacks the scope */
   const admit = async ({ headers }: RouteRequest, scope: string): Promise<Caller> => {
     const caller = await context.authenticate(headers);
     requireScope(caller, scope);

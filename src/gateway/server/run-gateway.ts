@@ -6,11 +6,11 @@ import { serve } from './serve.ts';
 import { onStopSignal } from './shutdown.ts';
 import { isWorker, onPrimaryStops, startWorkers } from './workers.ts';
 
-// V8 lets the heap grow to a multiple of its live objects before it collects garbage. A factor of two
-// saves a busy gateway some 50 MB, at no measurable cost.
+// V8 lets the heap grow to a multiple of its live objects before it collects garbage. A factor of two saves a busy
+// gateway some 50 MB, at no measurable cost.
 setFlagsFromString('--heap-growing-percent=100');
 
-/** Runs the gateway of a store as the program of this process, until a signal stops it. */
+/** Runs a store's gateway as this process's program, until a signal stops it. */
 export const runGateway = (store: Store): Promise<void> =>
   run(async (config, log) => {
     const isPrimary = config.workers > 1 && !isWorker;

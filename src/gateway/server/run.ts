@@ -2,13 +2,13 @@ import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { MigrationError } from '../database/migrations.ts';
 import { createLog, type Log } from '../telemetry/log.ts';
 
-/** Runs a program with the configuration. If it fails, logs why and ends with exit code 1. */
+/** Runs a program with the configuration. If it fails, logs the reason and exits with code 1. */
 export async function run(program: (config: Config, log: Log) => Promise<void>): Promise<void> {
   let log = createLog('error');
   try {
     const config = readConfig();
     log = createLog(config.logLevel, config.production);
-    // graphql-js never handles the promises of a list after the item that failed: no reason to end.
+    // When a list item fails, graphql-js leaves the promises of later items unhandled: not a reason to exit.
     process.on('unhandledRejection', (error) =>
       log.error({ err: error }, 'Unhandled promise rejection.'),
     );

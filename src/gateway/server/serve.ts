@@ -25,7 +25,7 @@ export function logAddress(
   log.info(`Listening on ${url}`);
 }
 
-/** Lets a server listen on HOST and PORT of the configuration. @throws ConfigError */
+/** Starts listening on the configured HOST and PORT. @throws ConfigError */
 async function listen(server: Server, { host, port }: Config): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ message }) =>
@@ -34,13 +34,13 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
     server.listen(port, host, resolve);
   });
   const bound = server.address();
-  // Only a server on a pipe has no such address.
+  // Only servers on a pipe have no such address.
   return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
 }
 
 /**
- * Opens the database of the configuration, and fills a new one with the samples if the configuration says so.
- * Checks the manifest of trusted documents first, so that a start that fails for it changes nothing.
+ * Opens the configured database, and fills a new one with samples if configured. Checks the manifest of trusted
+ * documents first, so that an invalid manifest stops the start before anything changes.
  * @throws ConfigError, MigrationError
  */
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
@@ -51,11 +51,11 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   return db;
 }
 
-/** Serves from this process, and returns the function that stops it. */
+/** Serves from this process; returns the function that stops it. */
 export async function serve(store: Store, config: Config, log: Log): Promise<() => Promise<void>> {
   const [db, { createGateway }] = await Promise.all([
     openStore(store, config, log),
-    // The database opens meanwhile.
+    // The database opens in parallel.
     import('./server.ts'),
   ]);
   const { server, stop } = createGateway(store, db, config, log);

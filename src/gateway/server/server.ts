@@ -30,15 +30,15 @@ import { shutDown, type ShutdownState } from './shutdown.ts';
 import { acceptWebSockets, isWebSocket } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
-// Longer than the minute of common load balancers, which must be the ones to close a connection: else
-// they may send a request on a connection that the gateway is closing.
+// Load balancers commonly keep idle connections for a minute, and must be the ones to close them: otherwise they may
+// send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
 
 const ignore = (): void => {};
 
 /**
- * Creates the HTTP server, which keeps the set of its open connections. It responds with the error object also to errors
- * that node:http finds.
+ * Creates the HTTP server and tracks its open connections in `sockets`. Errors that node:http detects are also
+ * answered with the error object.
  */
 function createHttpServer(
   config: Config,
@@ -54,24 +54,24 @@ function createHttpServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: config.limits.maxHeaderBytes,
     requireHostHeader: false,
-    // Behind an unfinished response too, an Upgrade is ignored: node:http would give the response up.
+    // An Upgrade is also ignored while a response is unfinished: node:http would abandon the response.
     shouldUpgradeCallback: (request: IncomingMessage) =>
       isWebSocket(request) && !isResponding(request.socket),
   };
   const server = createServer(options, listener)
     .on('connection', (socket) => {
-      // Some connections are handled again, see ignoreUpgrade.
+      // ignoreUpgrade emits `connection` again for the same socket.
       if (sockets.has(socket)) return;
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
-      // node:http removes its error listener from a socket before it emits `connect`, and an error event
-      // without a listener ends the process. A broken connection needs no other handling.
+      // node:http removes its error listener from a socket before it emits `connect`, and an error event without a
+      // listener crashes the process. A broken connection needs no other handling.
       socket.on('error', ignore);
     })
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
-      // A body that waits for 100 (Continue) comes when it is read: a rejection comes without it. node:http
-      // also reads, and discards, the rest of a request that has its response.
+      // A body that waits for 100 (Continue) is requested when something reads it; rejections never ask for it.
+      // node:http also reads, and discards, the rest of a request that already has its response.
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
       });
@@ -81,9 +81,9 @@ function createHttpServer(
       reject(findRejection(request, config) ?? new MethodNotAllowed('GET, HEAD'), socket),
     )
     .on('clientError', reject);
-  // Further headers are dropped silently, so one more than allowed has to be kept.
+  // node:http silently drops headers above the limit, so it must keep one more than allowed.
   server.maxHeadersCount = MAX_HEADERS + 1;
-  // Drops clients that stop reading, as unsent data is held in memory. Twice the longest of the other
+  // Disconnects clients that stop reading, because unsent data is held in memory. Twice the longest of the other
   // timeouts, so that those fire first.
   server.timeout =
     2 * Math.max(requestTimeoutMs, responseTimeoutMs, connectTimeoutMs + statementTimeoutMs);
@@ -143,7 +143,7 @@ export function createGateway(store: Store, db: Database, config: Config, log: L
   server.once('close', unsent.stop);
   return {
     server,
-    /** Stops the server after its open requests; the database stays open. */
+    /** Stops the server once its open requests have completed; the database stays open. */
     stop: (): Promise<void> =>
       shutDown({ server, sockets, endStreams: endpoint.endStreams, shutdown }, config, log),
   };

@@ -6,30 +6,29 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;
-// Browsers open connections that they may never use: they have a second. It is counted in checks, as a busy
-// process may not have read for a second what has arrived.
+// Browsers open connections that they may never use; these get a second. It is counted in checks, because a busy
+// process may not have read its sockets for a second.
 const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
-// A tick that is shorter had nothing else to do.
+// In a shorter tick, nothing else ran.
 const MAX_IDLE_TURN_MS = 0.3;
 
 const ignore = (): void => {};
 
-/** Whether the shutdown has started; from then on /ready responds with 503. */
+/** Whether the shutdown has started; from then on, /ready responds with 503. */
 export interface ShutdownState {
   hasStarted: boolean;
 }
 
 /**
- * Stops listening without a reset of connections that wait in the backlog of the system. libuv accepts
- * one connection in each tick (since 1.45), so this continues until a tick was idle
- * and accepted none. The accepted connections are handled after that: if they were served at once, new
- * ones could arrive as fast.
+ * Stops listening without resetting connections in the system's backlog. libuv accepts one connection per tick (since
+ * 1.45), so this continues until an idle tick has accepted none. The accepted connections are served only afterwards:
+ * if they were served immediately, new ones could arrive just as fast.
  */
 async function stopListening(server: Server): Promise<void> {
   const accepted: Socket[] = [];
-  // An error event without a listener would end the process.
+  // An error event without a listener would crash the process.
   const accept = (socket: Socket): void => void accepted.push(socket.on('error', ignore));
   const listeners = server.rawListeners('connection');
   server.removeAllListeners('connection').on('connection', accept);
@@ -53,18 +52,18 @@ function closeAll(sockets: Iterable<Socket>): void {
 /** What shutDown stops. */
 interface RunningServer {
   readonly server: Server;
-  /** Its open connections. */
+  /** The open connections. */
   readonly sockets: ReadonlySet<Socket>;
-  /** Ends what would not end by itself. */
+  /** Ends the subscriptions, which would not end on their own. */
   readonly endStreams: () => void;
   readonly shutdown: ShutdownState;
 }
 
 /**
- * Shuts down a server without aborting responses. For `stopDelayMs` only /ready reports it, so that load
- * balancers stop sending requests; each response is then the last of its connection. After that, no
- * connection is accepted, subscriptions end, and open requests have `stopTimeoutMs` to end; a connection on which nothing
- * was received is closed after a second.
+ * Shuts down a server without aborting responses. For `stopDelayMs`, only /ready reports the shutdown, so that load
+ * balancers stop sending requests, and each response closes its connection. After that, no connection is accepted,
+ * subscriptions end, and open requests have `stopTimeoutMs` to complete; a connection on which nothing has arrived is
+ * closed after a second.
  */
 export async function shutDown(
   { server, sockets, endStreams, shutdown }: RunningServer,
@@ -73,7 +72,7 @@ export async function shutDown(
 ): Promise<void> {
   shutdown.hasStarted = true;
   await sleep(stopDelayMs);
-  // Otherwise close() does this, after the last connection was accepted: others could arrive meanwhile.
+  // Otherwise close() does this after the last connection is accepted, and more could arrive in the meantime.
   server.closeIdleConnections();
   await stopListening(server);
   endStreams();
@@ -92,11 +91,11 @@ export async function shutDown(
   }
 }
 
-/** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP; a second SIGINT or SIGTERM ends the process at once. */
+/** Calls `stop` on the first SIGINT, SIGTERM or SIGHUP; a second SIGINT or SIGTERM exits immediately. */
 export function onStopSignal(stop: () => void): void {
   let isStopping = false;
   const stopOrExit = (signal: NodeJS.Signals): void => {
-    // A terminal that closes may send SIGHUP twice.
+    // A closing terminal may send SIGHUP twice.
     if (isStopping && signal !== 'SIGHUP') process.exit(1);
     if (!isStopping) stop();
     isStopping = true;

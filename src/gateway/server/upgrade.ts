@@ -11,17 +11,17 @@ import { isFromAllowedOrigin } from '../http/cors.ts';
 import { findRejection, hasTooManyHeaders, ignoreLongLists, targetOf } from '../http/request.ts';
 import { GRAPHQL_PATH } from './dispatch.ts';
 
-// Of RFC 6455. In version 8, which ws accepts too, a browser names its page in another header than Origin.
+// The version of RFC 6455. In version 8, which ws also accepts, the page's origin is not in the Origin header.
 const VERSION = '13';
 
 /**
- * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore one of HTTP/1.0
- * (RFC 9110 §7.8). Some clients ask for HTTP/2 this way with every first request, such as the one of Java.
+ * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore one in HTTP/1.0 (RFC
+ * 9110 §7.8). Some clients, such as Java's, ask for HTTP/2 this way with every first request.
  */
 export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
   method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket';
 
-/** Requires that a WebSocket may be opened. @throws GatewayError */
+/** Checks that a request may open a WebSocket. @throws GatewayError */
 function requireAllowed(request: IncomingMessage, config: Config): void {
   const rejection = findRejection(request, config);
   if (rejection) throw rejection;
@@ -30,7 +30,7 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
   if (headers['sec-websocket-version'] !== VERSION) {
     throw new GatewayError('BAD_REQUEST', `WebSockets require Sec-WebSocket-Version: ${VERSION}.`);
   }
-  // Browsers let pages of any site open a WebSocket, and say which.
+  // Browsers let pages from any site open a WebSocket, and name the site in Origin.
   if (headers.origin !== undefined && !isFromAllowedOrigin(request, config)) {
     throw new GatewayError('FORBIDDEN');
   }
@@ -44,8 +44,8 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
 }
 
 /**
- * Gives a request back to node:http without its Upgrade, with the bytes that follow it. Only Node.js before 22.21
- * and 24.9 needs it, which does not know `shouldUpgradeCallback` and emits `upgrade` for each.
+ * Returns a request to node:http without its Upgrade, followed by the bytes after it. Needed only before Node.js
+ * 22.21 and 24.9, which do not support `shouldUpgradeCallback` and emit `upgrade` for every such request.
  */
 function ignoreUpgrade(
   server: Server,
@@ -70,9 +70,10 @@ export function acceptWebSockets(
   { isResponding, reject }: ClientErrors,
 ): void {
   server.on('upgrade', (request, socket, head) => {
-    // Nothing would look after a response that is unfinished: node:http has given the socket up.
+    // The unfinished response is lost: node:http has detached the socket from it.
     if (isResponding(socket)) return void socket.destroy();
-    // Of too many headers node:http has dropped some. Without its Content-Length, a body would be a request.
+    // node:http has dropped any headers above the limit. Without its Content-Length, a body would be read as a
+    // request.
     if (!isWebSocket(request) && !hasTooManyHeaders(request)) {
       return ignoreUpgrade(server, request, socket, head);
     }

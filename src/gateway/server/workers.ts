@@ -7,31 +7,34 @@ import { serveMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logAddress, openStore } from './serve.ts';
 
-// Workers that die again and again must not keep the machine busy.
+// Workers that keep dying must not keep the machine busy.
 const RESTART_MS = 2000;
 
 /** Whether this process is one of several that share the port. */
 export const { isWorker } = cluster;
 
-/** Calls `stop` once, when the primary process sends SIGTERM. If that is killed, node:cluster ends its workers. */
+/**
+ * Calls `stop` once, when the primary process sends SIGTERM. If the primary process is killed, node:cluster ends its
+ * workers.
+ */
 export function onPrimaryStops(stop: () => void): void {
   // A terminal sends these to every process; only the primary process stops the workers.
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM']) process.on(signal, () => {});
   process.once('SIGTERM', stop);
 }
 
-/** The workers that have not died. */
+/** The workers that are alive. */
 const workers = (): Worker[] =>
   Object.values(cluster.workers ?? {}).flatMap((worker) =>
     worker && !worker.isDead() ? [worker] : [],
   );
 
-/** Starts a worker; the primary process has migrated and filled the database already. */
+/** Starts a worker; the primary process has already migrated and filled the database. */
 const fork = (): Worker => cluster.fork({ MIGRATE: 'false', SAMPLE_STORE: 'false' });
 
 /**
- * Runs `config.workers` processes on one port, each replaced if it dies, and returns the function that
- * stops them. Resolves once one listens.
+ * Runs `config.workers` processes on one port, replaces those that die, and returns the function that stops them.
+ * Resolves once one is listening.
  * @throws ConfigError, MigrationError
  */
 export async function startWorkers(
@@ -67,7 +70,7 @@ export async function startWorkers(
   });
   return async () => {
     isStopping = true;
-    // events.once() would reject if a message can't be sent to a worker that has ended.
+    // events.once() would reject if a message can't be sent to a worker that has exited.
     const ends = workers().map(
       (worker) => new Promise<void>((resolve) => void worker.once('exit', () => resolve())),
     );

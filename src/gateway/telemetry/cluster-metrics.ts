@@ -11,16 +11,16 @@ import {
 
 import { GatewayError } from '../contract/gateway-error.ts';
 
-// A worker needs two seconds if the database does not respond.
+// A worker takes two seconds if the database does not respond.
 const WORKER_WAIT_MS = 3000;
 const POLL_MS = 2;
-// Less than the ten seconds that Prometheus waits by default.
+// Less than Prometheus's default scrape timeout of ten seconds.
 const PRIMARY_WAIT_MS = 5000;
 
-/** The metrics of some registries, as they are sent between processes. */
+/** The metrics of several registries, in the form in which processes exchange them. */
 type Report = MetricObject[][];
 
-/** A request for metrics, or the reply to all requests of its receiver. */
+/** A request for metrics, or the reply to all requests of a process. */
 interface Message {
   /** Null in a request. */
   readonly metrics: Report | null;
@@ -29,7 +29,7 @@ interface Message {
 const isMessage = (message: unknown): message is Message =>
   typeof message === 'object' && message !== null && 'metrics' in message;
 
-// A process that has just ended receives nothing; without a callback, that would be an event `error`.
+// Messages to a process that has just exited are lost; without a callback, that would emit `error`.
 const send = (to: Pick<Worker, 'send'>, message: Message): void =>
   void to.send(message, undefined, undefined, () => {});
 
@@ -42,7 +42,7 @@ const fromReport = (report: Report): Registry =>
 const findWorkers = (): Worker[] =>
   Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 
-/** Returns whether each worker has responded, and the start of the primary process: that of the gateway. */
+/** Returns the primary process's own metrics: which workers have responded, and when the gateway started. */
 function createOwnMetrics(isUp: (worker: Worker) => boolean): Registry {
   const registry = new Registry();
   const registers = [registry];
@@ -65,8 +65,8 @@ function createOwnMetrics(isUp: (worker: Worker) => boolean): Registry {
 }
 
 /**
- * Lets the primary process report the metrics of all workers, most of them summed. The metrics of a worker that
- * does not respond are its last ones: without them a sum would fall and rise again, which Prometheus takes for a
+ * Makes the primary process report the metrics of all workers, most of them summed. A worker that does not respond is
+ * represented by its last metrics: without them, a sum would fall and rise again, which Prometheus would read as a
  * restart and many new calls.
  */
 export function serveMetrics(): void {
@@ -89,10 +89,10 @@ export function serveMetrics(): void {
   });
 }
 
-/** Reads the metrics of this process, or with several workers those of all. @throws GatewayError */
+/** Reads the metrics of this process or, with several workers, of all of them. @throws GatewayError */
 export type ReadMetrics = () => Promise<Registry>;
 
-/** Creates the function that reads the metrics; `registries` are those of this process. */
+/** Creates the function that reads the metrics; `registries` are this process's registries. */
 export function createReadMetrics(registries: readonly Registry[]): ReadMetrics {
   const { worker } = cluster;
   if (!worker) return async () => Registry.merge([...registries]);

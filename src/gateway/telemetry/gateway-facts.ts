@@ -1,19 +1,19 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** What does not change while a gateway runs. */
+/** Facts that do not change while the gateway runs. */
 export interface GatewayFacts {
   readonly version: string;
-  /** The REST operations that are deprecated, since when, and their sunset. */
+  /** The deprecated REST operations, and the dates of their deprecation. */
   readonly deprecated: readonly { readonly name: string; readonly since: Date }[];
   readonly sunset: Date;
   /** The maximum cost of an operation. */
   readonly maxCost: number;
 }
 
-/** Adds the metrics that stay the same while a gateway runs. */
+/** Adds a metric for each fact. */
 export function reportFacts(registers: Registry[], facts: GatewayFacts): void {
   const addFact = (name: string, help: string, ...labelNames: string[]): Gauge =>
-    // The facts of all workers are the same.
+    // All workers report the same facts.
     new Gauge({ name, help, labelNames, registers, aggregator: 'max' });
   const { version, deprecated, sunset, maxCost } = facts;
   addFact(

@@ -7,19 +7,19 @@ import sonicBoom from 'sonic-boom';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'>;
 
 const STDOUT = 1;
-// Bounds a chain of causes that leads back to itself.
+// Bounds a circular chain of causes.
 const MAX_CAUSES = 5;
-// A pipe writes so much atomically (PIPE_BUF): only longer lines of several workers can mix.
+// A pipe writes this much atomically (PIPE_BUF), so only longer lines of several workers can interleave.
 const MAX_WRITE_BYTES = 4096;
-// Bounds the memory when the reader stops reading. sonic-boom 5.0 writes the waiting lines in a recursion,
-// which with 10 MB exceeds the stack.
+// Bounds the memory when the reader stops reading. sonic-boom 5.0 writes waiting lines recursively, which at 10 MB
+// overflows the stack.
 const MAX_WAITING_BYTES = 2_000_000;
 const RETRY_MS = 10;
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Returns what is logged of anything thrown. Only the properties that are listed here: in others
- * drivers keep parameters (PGlite's `params`) and rows (PostgreSQL's `detail`).
+ * Returns the loggable form of anything thrown: only the listed properties, because drivers keep parameters (PGlite's
+ * `params`) and rows (PostgreSQL's `detail`) in others.
  */
 function toLoggedError(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: 'Not an Error.' };
@@ -33,29 +33,30 @@ function toLoggedError(error: unknown, depth = 0): object {
   };
 }
 
-// Reading isTTY opens process.stdout, by which Node.js makes a pipe or a socket non-blocking.
+// Reading isTTY opens process.stdout, which makes Node.js set a pipe or a socket to non-blocking.
 const isTerminal = process.stdout.isTTY;
 
-/** Until when `flush` waits for the reader. */
+/** The time until which `flush` waits for the reader. */
 let flushEnd = 0;
-/** The number of lines that were dropped since the last warning. */
+/** The number of lines dropped since the last warning. */
 let lost = 0;
 let retry: NodeJS.Timeout | undefined;
 
-// Each write is synchronous: an asynchronous one may be in flight when the program ends, and then races the
+// Each write is synchronous: an asynchronous one could still be in flight when the program exits, and race with the
 // last lines. A pipe or a socket is non-blocking: its write fails instead of waiting for the reader.
 const output = new sonicBoom.SonicBoom({
   fd: STDOUT,
   sync: true,
   maxWrite: MAX_WRITE_BYTES,
   maxLength: MAX_WAITING_BYTES,
-  // sonic-boom blocks the process between its own attempts.
+  // Between its own retries, sonic-boom blocks the process.
   retryEAGAIN: () => performance.now() < flushEnd,
 });
 output.on('drop', () => {
   lost += 1;
 });
-// The lines wait. Unreferenced, so that a program with nothing else to do ends: its exit flushes.
+// The lines stay buffered. The timer is unreferenced, so that a program with nothing else to do can exit; on exit,
+// they are flushed.
 output.on('error', () => {
   retry ??= setTimeout(() => {
     retry = undefined;
@@ -64,13 +65,13 @@ output.on('error', () => {
 });
 process.once('exit', flush);
 
-/** Writes all waiting lines before the program ends, which takes two seconds at most. */
+/** Writes all waiting lines before the program exits, within two seconds. */
 function flush(): void {
   flushEnd = performance.now() + FLUSH_TIMEOUT_MS;
   try {
     output.flushSync();
   } catch {
-    // Nobody reads them.
+    // There is no reader.
   }
 }
 
@@ -78,8 +79,8 @@ const toSentence = prettyFactory({ translateTime: 'HH:MM:ss', singleLine: true }
 const inSentences = { write: (line: string) => output.write(toSentence(line)) };
 
 /**
- * Creates the log: sentences on a terminal, one JSON object a line everywhere else. If standard output can't
- * be written, the program continues: up to 2 MB of lines wait, and a warning counts the lost ones later.
+ * Creates the log: sentences on a terminal, one JSON object per line elsewhere. If standard output can't be written,
+ * the program continues: up to 2 MB of lines wait, and a later warning counts the dropped ones.
  */
 export function createLog(level: string, isProduction = false): Log {
   const base = cluster.isWorker ? { pid: process.pid } : null;

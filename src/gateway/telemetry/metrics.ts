@@ -16,7 +16,7 @@ export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts)
   return {
     ...createRequestMetrics(registers),
     streams: createStreamMetrics(registers),
-    /** The registry of this gateway, that of the process, and that of the database. */
+    /** The registries of this gateway, of the process, and of the database. */
     registries: [registry, processMetrics(), ...(databaseRegistry ? [databaseRegistry] : [])],
   };
 }

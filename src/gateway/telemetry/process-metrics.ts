@@ -4,8 +4,8 @@ import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
 /**
- * Counts how long the event loop was active and idle (OpenTelemetry's nodejs.eventloop.time). Unlike
- * prom-client's lag of the event loop, it is not reset by each scrape.
+ * Counts how long the event loop was active and idle (OpenTelemetry's nodejs.eventloop.time). Unlike prom-client's
+ * event loop lag, it is not reset by each scrape.
  */
 function countEventLoopTime(registers: Registry[]): void {
   void new Counter({
@@ -33,7 +33,7 @@ function reportHeapLimit(registers: Registry[]): void {
   });
 }
 
-// prom-client 15 can't stop the observers of its default metrics, so a process starts them only once.
+// prom-client 15 can't stop the observers of its default metrics, so each process starts them only once.
 let processRegistry: Registry | undefined;
 
 /** Returns the registry of this process: memory, CPU, garbage collection and event loop. */

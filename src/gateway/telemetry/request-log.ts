@@ -4,7 +4,7 @@ import type { GatewayError } from '../contract/gateway-error.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What the log line of a request will contain; each part of the gateway adds what it knows. */
+/** The contents of a request's log line; each part of the gateway adds to it. */
 export interface RequestLog {
   /** Identifies the request in the response and in the log. */
   readonly id: string;
@@ -13,37 +13,37 @@ export interface RequestLog {
   operationType?: 'query' | 'mutation' | 'subscription';
   /** The estimated cost of its GraphQL operation. */
   cost?: number;
-  /** Whether its caller has sent no token although tokens are used. */
+  /** Whether AUTH=jwt and its caller sent no token. */
   isAnonymous?: boolean;
-  /** Whether it is a stream of results, which ends when its caller wants. */
+  /** Whether the response is a stream of results, which lasts until the client closes it. */
   isStream?: boolean;
-  /** The codes of the errors in its response; in GraphQL also of errors in the data. */
+  /** The codes of the errors in its response; for GraphQL, including errors in the data. */
   codes?: Set<string>;
 }
 
 /** How a request ended. */
 export interface RequestEnd {
   readonly method: string | undefined;
-  /** The path template of its route, as the path and the query may contain values. */
+  /** The path template of its route, because the path and the query may contain values. */
   readonly route: string;
   readonly status: number | 'aborted';
-  /** The time from its headers to the end of its response, in milliseconds. */
+  /** The time from the request's headers to the end of the response, in milliseconds. */
   readonly ms: number;
   readonly level: 'info' | 'debug';
 }
 
-/** Adds the code of an error in the response. */
+/** Records the code of an error in the response. */
 export function addErrorCode(requestLog: RequestLog, code: string): void {
   (requestLog.codes ??= new Set()).add(code);
 }
 
-/** Logs the cause of an error of the server, with what else is known of it; ignores errors of the caller. */
+/** Logs the cause of a server error, with additional `known` properties; ignores client errors. */
 export function logCause(log: Log, { id }: RequestLog, error: GatewayError, known?: object): void {
   if (!error.isLogged) return;
   log.error({ err: error.cause ?? error, requestId: id, ...known }, error.message);
 }
 
-/** Writes the log line of a request that has ended. It contains no value of the caller or the store. */
+/** Writes the log line of a completed request. It contains no values from the client or the store. */
 function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): void {
   const { level, method, route, status, ms } = end;
   if (!log.isLevelEnabled(level)) return;
@@ -63,7 +63,7 @@ function writeRequestLog(log: Log, requestLog: RequestLog, end: RequestEnd): voi
   log[level](line, 'A request ended.');
 }
 
-/** Counts a request that begins, and returns the function that counts and logs its end. */
+/** Counts a request when it starts; returns the function that counts and logs its end. */
 export function watchRequest(
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
   requestLog: RequestLog,

@@ -19,7 +19,7 @@ const MAX_CALLERS = 100;
 const MAX_NAMES = 50;
 const MAX_NAME_LENGTH = 64;
 
-// All callers without a token, where tokens are used.
+// All callers without a token, if AUTH=jwt.
 const ANONYMOUS = 'anonymous';
 const OTHER = 'other';
 const UNKNOWN = 'unknown';
@@ -27,14 +27,14 @@ const UNNAMED = 'unnamed';
 const RESERVED = new Set([ANONYMOUS, OTHER, UNKNOWN, UNNAMED]);
 
 /**
- * Creates a function that returns a name as the value of a label. It keeps at most `max` names that callers
- * choose, which bounds the memory and the size of /metrics: then a new name takes the place of the one that was
- * used longest ago, whose series `giveUp` must remove: they are never counted as those of another name. A name
- * with `isKept` is never given up; if all are kept, new ones are `other`.
+ * Creates a function that maps a name to the value of a label. It keeps at most `max` names chosen by callers, which
+ * bounds the memory and the size of /metrics: beyond that, a new name replaces the least recently used one, and
+ * `giveUp` must remove the old name's series. A name with `isKept` is never replaced; if all are kept, new names
+ * become `other`.
  */
 function createCallerNames(max: number, giveUp: (name: string) => void) {
   const kept = new Set<string>();
-  // The one that was used longest ago is the first.
+  // The least recently used name comes first.
   const recent = new Set<string>();
   return (name: string, isKept = false): string => {
     if (RESERVED.has(name) || kept.has(name)) return name;
@@ -49,10 +49,10 @@ function createCallerNames(max: number, giveUp: (name: string) => void) {
   };
 }
 
-// The first product of a User-Agent (RFC 9110 §10.1.5): "okhttp" in "okhttp/4.12 (Android)".
+// The first product in a User-Agent (RFC 9110 §10.1.5): "okhttp" in "okhttp/4.12 (Android)".
 const PRODUCT = /^[\w!#$%&'*+.^`|~-]+/;
 
-/** Returns the name of a caller from Apollo's header or its User-Agent, or `unknown`. */
+/** Returns the name of a client from Apollo's header or its User-Agent, or `unknown`. */
 function callerNameOf(headers: IncomingHttpHeaders): string {
   const header = headers['apollographql-client-name'];
   const clientName = typeof header === 'string' ? header.trim() : '';
@@ -61,9 +61,9 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * Creates a function that counts one call of each operation: method and path template, or a schema coordinate.
- * The headers name the caller, unless it has sent no token although tokens are used. A caller of what is
- * deprecated keeps its name: one that calls it once a month still has to move before the sunset.
+ * Creates a function that counts the calls of each operation: method and path template, or a schema coordinate. The
+ * caller's name comes from the headers, or is `anonymous` without a token if AUTH=jwt. Callers of a deprecated
+ * operation keep their names: one that calls it once a month still has to migrate before the sunset.
  */
 function createCountCalls(registers: Registry[]) {
   const calls = new Counter({
@@ -97,7 +97,7 @@ const SERVER_ERRORS = Object.entries(ERRORS).flatMap(([code, { status }]) =>
   status >= 500 ? code : [],
 );
 
-/** Creates a function that counts the error codes of a request to a route. */
+/** Creates a function that counts the error codes in responses of a route. */
 function countErrors(registers: Registry[]): (route: string, codes?: Iterable<string>) => void {
   const errors = new Counter({
     name: 'request_errors_total',
@@ -111,7 +111,7 @@ function countErrors(registers: Registry[]): (route: string, codes?: Iterable<st
   return (route, codes = []) => {
     if (!known.has(route)) {
       known.add(route);
-      // A counter that begins with 1 has no increase for Prometheus.
+      // Prometheus sees no increase in a counter whose first value is 1.
       for (const code of SERVER_ERRORS) errors.inc({ route, code }, 0);
     }
     for (const code of codes) errors.inc({ route, code });
@@ -147,11 +147,11 @@ function createOperationMetrics(registers: Registry[]) {
     return isAnonymous ? ANONYMOUS : labelOf(operationName);
   };
   return {
-    /** Reports operations of this name by their name, however many other names there are. */
+    /** Always reports this name as itself, however many other names there are. */
     trustName: (name: string): void => void trusted.add(name),
     /**
-     * Observes the operation of a request that has ended after `seconds`; ignores one whose cost was never
-     * estimated, as it was not valid or its caller not allowed to execute it.
+     * Records the duration and cost of a completed operation. Ignores operations whose cost was never estimated,
+     * because they were invalid or not permitted.
      */
     observeOperation: (requestLog: RequestLog, seconds: number): void => {
       const { cost, codes, operationType = '' } = requestLog;
@@ -164,7 +164,7 @@ function createOperationMetrics(registers: Registry[]) {
   };
 }
 
-/** Creates the metrics of requests, of the operations that they call, and of the batches that they share. */
+/** Creates the metrics of requests, of the operations in them, and of the loaders' batches. */
 export function createRequestMetrics(registers: Registry[]) {
   const active = new Gauge({
     name: 'http_active_requests',
@@ -190,15 +190,15 @@ export function createRequestMetrics(registers: Registry[]) {
   return {
     countCalls: createCountCalls(registers),
     trustName,
-    /** Observes the size of a batch of a loader. */
+    /** Records the number of keys in a loader's batch. */
     observeBatch: (loader: string, size: number): void => batches.observe({ loader }, size),
-    /** Counts a request that begins. The result is called at its end: it observes duration, errors and operation. */
+    /** Counts a request when it starts; the returned function records its duration, errors and operation. */
     beginRequest: () => {
       active.inc();
       return ({ method = '', route, status, ms }: RequestEnd, requestLog: RequestLog): void => {
         active.dec();
         addErrors(route, requestLog.codes);
-        // A stream takes as long as its caller wants.
+        // The client decides how long a stream lasts.
         if (requestLog.isStream) return;
         const labels = { method: METHODS.has(method) ? method : 'other', route, status };
         requests.observe(labels, ms / 1000);

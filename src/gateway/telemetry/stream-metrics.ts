@@ -36,7 +36,7 @@ export function createStreamMetrics(registers: Registry[]) {
     registers,
   });
   return {
-    /** Counts a stream that begins; the result must be called at its end. */
+    /** Counts a stream when it starts; the returned function must be called when it closes. */
     beginStream: () => {
       active.inc();
       return ({ codes }: RequestLog): void => {
@@ -44,7 +44,7 @@ export function createStreamMetrics(registers: Registry[]) {
         streams.inc({ code: [...(codes ?? [])].at(-1) ?? 'none' });
       };
     },
-    /** Observes changes that were read for the streams, and how many others they left out as unknown. */
+    /** Records the delays of the changes read for the streams, and how many changes of unknown types were skipped. */
     observeChanges: (changes: readonly { readonly changedAt: Date }[], unknown: number): void => {
       unknownChanges.inc(unknown);
       const now = Date.now();

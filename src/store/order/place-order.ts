@@ -14,12 +14,12 @@ import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectPastDates } from './ship-date.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
-// What made a shared statement fail, such as a trigger of an operator, can last.
+// The cause of a shared statement's failure, such as an operator's trigger, may persist.
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key. The first for each pet in one tick share a
- * statement. An order whose result is undefined has to be placed alone.
+ * Places orders without an idempotency key. In each tick, the first order for each pet joins a shared statement. An
+ * order whose result is undefined has to be placed on its own.
  */
 const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
   let restsUntil = 0;
@@ -32,14 +32,14 @@ const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
       return await takeFreeUnits(db, lines);
     } catch (error) {
       if (!isRolledBack(error)) throw error;
-      // PostgreSQL may have rejected one of them only. Alone, each gets an error of its own.
+      // PostgreSQL may have rejected only one of the orders. Placed on its own, each gets its own error.
       restsUntil = performance.now() + REST_MS;
       return new Map();
     }
   };
   return new DataLoader<NewOrder, PlacedOrder | undefined>(
     async (lines) => {
-      // An entry of a Map replaces the one before it.
+      // Reversed, because a later entry of a Map replaces an earlier one.
       const firstOf = new Map(lines.toReversed().map((line) => [line.petId, line]));
       const results = await placeShared([...firstOf.values()]);
       return lines.map((line) => results.get(line));
@@ -51,7 +51,7 @@ const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
 const Arguments = argumentsOf({ input: NewOrder });
 
 /**
- * Places an order, once for each idempotency key.
+ * Places an order, once per idempotency key.
  * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
 export async function placeOrder(
@@ -74,6 +74,6 @@ export async function placeOrder(
     placed = await takeUnits(session, line);
     return placed.order;
   });
-  // A stored order is another object, without its pet.
+  // An order read from a stored result is a different object, without its pet.
   return placed?.order === order ? { ...order, pet: placed.pet } : order;
 }

@@ -9,10 +9,10 @@ import { rejectionOf } from './take-units.ts';
 const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 
-/** A line in the result of the statement in takeLines, with its pet and its new order. */
+/** A line of the cart in the result of takeLines' statement. */
 interface Line {
   readonly petId: bigint;
-  /** Null if the stock was never set. */
+  /** Null if the pet has no inventory item. */
   readonly stock: number | null;
   readonly isServed: boolean;
 }
@@ -33,16 +33,16 @@ export const placeOrders = defineWrite({
 });
 
 /**
- * Takes the units of all lines from the stock and creates their orders, all or none. Also returns their
+ * Takes the units of all lines from the stock and creates their orders, all or none. Returns the orders with their
  * pets.
  *
- * One statement does all, as in takeUnits. It locks all pets, then all their stock, each in
- * the order of the ids of the pets: statements that lock the same rows wait for each other in that order,
- * whatever the order of their lines, so there are no deadlocks. The ids to lock are subqueries that run
- * first (`= any((select …))`); with a join, PostgreSQL could lock the stock of one pet before another pet.
- * `needed` is what a line and the lines before it take from its pet.
+ * One statement does both, as in takeUnits. It locks all pets, then all their stock, each ordered by the pets' ids.
+ * Statements that need the same rows lock them in the same order, whatever the order of their lines, so they cannot
+ * deadlock. The ids to lock come from subqueries, which run first (`= any((select …))`); with a join, PostgreSQL
+ * could lock one pet's stock before another pet. `needed` is the number of units that a line and the lines before it
+ * take from its pet.
  *
- * New ids are in the order of the lines, as `order by` is applied before the default of the id.
+ * New ids follow the order of the lines, because `order by` is applied before the id's default.
  *
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */

@@ -6,18 +6,18 @@ import { InsufficientStock } from '../inventory/inventory.ts';
 import { PetNotAvailable, PetNotFound, pets } from '../pet/pets.ts';
 import { type NewOrder, orders } from './orders.ts';
 
-// The time in which orders that share a statement may wait for a lock.
+// How long orders that share a statement may wait for a lock.
 const LOCK_TIMEOUT = '100ms';
 
-/** A new order and its pet, as most callers select it. */
+/** A new order and its pet, which most callers select. */
 export interface PlacedOrder {
   readonly order: Order;
   readonly pet: Pet;
 }
 
-/** A row of the statements below: a pet, its new order unless it is rejected, and its stock. */
+/** A row of the statements below: a pet, its stock, and its new order unless that was rejected. */
 interface LineResult {
-  /** Null if there is no inventory entry, or if another transaction has locked it. */
+  /** Null if there is no inventory item, or if another transaction has locked it. */
   readonly stock: number | null;
 }
 
@@ -25,7 +25,7 @@ const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 const RESULT = sql`${PET.columns}, ${PLACED.columns}, stock.quantity as stock`;
 
-/** Returns the new order, or the error for one that can't be served. */
+/** Returns the new order, or the error if it cannot be fulfilled. */
 function toResult(pet: Pet, row: LineResult): PlacedOrder | GatewayError {
   const order = PLACED.rowOf(row);
   if (order) return { order, pet };
@@ -33,8 +33,8 @@ function toResult(pet: Pet, row: LineResult): PlacedOrder | GatewayError {
 }
 
 /**
- * Returns the error for an order that can't be served; `line` is its place in a cart. Without a pet, the
- * status is null.
+ * Returns the error for an order that cannot be fulfilled. `line` is its index in a cart. `status` is null if the pet
+ * does not exist.
  */
 export function rejectionOf(
   { petId, status, stock }: { petId: bigint; status: PetStatus | null; stock: number | null },
@@ -46,15 +46,14 @@ export function rejectionOf(
 }
 
 /**
- * Takes the units of an order from the stock of its pet and creates the order, both or neither.
+ * Takes the units of an order from its pet's stock and creates the order, both or neither.
  *
- * One statement does both, so no transaction spans several round trips. The statement locks the pet,
- * then its stock, and reads their values after it has the locks: the values cannot change before it
- * writes, with any number of gateways. The lock on the pet is shared: orders for one pet do not wait
- * for each other there, but its status cannot change. All statements lock the pet before the stock,
- * so there are no deadlocks. The new stock is computed from the locked row (`stock.quantity`). With
- * `item.quantity`, PostgreSQL would apply the CHECK to the value from the start of the statement
- * before it reads the current value.
+ * One statement does both, so no transaction spans several round trips. It locks the pet, then its stock, and reads
+ * their values under the locks, so they cannot change before it writes, however many gateways there are. The lock on
+ * the pet is shared: it keeps the status from changing, without making orders for the same pet wait for each other.
+ * Statements that need the same rows lock them in the same order, so they cannot deadlock. The new stock is computed
+ * from the locked row (`stock.quantity`): with `item.quantity`, PostgreSQL would apply the CHECK to the value from
+ * the start of the statement, before it reads the current value.
  *
  * @throws PetNotFound, PetNotAvailable, InsufficientStock
  */
@@ -87,15 +86,15 @@ export async function takeUnits(
 }
 
 /**
- * Does the same for several orders of different pets, each by itself. Returns a new order or an error for
- * each. An order without a result has to be placed alone: its pet or the stock is missing or locked.
+ * Does the same for several orders of different pets, each independently. Returns a new order or an error for each.
+ * An order that is missing from the result has to be placed on its own: its pet or the stock is missing or locked.
  *
- * The statement skips locked rows. If it waits for any other lock, such as one of an operator's trigger, it
- * fails, so there are no deadlocks. It waits longer only if a whole table is locked.
+ * The statement skips locked rows. If it has to wait for any other lock, such as one taken by an operator's trigger,
+ * it fails after LOCK_TIMEOUT, so it cannot deadlock. Only a lock on a whole table can make it wait longer.
  *
- * The arrays are subqueries, so that PostgreSQL can't plan for their lengths: it would plan each
- * statement anew, which takes longer than placing eight orders. A new order is found by its `pet_id`, so
- * no trigger may change that.
+ * The arrays are subqueries, so that PostgreSQL can't plan for their lengths: otherwise it would plan each statement
+ * again, which takes longer than placing eight orders. A new order is found by its `pet_id`, so triggers must not
+ * change it.
  */
 export async function takeFreeUnits(
   { write }: Session,
@@ -131,7 +130,7 @@ export async function takeFreeUnits(
   for (const row of rows) {
     const pet = PET.rowOf(row);
     const line = pet && lineOf.get(pet.id);
-    // Without stock there may be a lock.
+    // Without stock, its row may be locked.
     if (line && row.stock !== null) results.set(line, toResult(pet, row));
   }
   return results;

@@ -1,9 +1,9 @@
 import type { ServerState, WatchedServer } from './watch.ts';
 
-/** Whether a replica has only what the primary has written, or more, which was lost in a failover. */
+/** Whether everything that a replica has replayed is in the primary's log, or part of it was lost in a failover. */
 type Verdict = 'follows' | 'left' | 'unknown';
 
-/** What was last seen of a replica. */
+/** What the last check of a replica saw. */
 interface Seen {
   readonly identity: string;
   readonly timeline: number;
@@ -11,18 +11,18 @@ interface Seen {
   readonly verdict: Verdict;
 }
 
-/** Compares the position of a replica with that of the primary; `last` is what was seen of it before. */
+/** Compares a replica's position with the primary's; `last` is what the previous check saw. */
 function compare(replica: ServerState, primary: ServerState, last: Seen | undefined): Verdict {
   if (replica.position === primary.position) return 'follows';
-  // The primary may have written more after it was asked.
+  // The primary may have written more since it was asked.
   if (replica.knownAt > primary.askedAt) return 'unknown';
   if (replica.position > primary.position) return 'left';
   return last && replica.position > last.position ? 'follows' : 'unknown';
 }
 
 /**
- * Tells which replicas follow the primary. After a promotion, a replica may have a part of the log that the new
- * primary does not have, and respond with rows that were lost.
+ * Decides which replicas follow the primary. After a failover, a replica may have replayed log that the new primary
+ * does not have, and return rows that were lost.
  *
  *   the replica reports                      it follows the primary
  *   --------------------------------------   ----------------------------------------------------
@@ -31,15 +31,15 @@ function compare(replica: ServerState, primary: ServerState, last: Seen | undefi
  *     at the position of the primary         yes
  *     beyond where the primary was later     no
  *     behind it, and moved since last time   yes
- *   anything else                            as it did last time; at first no
+ *   anything else                            as before; at first no
  *
- * A replica reports its timeline only to a role that may know it (pg_read_all_stats), and only while it receives.
- * What was seen before it started again, or before a promotion, does not count.
+ * A replica reports its timeline only to roles with pg_read_all_stats, and only while it is receiving log.
+ * Observations from before a restart or a promotion do not count.
  */
 export class Followers {
   readonly #lastSeen = new WeakMap<WatchedServer, Seen>();
 
-  /** Whether a replica is known to follow the primary, whose last timeline is `timeline`. */
+  /** Whether a replica is known to follow the primary; `timeline` is the primary's latest. */
   has(replica: WatchedServer, primary: ServerState | undefined, timeline: number): boolean {
     const { state } = replica;
     if (!state) return false;

@@ -1,12 +1,12 @@
-/** A position that the primary had reached at a time, in milliseconds. */
+/** A position of the primary, and when it was reached, in milliseconds. */
 interface Sample {
   readonly at: number;
   readonly position: bigint;
 }
 
 /**
- * How far replicas are behind the primary, from the positions that it had for `keptMs`. So lag needs no clock of
- * another machine, and a replica that receives nothing more falls behind, however little it still has to replay.
+ * Measures how far replicas are behind the primary, from the primary's positions of the last `keptMs`. It needs no
+ * other machine's clock, and the lag of a replica that stops receiving grows, however little it has left to replay.
  */
 export class Lag {
   readonly #keptMs: number;
@@ -18,28 +18,28 @@ export class Lag {
     this.#keptMs = keptMs;
   }
 
-  /** Adds a position of the primary, on its timeline. */
+  /** Adds a position of the primary on its timeline. */
   add(position: bigint, timeline: number): void {
     this.#lastAt = performance.now();
-    // After a promotion, a replica must reach a position of the new timeline: it may have received the former
-    // one only.
+    // After a promotion, a replica must reach a position of the new timeline: it may have received only the former
+    // one.
     if (timeline !== this.#lastTimeline) this.#samples = [];
     this.#lastTimeline = timeline;
     const samples = this.#samples;
     if (position !== samples.at(-1)?.position) samples.push({ at: this.#lastAt, position });
-    // One older sample stays, so that a replica which is behind all of them has a lag above keptMs.
+    // Keeps one older sample, so that a replica behind all samples has a lag above keptMs.
     while ((samples[1]?.at ?? Infinity) < this.#lastAt - this.#keptMs) samples.shift();
   }
 
   /**
-   * Returns how long ago the primary was where a replica is now, in milliseconds. It counts until the last
-   * known position of the primary, so it does not grow without a primary.
+   * Returns how long ago the primary was at a replica's position, in milliseconds. It counts up to the last known
+   * position of the primary, so it does not grow while there is no primary.
    */
   of(position: bigint): number {
     const next = this.#samples.find((sample) => sample.position > position);
     if (!next) return 0;
     const ms = this.#lastAt - next.at;
-    // Nobody knows when the primary was before its first sample: it can be days ago.
+    // It is unknown when the primary was at a position before its first sample: it may be days ago.
     return next === this.#samples[0] ? Math.max(ms, this.#keptMs + 1) : ms;
   }
 }

@@ -14,11 +14,11 @@ import { type StateRow, WatchedServer } from './watch.ts';
 const NO_POOL: PoolUse = { max: 0, total: 0, idle: 0, waiting: 0 };
 
 /**
- * Several servers, of which one accepts writes. Each is checked every half second (watch.ts); what it reports
- * goes to the others in this order:
+ * Several servers, one of which accepts writes. Each is checked every half second (watch.ts), and its state is passed
+ * on in this order:
  *
  *   primary.elect      which server accepts writes
- *   lag.add            how far its log is
+ *   lag.add            how far the log has grown
  *   replicas.update    which replicas may be read
  */
 class Cluster {
@@ -58,7 +58,7 @@ class Cluster {
   }
 
   /**
-   * Whether other connections to the address of a server may lead to another one:
+   * Whether new connections to a server's address may lead to another server:
    *
    *   in DATABASE_REPLICA_URLS only   if it is no longer a replica
    *   one of several in DATABASE_URL  no: each is one server
@@ -67,8 +67,8 @@ class Cluster {
   mayLeadElsewhere({ url, identities }: WatchedServer, state: StateRow): boolean {
     if (!this.#primaryUrls.includes(url)) return !state.isReplica;
     if (this.#primaryUrls.length > 1) return false;
-    // A stale primary that has not noticed its demotion still accepts writes. But there is a later timeline, or
-    // other connections to the same address lead to another server.
+    // A stale primary that has not noticed its demotion still accepts writes. But a later timeline exists, or other
+    // connections to the same address lead to another server.
     const timelines = this.servers.map((server) => server.state?.timeline ?? 0);
     const isStale = (state.timeline ?? 0) < Math.max(this.primary.timeline, ...timelines);
     return !state.writes || isStale || [...identities].some((other) => other !== state.identity);
@@ -86,7 +86,7 @@ class Cluster {
     throw new ConfigError(`DATABASE_URL: ${obstacles.join(', ')}.`);
   }
 
-  /** Returns what is known of all servers together. */
+  /** Returns the combined state of all servers. */
   async readiness(): Promise<Readiness> {
     if (!this.servers.some(({ state }) => state))
       throw new Unavailable('No database server responds.');
@@ -99,7 +99,7 @@ class Cluster {
 }
 
 /**
- * Opens the servers of DATABASE_URL, of which one accepts writes, and of DATABASE_REPLICA_URLS.
+ * Opens the servers of DATABASE_URL, one of which accepts writes, and those of DATABASE_REPLICA_URLS.
  * @throws ConfigError
  */
 export async function openCluster(

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../../contract/gateway-error.ts';
 
 /**
- * The header with the position of the write-ahead log: in a response to a mutation, and in later requests. It is
- * in bytes; all servers of one store count the same bytes.
+ * The header with the position in the write-ahead log: sent with the response to a mutation, and by clients in later
+ * requests. It is in bytes, and means the same on all servers of a cluster.
  */
 export const POSITION_HEADER = 'Store-Position';
 
@@ -13,8 +13,8 @@ const FORM = /^[\da-f]{16}$/;
 export const formatPosition = (position: bigint): string => position.toString(16).padStart(16, '0');
 
 /**
- * Returns the position in the headers of a request; undefined if it has none.
- * @throws GatewayError (BAD_REQUEST) if it has another form
+ * Returns the position in a request's headers; undefined if there is none.
+ * @throws GatewayError (BAD_REQUEST) if it is malformed
  */
 export function positionOf(headers: IncomingHttpHeaders): bigint | undefined {
   const header = headers['store-position'];

@@ -6,19 +6,19 @@ import type { Runner, RunOptions } from '../session.ts';
 import type { WatchedServer } from './watch.ts';
 
 /**
- * The server that accepts writes, also after a failover. If certainly nothing was written, as the server was lost
- * or accepts reads only, a statement or a transaction runs once more on the server that is the primary then.
+ * The server that accepts writes, including after a failover. If it was lost or turned read-only before anything was
+ * written, the statement or transaction runs once more, on the new primary.
  */
 export class Primary implements TransactionRunner {
   /** Undefined while no server accepts writes. */
   current: WatchedServer | undefined;
-  /** The last timeline of the primary; 0 if there was none. */
+  /** The primary's latest timeline; 0 before the first primary. */
   timeline = 0;
-  /** The number of failovers to another server since the start. */
+  /** The number of failovers since the start. */
   failovers = 0;
   readonly #candidates: readonly WatchedServer[];
   readonly #log: Log;
-  /** The current one or, if there is none, the one before. */
+  /** The current primary or, while there is none, the previous one. */
   #last: WatchedServer | undefined;
   #identity = '';
   #lostAt = 0;
@@ -28,7 +28,7 @@ export class Primary implements TransactionRunner {
     this.#log = log;
   }
 
-  /** Runs one statement. While there is no primary, one that only reads runs on the last one if it responds. */
+  /** Runs one statement. While there is no primary, reads run on the last one if it responds. */
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const server = this.#serverFor(options);
     try {
@@ -47,12 +47,12 @@ export class Primary implements TransactionRunner {
     }
   }
 
-  /** Elects the primary after the state of a server was set, and logs a change. */
+  /** Elects the primary after a server's state has changed, and logs a new one. */
   elect(): void {
     const former = this.current;
     const writable = this.#candidates.filter(({ state }) => state?.writes);
     const timelines = writable.map(({ state }) => state?.timeline ?? 0);
-    // A stale primary that has not noticed its demotion has an earlier timeline: what it wrote would be lost.
+    // A stale primary that has not noticed its demotion has an earlier timeline: its writes would be lost.
     const timeline = Math.max(this.timeline, ...timelines);
     const latest = writable.filter(({ state }) => state?.timeline === timeline);
     const found = latest.find((watched) => watched === former) ?? latest[0];
@@ -70,18 +70,19 @@ export class Primary implements TransactionRunner {
     this.#identity = identity;
   }
 
-  /** Gives up what still runs on the last primary, if there was one. */
+  /** Aborts whatever still runs on the last primary, if there was one. */
   #replace(found: WatchedServer, timeline: number): void {
     const last = this.#last;
     if (!last) return;
     if (found !== last || timeline !== this.timeline) this.failovers += 1;
-    // It would get no response before its time limit, and behind one address, connections may lead to it still.
+    // It would wait for a response until its time limit, and behind a shared address, connections may still lead to
+    // the old server.
     last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
     this.#log.warn(`${found.name} is now the primary, after ${ms} ms without one.`);
   }
 
-  /** Returns the server that accepts writes. @throws Unavailable; the log has one line when the primary is lost */
+  /** Returns the server that accepts writes. @throws Unavailable; the loss of the primary is logged only once */
   requireServer(): WatchedServer {
     if (this.current) return this.current;
     throw new Unavailable('The store does not accept writes at the moment.');
@@ -92,7 +93,7 @@ export class Primary implements TransactionRunner {
     return canReadLast && this.#last ? this.#last : this.requireServer();
   }
 
-  /** Returns the server on which to run again what failed; throws the error if that may write twice. */
+  /** Returns the server for another attempt; rethrows the failure if that might write twice. */
   async #serverAfter(failure: unknown): Promise<WatchedServer> {
     const canRepeat = failure instanceof NothingWritten || isReadOnlyServer(failure);
     if (!canRepeat && !(failure instanceof OutcomeUnknown)) throw failure;

@@ -8,17 +8,17 @@ import type { Lag } from './lag.ts';
 import type { Primary } from './primary.ts';
 import type { WatchedServer } from './watch.ts';
 
-// How long a read may wait for a replica that has replayed what the caller has written, and how often the
-// replicas are asked meanwhile, for all such reads together.
+// How long a read may wait for a replica to replay the caller's writes, and how often the replicas are checked
+// meanwhile, for all waiting reads together.
 const MAX_WAIT_MS = 100;
 const CHECK_INTERVAL_MS = 5;
 
-/** How often a read runs if its servers fail. The last time is on the primary. */
+/** The number of attempts at a read whose servers fail. The last one is on the primary. */
 export const MAX_ATTEMPTS = 3;
 
 const MAX_POSITION_MS = 1000;
 
-// What is not flushed can be lost in a failover. Without synchronous_commit, that can be the caller's own write.
+// A failover may lose what is not flushed. Without synchronous_commit, that can include the caller's own write.
 const POSITION_SQL = `SELECT pg_wal_lsn_diff(
   CASE current_setting('synchronous_commit')
     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END,
@@ -30,8 +30,8 @@ const usageOf = (server: WatchedServer): number => {
 };
 
 /**
- * Returns the replica that is used least; of equal ones, a random one. So few requests wait for one that does not
- * respond, until that is known.
+ * Returns the least used replica, or a random one of several. So few requests wait for a replica that has stopped
+ * responding before a check notices.
  */
 function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefined {
   const start = Math.floor(Math.random() * replicas.length);
@@ -43,8 +43,8 @@ function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefine
 }
 
 /**
- * Whether all connections lead to the server that was checked. Behind a balancer, a read may reach another
- * replica than the check: then its position says nothing.
+ * Whether all connections lead to the server that was checked. Behind a load balancer, a read may reach another
+ * replica than the check did, whose position is unknown.
  */
 export const isOneServer = ({ identities, state }: WatchedServer): boolean =>
   [...identities].every((identity) => identity === state?.identity);
@@ -74,9 +74,8 @@ export class Replicas {
   }
 
   /**
-   * Returns the replica that is used least of those that respond, are not behind for longer than
-   * REPLICA_MAX_LAG_MS, are not among `failed`, and have replayed `position` within 100 ms. Without a primary, it
-   * may be one of those that failed, as it may have been restored.
+   * Returns the least used replica that responds, is at most REPLICA_MAX_LAG_MS behind, is not in `failed`, and
+   * reaches `position` within 100 ms. Without a primary, it may be a failed one, which may have recovered.
    */
   async choose(
     position: bigint | undefined,
@@ -92,15 +91,15 @@ export class Replicas {
   }
 
   /**
-   * Returns the position of the primary's log after all that it has written until now; calls of one tick share a
-   * statement. It rejects if there is no response within a second.
+   * Returns the log position that includes everything the primary has written so far; calls in the same tick share a
+   * statement. Rejects if there is no response within a second.
    */
   readPosition(): Promise<bigint> {
     this.#position ??= this.#readPositionNextTick();
     return this.#position;
   }
 
-  /** Finds the replicas that may be read after the state of a server was set. */
+  /** Updates which replicas may serve reads, after a server's state has changed. */
   update(): void {
     for (const replica of this.all) {
       const { name } = replica;
@@ -114,7 +113,7 @@ export class Replicas {
     }
   }
 
-  /** Returns why a replica is not read; undefined if it is. */
+  /** Returns why a replica can't serve reads; undefined if it can. */
   #obstacleTo(replica: WatchedServer): string | undefined {
     const { state } = replica;
     const { current, timeline } = this.#primary;
@@ -140,7 +139,7 @@ export class Replicas {
     }
   }
 
-  /** Checks the replicas after some milliseconds, and waits for the first. */
+  /** Checks the replicas after a few milliseconds, and waits for the first response. */
   async #checkSoon(): Promise<void> {
     await sleep(CHECK_INTERVAL_MS);
     const checks = [...this.#usable].map((replica) => replica.check());

@@ -10,7 +10,7 @@ interface ServersToReport {
   readonly lag: Lag;
 }
 
-/** Adds the metrics of several servers, of which one is the primary, to a registry. */
+/** Adds the metrics of a cluster's servers to a registry. */
 export function reportServers(
   { servers, primary, lag }: ServersToReport,
   registry: Registry,

@@ -5,7 +5,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { createProbe, IDENTITY_SQL, PostgresServer, READ } from '../postgres-server.ts';
 import { onlyRow } from '../session.ts';
 
-// How long to wait after a check of a server.
+// The pause between two checks of a server.
 const INTERVAL_MS = 500;
 
 /** What a server reports about itself. */
@@ -13,8 +13,8 @@ export interface StateRow {
   readonly writes: boolean;
   readonly isReplica: boolean;
   /**
-   * A promotion begins a new timeline. Of a replica it is the one that it receives; null if it receives none, or
-   * if the role of the gateway may not know it (pg_read_all_stats).
+   * A promotion starts a new timeline. For a replica, it is the timeline that it receives; null if it receives none,
+   * or if the gateway's role may not see it (pg_read_all_stats).
    */
   readonly timeline: number | null;
   readonly position: string;
@@ -23,14 +23,14 @@ export interface StateRow {
 
 /** The state of a server that responds. */
 export interface ServerState extends Omit<StateRow, 'position'> {
-  /** What it has written or, as a replica, replayed. */
+  /** The end of what it has written or, on a replica, replayed. */
   readonly position: bigint;
-  /** When it was asked for this state, and when it had responded, in milliseconds. */
+  /** When the check was sent, and when its response arrived, in milliseconds. */
   readonly askedAt: number;
   readonly knownAt: number;
 }
 
-/** Selects a StateRow. CASE, as PostgreSQL does not allow the functions of a primary on a replica. */
+/** Selects a StateRow. CASE, because PostgreSQL rejects the functions of a primary on a replica. */
 const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
   pg_is_in_recovery() AS "isReplica",
   CASE WHEN pg_is_in_recovery() THEN (SELECT received_tli FROM pg_stat_wal_receiver)
@@ -41,19 +41,19 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "w
     '0/0')::bigint::text AS "position",
   ${IDENTITY_SQL} AS "identity"`;
 
-/** Learns what a server reports. */
+/** Receives the state of each server. */
 interface Observer {
-  /** Whether the address of a server may lead to another one by now, which should be asked. */
+  /** Whether the server's address may lead to another server by now; then the next check reconnects. */
   mayLeadElsewhere(server: WatchedServer, state: StateRow): boolean;
-  /** Called after the state of a server was set. */
+  /** Called after a server's state has been set. */
   onState(server: WatchedServer): void;
 }
 
-/** A server that is checked every half second, on a connection of its own, until it is stopped. */
+/** A server that is checked every half second, on a separate connection, until it is stopped. */
 export class WatchedServer extends PostgresServer {
-  /** Undefined if it did not respond within two seconds. */
+  /** Undefined if the last check got no response within two seconds. */
   state: ServerState | undefined;
-  /** Why it did not respond to the last check. */
+  /** The error of the last failed check. */
   failure: unknown;
   readonly #observer: Observer;
   readonly #probe: PostgresServer;
@@ -95,9 +95,9 @@ export class WatchedServer extends PostgresServer {
       if (this.#observer.mayLeadElsewhere(this, row)) this.#probe.abort();
       this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
-      // What waits for a lost replica can be read from another server; a write can't be repeated.
+      // Reads that wait for a lost replica can run on another server; writes can't be repeated.
       if (this.state?.isReplica) this.abort();
-      // The log has a line when the server is no longer used.
+      // Not logged here: replicas.ts and primary.ts log when they stop using the server.
       this.failure = error;
       this.state = undefined;
     }

@@ -4,7 +4,7 @@ const MAX_EVENTS = 200;
 
 const select = (selector) => document.querySelector(selector);
 
-/** Reads the results of a stream of events (GraphQL over SSE). */
+/** Reads the results of a GraphQL over SSE stream. */
 async function* readResults(reader) {
   let rest = '';
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -28,10 +28,10 @@ function createEvent({ data, errors }) {
   return event;
 }
 
-/** Ends the subscription whose events are shown. */
+/** Closes the subscription whose events are shown. */
 let stop = () => {};
 
-/** Lists the events of a subscription, the newest first, whichever tab is shown meanwhile. */
+/** Lists a subscription's events, newest first, even while another tab is shown. */
 export async function follow(response, name) {
   stop();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

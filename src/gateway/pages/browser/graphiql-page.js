@@ -10,13 +10,13 @@ self.MonacoEnvironment = {
 const select = (selector) => document.querySelector(selector);
 const root = select('#root');
 
-// GraphiQL 5 stores its history with the headers of requests, which can contain a token.
+// GraphiQL 5 stores its history with the request headers, which can contain a token.
 const HISTORY = new Set(['graphiql:queries', 'graphiql:favorites']);
 
 const withoutHeaders = (text) =>
   JSON.stringify(JSON.parse(text), (name, value) => (name === 'headers' ? null : value));
 
-/** The local storage, without headers. */
+/** Local storage, without headers. */
 const storage = {
   getItem: (key) => localStorage.getItem(key),
   setItem: (key, text) => localStorage.setItem(key, HISTORY.has(key) ? withoutHeaders(text) : text),
@@ -27,7 +27,7 @@ const storage = {
   },
 };
 
-/** Reads the tabs of the last visit; undefined if the browser keeps nothing for this page. */
+/** Reads the tabs of the last visit; undefined if the browser has stored none. */
 function readTabs() {
   try {
     return JSON.parse(localStorage.getItem('graphiql:tabState')) ?? { tabs: [] };
@@ -39,20 +39,20 @@ function readTabs() {
 const kept = readTabs();
 let tabs = kept?.tabs ?? [];
 
-/** The request of a link to this page. */
+/** Reads the request from a link to this page. */
 function readLink(search) {
   const parameters = new URLSearchParams(search);
   return { query: parameters.get('query'), variables: parameters.get('variables') ?? '' };
 }
 
-/** Finds an editor of GraphiQL by the name of its file. */
+/** Finds a GraphiQL editor by its file name. */
 const editorOf = (name) =>
   // oxlint-disable-next-line no-underscore-dangle -- GraphiQL's own name for its editors' module
   globalThis.__MONACO?.editor
     .getEditors()
     .find((editor) => editor.getModel()?.uri.path.endsWith(name));
 
-/** Shows a request in the tab that has it, or else in a new one. */
+/** Shows a request in the tab that already contains it, or else in a new one. */
 function openTab({ query, variables }) {
   const index = tabs.findIndex((tab) => tab.query === query && (tab.variables ?? '') === variables);
   if (index >= 0) {
@@ -75,17 +75,17 @@ select('#examples').addEventListener('click', (event) => {
 
 const readToken = watchToken();
 
-/** Sorts the types of an introspection, which GraphiQL lists in its documentation as they come. */
+/** Sorts an introspection's types: GraphiQL's documentation lists them in the given order. */
 function sortTypes(result) {
   // oxlint-disable-next-line no-underscore-dangle -- GraphQL's own name
   result.data?.__schema?.types?.sort((one, other) => (one.name < other.name ? -1 : 1));
   return result;
 }
 
-/** Sends a request of GraphiQL with the token. */
+/** Sends GraphiQL's requests, with the token. */
 async function send({ operationName, ...request }, { headers } = {}) {
   const token = readToken();
-  // GraphiQL parses with a delay: right after a tab was opened, the name can be that of the tab before.
+  // GraphiQL parses with a delay: right after a tab has opened, the name can be the previous tab's.
   const name = request.query.includes(operationName) ? operationName : undefined;
   const response = await fetch('/graphql', {
     method: 'POST',
@@ -104,8 +104,8 @@ async function send({ operationName, ...request }, { headers } = {}) {
 }
 
 /**
- * Turns the tabs into a list of buttons, and shows the one that is active. In GraphiQL 5, a tab contains two
- * buttons: neither can be reached by screen readers. The titles of its icons are names of minified functions.
+ * Makes the tabs a list of buttons, and marks the active one for screen readers. In GraphiQL 5, a tab contains two
+ * buttons that screen readers can't reach. Also removes the icons' titles, which are minified function names.
  */
 function mend() {
   for (const element of root.querySelectorAll(
@@ -125,10 +125,10 @@ function mend() {
 }
 
 let link = readLink(location.search);
-// GraphiQL would open it too, and loading the page again would open it again.
+// GraphiQL would open it as well, and would open it again on reload.
 history.replaceState(null, '', location.pathname);
 
-/** Opens the request of the link to this page, as soon as there is an editor. */
+/** Opens the request from the page's URL, once there is an editor. */
 function begin() {
   const editor = editorOf('operation.graphql');
   if (!link || !editor || !editorOf('variables.json')) return;
@@ -142,7 +142,7 @@ new MutationObserver(() => {
   begin();
 }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['class'] });
 
-// GraphiQL would begin with the request that it has stored last, which can be in no tab.
+// GraphiQL would start with the last request that it stored, which may not be in any tab.
 const { query, variables } = kept?.tabs[kept.activeTabIndex] ?? {};
 
 YogaGraphiQL.renderYogaGraphiQL(root, {
@@ -153,8 +153,8 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   storage: kept && storage,
   fetcher: send,
   onTabChange: (state) => (tabs = state.tabs),
-  // Those of GraphiQL itself: its history.
+  // GraphiQL's default: its history plugin.
   plugins: undefined,
-  // Yoga's would write the query into the URL.
+  // Yoga's handler would write the query into the URL.
   onEditQuery: undefined,
 });

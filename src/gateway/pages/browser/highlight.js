@@ -1,4 +1,4 @@
-// The words of GraphQL, JSON and a shell command, by their class; a URL has no colour.
+// The tokens of GraphQL, JSON and shell commands, by their class; URLs are not coloured.
 const TOKENS = {
   url: /https?:\/\/\S+/,
   comment: /#[^\n]*/,
@@ -15,7 +15,7 @@ const PATTERN = new RegExp(
   'g',
 );
 
-/** Colours the code in an element. */
+/** Colours an element's code. */
 export function highlight(element) {
   const code = element.textContent;
   const parts = [];

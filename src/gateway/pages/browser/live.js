@@ -9,18 +9,18 @@ const state = document.querySelector('#live-state');
 const note = document.querySelector('#live-note');
 const button = document.querySelector('#live-pause');
 
-/** The element of each change that is shown, by its cursor. */
+/** The elements of the changes shown, by their cursors. */
 let items = new Map();
 let isPaused = false;
 let isUpdating = false;
 let timer;
 
 function report(text) {
-  // A screen reader reads it again only if it has changed.
+  // Set only when it changes: otherwise screen readers would read it again.
   if (state.textContent !== text) state.textContent = text;
 }
 
-/** The time of a change of today, the day of an older one. */
+/** Returns the time of a change made today, or the date of an older one. */
 function toTime(changedAt) {
   const at = new Date(changedAt);
   const isToday = at.toDateString() === new Date().toDateString();
@@ -29,7 +29,7 @@ function toTime(changedAt) {
 
 const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was deleted' };
 
-/** Says what happened to a row, as `Order 43 was created`. Types that only a later release has come without ids. */
+/** Describes a change: `Order 43 was created`. Types from later releases have no ids here. */
 function toWords({ type, kind, before, after }) {
   const name = type
     .replace(/Change$/, '')
@@ -59,7 +59,7 @@ async function load() {
   const changes = data.changes.nodes.toReversed();
   const before = items;
   items = new Map();
-  // Adds what is new and removes what is too old: a screen reader reads only what was added.
+  // Adds new items and removes the oldest: a screen reader reads only the added ones.
   for (const [index, change] of changes.entries()) {
     const { cursor } = change;
     const item = before.get(cursor) ?? createItem(change);
@@ -69,11 +69,11 @@ async function load() {
   for (const [cursor, item] of before) if (!items.has(cursor)) item.remove();
   note.textContent =
     changes.length === 0 ? 'There are no changes yet. The next one will appear here.' : '';
-  // What the page begins with is not read.
+  // Screen readers skip the initial items.
   list.ariaLive = 'polite';
 }
 
-/** Updates the list now, and again after two seconds as long as somebody may look at it. */
+/** Updates the list now, and every two seconds while the page is visible. */
 async function update() {
   clearTimeout(timer);
   if (isUpdating || isPaused || document.hidden) return;

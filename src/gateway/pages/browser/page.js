@@ -1,11 +1,11 @@
 import { highlight } from './highlight.js';
 
-// The server does not know by which URL callers reach it.
+// The server does not know the URL by which clients reach it.
 for (const element of document.querySelectorAll('.origin')) {
   element.textContent = location.origin;
 }
 
-/** Adds a button that copies the code of a block. */
+/** Adds a button that copies a block's code. */
 function addCopyButton(block) {
   const caption = block.querySelector('figcaption');
   const button = document.createElement('button');
@@ -24,10 +24,10 @@ function addCopyButton(block) {
 
 for (const code of document.querySelectorAll('.code pre:not(:has(a))')) highlight(code);
 
-// On a phone, the links of the pages scroll.
+// On a phone, the page links scroll.
 document.querySelector('.pages [aria-current]')?.scrollIntoView({ block: 'nearest' });
 
-// Browsers have a clipboard only on https:// and on localhost.
+// Browsers provide the clipboard only on https:// and on localhost.
 if (navigator.clipboard) {
   for (const block of document.querySelectorAll('.code:has(pre)')) addCopyButton(block);
 }

@@ -7,7 +7,7 @@ const toRate = (number) => `${digits.format(number)} a second`;
 const toDuration = (ms) =>
   ms < 1000 ? `${digits.format(ms)} ms` : `${digits.format(ms / 1000)} s`;
 
-/** All figures by their id: what is drawn of a sample, null if it has none, and the present value in words. */
+/** All figures by id: the value that is drawn for a sample (null if there is none), and the current value in words. */
 const FIGURES = {
   rate: ({ rate }) => [rate, toRate(rate)],
   latency: ({ p50Ms, p99Ms }) =>
@@ -23,7 +23,7 @@ const FIGURES = {
   memory: ({ memoryBytes }) => [memoryBytes, `${digits.format(memoryBytes / 1_000_000)} MB`],
 };
 
-/** Returns the path of a line through the values in a view box of 100 × 100; those that are null are left out. */
+/** Returns the path of a line through the values in a view box of 100 × 100, skipping nulls. */
 function toLine(values) {
   const most = Math.max(...values) || 1;
   const points = values.flatMap((value, index) =>
@@ -34,7 +34,7 @@ function toLine(values) {
   return points.length > 0 ? `M${points.join('L')}` : '';
 }
 
-/** Shows all figures of the page; without samples they stay empty. */
+/** Shows all figures; without samples they stay empty. */
 export function showFigures(samples) {
   if (samples.length === 0) return;
   for (const [id, read] of Object.entries(FIGURES)) {

@@ -1,4 +1,4 @@
-// A line of Prometheus' text format: the name, the labels and the value of a sample.
+// A line of Prometheus's text format: the name, labels and value of a sample.
 const SAMPLE = /^(\w+)(?:\{(.*)\})? (\S+)$/gm;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 const DAY_MS = 86_400_000;
@@ -16,11 +16,11 @@ function parse(text) {
   }));
 }
 
-/** Leaves out those that are zero; the largest come first. */
+/** Sorts counts in descending order, without zeros. */
 const rank = (counts) =>
   counts.filter(({ total }) => total > 0).toSorted((one, other) => other.total - one.total);
 
-/** Returns what the page shows of /metrics; `facts` is what the gateway has written into the page. */
+/** Returns the content of the page from /metrics; `facts` is what the gateway has written into the page. */
 export function toStatus(text, { workers, routes, enforced, deprecated }) {
   const samples = parse(text);
   const samplesOf = (metric) => samples.filter(({ name }) => name === metric);
@@ -36,7 +36,7 @@ export function toStatus(text, { workers, routes, enforced, deprecated }) {
   // The embedded database has no pool.
   const embedded = samplesOf('database_pool_max').length === 0;
   const isCounted = ({ labels }) => routes.includes(labels.route);
-  // Each bound includes those below it; the last one is +Inf.
+  // Buckets are cumulative; the last one is +Inf.
   const durations = sumBy('http_request_duration_seconds_bucket', 'le', isCounted);
   const writes = sum('database_writable') ? 'ready' : 'read-only';
   const toDeprecated = (operation) => {

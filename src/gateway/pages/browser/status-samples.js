@@ -5,8 +5,8 @@ let last;
 let samples = [];
 
 /**
- * Adds to each count by how much it has grown; `label` is what it counts by. The counts of a worker that died
- * are lost, so a sum can fall.
+ * Adds its growth to each count; counts are matched by `label`. The counts of a worker that died are lost, so a sum
+ * can fall.
  */
 export const withGrowth = (label, before, now) =>
   now.map((count) => {
@@ -15,8 +15,8 @@ export const withGrowth = (label, before, now) =>
   });
 
 /**
- * Estimates the duration in milliseconds that a share of the requests did not exceed, as Prometheus'
- * histogram_quantile does: the durations between two bounds count as spread evenly.
+ * Estimates the duration in milliseconds within which a share of the requests completed, like Prometheus's
+ * histogram_quantile: it assumes that durations are spread evenly within a bucket.
  */
 function quantile(share, durations) {
   const rank = share * (durations.at(-1)?.growth ?? 0);
@@ -28,7 +28,7 @@ function quantile(share, durations) {
   return 1000 * (Number(lower) + ((upper - lower) * (rank - below)) / (growth - below));
 }
 
-/** Returns what happened between two readings of /metrics, and the state at the second. */
+/** Returns what happened between two readings of /metrics, and the state at the second one. */
 function toSample(before, now) {
   const { at: from } = before;
   const { at: to } = now;

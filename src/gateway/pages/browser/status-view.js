@@ -33,26 +33,26 @@ function showDatabase({ embedded, state }) {
   showFact('database', 'PostgreSQL', place, toBadge(...DATABASE_STATES[state]));
 }
 
-/** Shows counts by a label: by how much they have grown since the first ones, and all. */
+/** Shows counts by label: their growth since the first reading, and their totals. */
 function showCounts(section, label, firsts, counts) {
   const body = document.createElement('tbody');
   for (const { [label]: name, growth, total } of withGrowth(label, firsts, counts)) {
     const row = body.insertRow();
     const head = row.appendChild(document.createElement('th'));
     head.scope = 'row';
-    // A code may break after its underscores.
+    // A code may wrap after its underscores.
     for (const part of name.split(/(?<=_)/)) head.append(part, document.createElement('wbr'));
     row.insertCell().textContent = toCount(growth);
     row.insertCell().textContent = toCount(total);
   }
   const shown = section.querySelector('tbody');
-  // What is the same stays, with the selection of its text.
+  // Unchanged rows stay in place, so that selected text stays selected.
   if (!shown.isEqualNode(body)) shown.replaceWith(body);
   section.querySelector('.table').hidden = counts.length === 0;
   section.querySelector('.none').hidden = counts.length > 0;
 }
 
-/** Returns the badge that says until when something deprecated works. */
+/** Returns the badge that shows until when a deprecated operation works. */
 function toEnd({ sunset, daysLeft, enforced }) {
   if (sunset === undefined) return toBadge('end', 'no sunset date');
   const day = document.createElement('time');

@@ -8,11 +8,14 @@ const $ = (id) => document.querySelector(`#${id}`);
 
 let timer;
 let isUpdating = false;
-/** Whether the page waits for another token, so that it sends nothing that is rejected. */
+/**
+ * Whether the page is waiting for a token: it has none yet, or the last one was rejected. Meanwhile, it sends
+ * nothing.
+ */
 let isRejected = $('token') !== null;
 
 function report(text) {
-  // A screen reader reads it again only if it has changed.
+  // Set only when it changes: otherwise screen readers would read it again.
   if ($('state').textContent !== text) $('state').textContent = text;
 }
 
@@ -41,7 +44,7 @@ async function load() {
   if (isRejected) $('status').hidden = true;
 }
 
-/** Updates the page now, and again after five seconds as long as it is visible. */
+/** Updates the page now, and every five seconds while it is visible. */
 async function update() {
   clearTimeout(timer);
   if (isUpdating || document.hidden || isRejected) return;

@@ -2,8 +2,9 @@
 const TOKEN = /^[\w.~+/-]+=*$/;
 
 /**
- * Takes the token that is typed into the field of a page, if it has one; returns the function that reads it. It is
- * only in the memory of the page: a browser would keep the content of the field, and other scripts read its storage.
+ * Reads the token from the page's token field, if there is one, and clears the field; returns a function that returns
+ * the token. It is kept only in the page's memory: browsers store the contents of fields, and other scripts can read
+ * the page's storage.
  */
 export function watchToken(onChange = () => {}) {
   const field = document.querySelector('#token');
