@@ -106,7 +106,7 @@ declare global {
   }
 }
 
-/** Registers the plugin, which is possible once per store, and returns its name. */
+/** Registers the plugin, again for each store, and returns its name. */
 export function useMutationsPlugin(): 'mutations' {
   SchemaBuilder.allowPluginReRegistration = true;
   SchemaBuilder.registerPlugin('mutations', MutationsPlugin);

@@ -3,14 +3,14 @@ import { parseId } from '../contract/parse.ts';
 import type { ListSource, RowLoader } from '../tables/loaders.ts';
 import type { Table } from '../tables/table.ts';
 
-/** The row with the id in an argument of the field. */
+/** The row whose id is in an argument of the field. */
 export interface RowByArgument {
   readonly kind: 'row';
   readonly table: Table<never>;
   readonly argument: string;
 }
 
-/** The row with the id in a field of the parent row. */
+/** The row whose id is in a field of the parent row. */
 export interface RelatedRow {
   readonly kind: 'related';
   readonly table: Table<never>;
@@ -38,7 +38,7 @@ export type FieldSql =
   | RowByArgument
   | RelatedRow
   | ListPage
-  // A column of the row: the resolver converts its value, and in statements PostgreSQL does.
+  // A field whose resolver converts a column; in compiled statements, PostgreSQL writes the value.
   | { readonly kind: 'column'; readonly field: string }
   // The global id of the row (schema/nodes.ts).
   | { readonly kind: 'nodeId' };
@@ -56,7 +56,7 @@ declare module 'graphql' {
   }
 }
 
-/** Resolves a field to the row with the id in an argument. */
+/** Resolves a field to the row whose id is in an argument. */
 export function rowByArgument<Row, const Argument extends string>(
   { table, load }: RowLoader<Row>,
   argument: Argument,
@@ -74,7 +74,7 @@ export function rowByArgument<Row, const Argument extends string>(
 const RELATED_COST = { weight: '3' };
 
 /**
- * Resolves a field to the row with the id in the field `by` of the parent row; null if that field is null. If both rows
+ * Resolves a field to the row whose id is in the field `by` of the parent row; null if that field is null. If both rows
  * were read together, the parent contains the row in its field `readAs`.
  */
 export function relatedRow<
@@ -107,7 +107,7 @@ interface MadeValue<Row, Parent, Value> {
   readonly otherwise?: Value & (number | boolean);
 }
 
-/** Resolves a field to a value computed from the row with the id in the field `by` of the parent row. */
+/** Resolves a field to a value computed from the row whose id is in the field `by` of the parent row. */
 export function relatedValue<
   Row,
   const By extends string,
