@@ -41,7 +41,7 @@ export interface Follower {
   readonly end: (error: Error) => void;
 }
 
-/** Called with the changes of each read, and the number of changes that this release does not know. */
+/** Called with the changes of each read, and the number of further changes that this release does not support. */
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**

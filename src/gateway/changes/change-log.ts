@@ -48,7 +48,7 @@ export function isIn(column: string, values: readonly string[]): string {
   return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
 }
 
-/** The changes that this release knows: a later release may have added types and kinds. */
+/** The types and kinds of changes that this release supports; a later one may have added more. */
 export interface Known {
   readonly has: (change: { type: string; kind: string }) => boolean;
   /**
@@ -58,15 +58,15 @@ export interface Known {
   readonly condition: Sql;
 }
 
-/** Returns the changes known to a release whose schema has changes of these types. */
+/** Returns the changes that a release supports, given the types in its schema. */
 export const knownOf = (types: readonly string[]): Known => ({
   has: ({ type, kind }) => types.includes(type) && KINDS.some((known) => known === kind),
   condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
 });
 
 /**
- * The change log, except changes that an open transaction may still precede. Without a filter, it includes changes that
- * only a later release knows; every filter leaves them out.
+ * The change log, except changes that an open transaction may still precede. Without a filter, it includes types and
+ * kinds that only a later release supports; every filter leaves them out.
  */
 const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {

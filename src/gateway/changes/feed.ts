@@ -18,7 +18,7 @@ import { type RowFilter, toMatcher } from './row-filter.ts';
 /** The parameters of a subscription. */
 interface Subscription {
   readonly types: readonly string[];
-  /** Starts after this cursor, or with the next change if it is missing. */
+  /** Starts after this cursor; without one, with the next change. */
   readonly after: string | null | undefined;
   /** Which changes of the types match; all if undefined. */
   readonly filter: RowFilter | undefined;

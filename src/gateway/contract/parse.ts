@@ -11,7 +11,7 @@ import {
 /** The maximum number of rows on a page, and of values in a list or object in the input. */
 export const MAX_LIST_SIZE = 100;
 
-/** The maximum number of lines in one mutation, which are the objects in one variable. */
+/** The maximum number of lines (objects in a variable) in one mutation. */
 export const MAX_LINES = 1000;
 
 const MAX_ID = 9_223_372_036_854_775_807n;

@@ -13,7 +13,7 @@ import type { DocumentParams } from './params.ts';
 // all callers share a proxy's address.
 const MAX_SHORT_LENGTH = 1000;
 
-// A node of a parsed document takes 250 to 490 bytes for each of its tokens, including the tokens and its location.
+// A parsed document, including its locations and tokens, takes 250 to 490 bytes per token.
 const BYTES_PER_TOKEN = 500;
 const MAX_CACHED = 1000;
 const MAX_CACHED_BYTES = 50_000_000;

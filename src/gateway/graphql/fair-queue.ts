@@ -39,7 +39,7 @@ const MAX_REST_MS = 100;
 // The longest delay of a timer: 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** How long the event loop has been busy, not counting waits: waiting for PostgreSQL requires no rest. */
+/** How long the event loop has been busy. Waits do not count, because waiting for PostgreSQL requires no rest. */
 const busyMs = (): number => performance.eventLoopUtilization().active;
 
 const rest = (ms: number, factor: number): Promise<unknown> =>

@@ -2,9 +2,9 @@ import type { Caller } from '../auth/caller.ts';
 import type { Limits } from '../config/config.ts';
 import { GatewayError, Unavailable } from '../contract/gateway-error.ts';
 
-/** The maximum cost of one subscription result: most apps need up to 300. */
+/** The maximum cost of one subscription result. Most apps need up to 300. */
 export const MAX_RESULT_COST = 5000;
-// The cost of one result that each stream may have if a caller, or the process, has its maximum number of streams.
+// The cost per result that each stream gets if a caller, or the process, has its maximum number of streams.
 const COST_OF_STREAM = 500;
 
 /** The number of open streams, and the total cost of one result of each. */

@@ -120,7 +120,7 @@ function defineQuery(
           const { db } = context.source;
           if (args.after != null) await requireKept(db, args.after, 'after');
           if (args.before != null) await requireKept(db, args.before, 'before');
-          // With a filter, even an empty one, changes that only a later release knows are left out.
+          // A filter, even an empty one, leaves out types and kinds that only a later release supports.
           return page.resolve(root, { ...args, filter: args.filter ?? {} }, context);
         },
       },

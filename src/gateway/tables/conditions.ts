@@ -29,7 +29,7 @@ export type Place = 'list' | 'changes';
 
 /** How a store describes a condition. */
 export interface Requirement {
-  /** Which rows match, to follow "Only books": `with one of these ids`. */
+  /** Describes the matching rows, after "Only books": `with one of these ids`. */
   readonly only: string;
   /** Additional sentences for the description. */
   readonly note?: string;

@@ -21,7 +21,7 @@ interface Write<Shape extends z.ZodRawShape, Result> {
   /** The rules of its arguments, except the idempotency key, which all mutations take. */
   readonly args: Shape;
   /**
-   * What a retry must repeat, unless that is all arguments. Earlier releases have stored digests, so it must not
+   * The arguments that a retry must repeat; all by default. Earlier releases have stored their digest, so it must not
    * change.
    */
   readonly digested?: (args: Arguments<Shape>) => unknown;

@@ -51,8 +51,8 @@ function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql
 
 /**
  * Matches one of several values; an empty list matches nothing. For enums and for ids, including those of other rows.
- * If many rows have each value, no index provides the order of the list, so PostgreSQL plans each list of values
- * separately to decide whether to sort their rows.
+ * For several values that many rows share, no index provides the list's order, so PostgreSQL plans each list of values
+ * to decide whether to sort their rows.
  */
 export function oneOf(field: Field, requirement: Requirement): Condition {
   const { kind, isUnique } = field;
@@ -163,8 +163,8 @@ export const max = bound('<=', (recorded, limit) => recorded <= limit);
  * Matches times or days in a range that includes `from` and excludes `before`. Rows with a missing or infinite value
  * are not in any range, but a range without bounds matches every row.
  *
- * Each bound is compared twice, with the sort key, which has the index, and with the column. PostgreSQL multiplies the
- * estimated fractions of matching rows, so it reads a short range by that index, even if rows are sorted by id.
+ * Each bound is compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
+ * estimated fractions of matching rows, so it reads a short range by the index, even if rows are sorted by id.
  * Otherwise it would expect the rows of a day to be spread over all ids, and read all older rows before the first
  * match.
  */
@@ -245,7 +245,7 @@ export const related = (
   })),
 });
 
-/** Matches rows by any other condition in SQL: a search that PostgreSQL plans for each value. */
+/** Matches rows by any other condition in SQL: a search that PostgreSQL plans separately for each value. */
 export const search = <Value>(
   {
     type,

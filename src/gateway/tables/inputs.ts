@@ -25,7 +25,7 @@ export type ErrorAbout<Value> = ErrorType &
 interface Input<Value> {
   /** Its description in the input for a new row, if it differs from the column's in schema.prisma. */
   readonly create?: string;
-  /** Its description in the input for an update, if it is not the above with "The new …". */
+  /** Its description in the input for an update; by default the one above, with "The new" instead of "The". */
   readonly update?: string;
   /** Validates the value, instead of the rule of its column. */
   readonly rule?: z.ZodType;
@@ -122,8 +122,8 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
 }
 
 /**
- * Returns a new row without null values that were added later, so retries are recognized even if their key was stored
- * before.
+ * Returns a new row without the null values of inputs that were added later, so retries are recognized even if their
+ * key was stored before that.
  */
 export function digestOf(inputs: readonly KnownInput[], data: object): object {
   const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));

@@ -76,7 +76,7 @@ function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[]
     const together = given.filter((other) => other.of === of);
     if (together[0] !== one) return [];
     const column = `${of.table.name}.${of.table.id.column}`;
-    // The related row has either the same id as the row, or an id of its own.
+    // If the related row shares the row's id, the bounds of the cursors apply to it too.
     const bounds = of.by === id ? idBounds(raw(column)) : [];
     const isMet = join(
       [

@@ -46,7 +46,7 @@ function toPage<Row>(
   };
 }
 
-/** Replaces the parent's id in the list of all rows. */
+/** Used as the parent's id in the list of all rows. */
 export const ALL_ROWS = 0n;
 
 /**

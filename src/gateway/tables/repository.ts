@@ -57,7 +57,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly filters: Conditions;
   readonly sorts: ListSorts;
   readonly notFound: ErrorAbout<bigint>;
-  /** The error if other rows refer to a row that should be deleted. */
+  /** The error for deleting a row that other rows refer to. */
   readonly inUse: ErrorAbout<bigint> | undefined;
   /** All errors that mutations of these rows return. */
   readonly errors: readonly ErrorType[];

@@ -11,7 +11,7 @@ export type ListSorts = Readonly<
     string,
     {
       readonly description: string;
-      /** Its kind has the sort of this entry. */
+      /** The field, with a kind that sorts in this order. */
       readonly field: Field;
     }
   >

@@ -216,7 +216,8 @@ function withDefaults(
 }
 
 /**
- * Returns a value for a cache key. Values with the same cost share it, such as all texts, and all lists of one length.
+ * Returns what represents a value in a cache key: texts that cost the same are equal, and so are lists of the same
+ * length.
  */
 function toKey(name: string, value: unknown): unknown {
   // The list of values itself.

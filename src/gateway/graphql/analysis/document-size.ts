@@ -26,7 +26,7 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, Fragment
 /**
  * Creates a function that measures a selection set: `ofSelection` measures one selection, given the measure of its own
  * selection set, and `combine` combines the measures of a set. Each fragment is measured once, because nested spreads
- * can expand to an exponential number of selections. A fragment that spreads itself counts as 0 there.
+ * can expand to an exponential number of selections. Inside itself, a fragment counts as 0.
  */
 export function createFold(
   document: DocumentNode,

@@ -38,7 +38,7 @@ function withinStack<Result>(recurse: () => Result): Result {
   }
 }
 
-// graphql-js 16.15 includes "that" in this message.
+// graphql-js 16.15 misspells "than" as "that" in this message.
 const TOO_MANY_TOKENS = /contains more tha[nt] \d+ tokens/;
 
 /** @throws GraphQLError, GatewayError */

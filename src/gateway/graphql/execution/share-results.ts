@@ -56,7 +56,7 @@ export function shareResults(
     const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
     let isMade = false;
     const recipient: Recipient = {
-      // True even after a timeout of the result.
+      // Also true once the result has timed out.
       get destroyed() {
         return isMade || streams.destroyed;
       },

@@ -14,7 +14,7 @@ const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
 
-/** A list of objects contains the lines of a mutation, whose number has its own limit. */
+/** A list of objects contains the lines of a mutation, which have a limit of their own. */
 const maxSizeOf = (value: object, depth: number): number =>
   depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 

@@ -78,8 +78,8 @@ const MAX_FIELDS = 500;
 // PostgreSQL plans all joins of a statement together. For a hundred relations it took seconds and 775 MB; PGlite, which
 // does not keep plans, took up to 230 ms for eighteen.
 const MAX_RELATIONS = 10;
-// For a statement that is planned for each execution. Above 2,000 characters, which take about a millisecond, parsing
-// and planning takes longer than the loaders' statements.
+// For a statement that is planned for each execution. Longer ones take more time to parse and plan than the loaders'
+// statements; 2,000 characters take about a millisecond.
 const MAX_PLANNED_LENGTH = 2000;
 // For any other statement: to plan it, a PostgreSQL process needs up to a kilobyte per character.
 const MAX_LENGTH = 10_000;

@@ -15,7 +15,7 @@ interface Row {
 type Values = readonly unknown[];
 
 const MAX_SHARED_MS = 20;
-// Other values can make a statement slower, so its longest time counts, reduced after each execution.
+// Other values can make a statement slower, so its longest time counts; it decays with each execution.
 const REMEMBERED = 0.95;
 
 const keyOf = (values: Values): string => JSON.stringify(values.map(String));
@@ -33,7 +33,7 @@ function jsonOf(row: Row | undefined): string {
  */
 export function createRunStatement({ db, observeBatch }: DataSource) {
   const share = shareInTurn<DataLoader<Values, string, string>>();
-  // The time of a statement per request: the longest one, slowly decreasing.
+  // The time of a statement per request: the longest one, decaying slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
   /** Returns how many requests can share a statement without waiting long for each other. */
