@@ -9,14 +9,14 @@ import { type RowFilter, toCondition } from './row-filter.ts';
 
 // How many changes one statement returns.
 const PAGE = 500;
-// How many changes of the type one statement compares with a filter.
+// How many changes of its types one statement compares with a filter.
 const MAX_COMPARED = 5000;
-// How many statements may read old changes at the same time, so that connections are left for requests.
+// How many statements may read old changes at the same time. The limit leaves connections for requests.
 const MAX_CATCHING_UP = 4;
-// One that is forgotten may read two pages at the same time.
+// If a caller's entry is evicted, that caller may read two pages at the same time.
 const MAX_CALLERS = 1000;
 
-/** What is read, and for whom. */
+/** What to read, and for which caller. */
 interface Request {
   readonly types: readonly string[];
   readonly filter: RowFilter | undefined;
@@ -24,8 +24,8 @@ interface Request {
 }
 
 /**
- * Reads changes that match, and returns the position up to which all have been read. However few they are, a
- * page reads a limited part of the change log.
+ * Reads matching changes, and returns the position up to which all changes have been read. Each page reads a limited
+ * part of the change log, however few changes match.
  */
 async function readPage(db: Database, known: Known, { types, filter }: Request, after: Position) {
   const conditions = [raw(isIn('type', types)), known.condition, compare('>', after)];
@@ -49,8 +49,8 @@ async function readPage(db: Database, known: Known, { types, filter }: Request, 
 }
 
 /**
- * Creates the function that reads old changes: one page of a caller at a time, for all its subscriptions.
- * It reads nothing if the subscription has ended when its turn comes.
+ * Creates the function that reads old changes: one page at a time per caller, across all of its subscriptions. If a
+ * subscription has ended before its slot, nothing is read.
  */
 export function createCatchUp(db: Database, known: Known) {
   const limitAll = pLimit(MAX_CATCHING_UP);

@@ -15,38 +15,38 @@ import {
   START,
 } from './change-log.ts';
 
-// SQL of others is found after a second at most.
+// Changes made with SQL outside the gateways are found within a second.
 const POLL_MS = 1000;
-// A change that was published may not be settled yet, as another transaction is open: it is read soon
-// again, and then with back-off.
+// A published change may not be settled yet because another transaction is open, so the reader polls again soon, and
+// then with back-off.
 const FIRST_POLL_MS = 5;
-// With many writes, each read finds several.
+// Under many writes, each read returns several changes.
 const MIN_INTERVAL_MS = 20;
 
-/** How many changes are read by one statement. */
+/** How many changes one statement reads. */
 const PAGE = 500;
 // How many changes are kept in memory. Subscriptions that are further behind read the change log themselves.
 const MAX_RECENT = 1024;
 
-// How long a subscriber may read nothing while more changes than that wait for it.
+// How long a subscriber may stop reading while it is more than MAX_RECENT changes behind.
 const MAX_STALL_MS = 3000;
 
 /** A subscription that follows the change log. */
 export interface Follower {
-  /** All changes up to here are given, or do not match. */
+  /** All changes up to here were delivered or did not match. */
   position: Position;
-  /** When it was given the last change, in the milliseconds of performance.now(), until it takes it. */
+  /** When the last change was offered, in the milliseconds of performance.now(); undefined once it is taken. */
   givenAt: number | undefined;
   hasEnded: boolean;
   readonly end: (error: Error) => void;
 }
 
-/** Called with the changes of each read, and how many others were left out. */
+/** Called with the changes of each read, and the number of further changes that this release does not support. */
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**
- * Reads the change log while there are followers, each batch once for all of them. After a failure it goes on
- * from where it was.
+ * Reads the change log while there are followers, each batch once for all of them. After a failure, it resumes where it
+ * stopped.
  */
 export class ChangeLogReader {
   readonly followers = new Set<Follower>();
@@ -55,12 +55,12 @@ export class ChangeLogReader {
   readonly #log: Log;
   readonly #observe: Observe;
   #ringing = new AbortController();
-  /** What to call after the next reading. */
+  /** Callbacks for the end of the next read. */
   readonly #waiting: (() => void)[] = [];
-  /** The last changes that were read, and the position before them. */
+  /** The changes that were read last, and the position before them. */
   #recent: Change[] = [];
   #base = START;
-  /** The position up to which all was read. */
+  /** The position up to which everything has been read. */
   last = START;
   #start: Promise<void> | undefined;
   #hasFailed = false;
@@ -72,20 +72,20 @@ export class ChangeLogReader {
     this.#observe = observe;
   }
 
-  /** Ends the pause between two readings, or the next one if there is none. */
+  /** Ends the current pause between two reads, or else the next one. */
   readonly wake = (): void => {
     // Each call of abort() creates an exception.
     if (!this.#ringing.signal.aborted) this.#ringing.abort();
   };
 
-  /** Adds a follower; resolves when the reader has begun. */
+  /** Adds a follower. Resolves once the reader has started. */
   async add(follower: Follower): Promise<void> {
     this.followers.add(follower);
     this.#start ??= this.#run();
     await this.#start;
   }
 
-  /** Returns the changes after a position that are in memory; undefined if there may be others before them. */
+  /** Returns the changes in memory after a position; undefined if the log may contain others before them. */
   after(position: Position): readonly Change[] | undefined {
     if (isAfter(this.#base, position)) return undefined;
     return this.#recent.slice(
@@ -93,7 +93,7 @@ export class ChangeLogReader {
     );
   }
 
-  /** Resolves after the next reading, also if there was no change. */
+  /** Resolves after the next read, even if it found no change. */
   readonly next = (): Promise<void> => new Promise((resolve) => this.#waiting.push(resolve));
 
   async #run(): Promise<void> {
@@ -119,7 +119,7 @@ export class ChangeLogReader {
       await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
       if (await this.#pause(pauseMs)) pauseMs = FIRST_POLL_MS;
       else pauseMs = Math.min(2 * pauseMs, POLL_MS);
-      // The last follower may have left meanwhile, and the database may be closed.
+      // By now, the last follower may have left and the database may be closed.
       if (this.followers.size > 0) await this.#readAll();
       this.#endStalled();
       for (const resume of this.#waiting.splice(0)) resume();
@@ -134,7 +134,7 @@ export class ChangeLogReader {
     }
   }
 
-  /** Waits for `ms`, or until it is woken; returns whether it was. */
+  /** Waits for `ms`, or until it is woken. Returns whether it was woken. */
   async #pause(ms: number): Promise<boolean> {
     try {
       await sleep(ms, undefined, { ref: false, signal: this.#ringing.signal });
@@ -157,7 +157,7 @@ export class ChangeLogReader {
   }
 
   /**
-   * Ends all subscriptions if the last change is missing, as after a failover to a server that did not have
+   * Ends all subscriptions if the last change is missing, for example after a failover to a server that did not have
    * it: new changes may have taken its position in the change log.
    */
   async #checkPosition(): Promise<void> {
@@ -170,7 +170,7 @@ export class ChangeLogReader {
     }
   }
 
-  /** Reads one page; returns whether there may be more. */
+  /** Reads one page. Returns whether there may be more. */
   async #readPage(): Promise<boolean> {
     const changes = await readChanges(this.#db, [compare('>', this.last)], PAGE);
     const known = changes.filter(this.#known.has);

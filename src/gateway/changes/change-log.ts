@@ -11,10 +11,10 @@ import { pagesOf } from '../tables/loaders.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
 import { columnsOf } from '../tables/table.ts';
 
-/** What can happen to a row. */
+/** The kinds of changes. */
 const KINDS = ['created', 'updated', 'deleted'] as const;
 
-/** A change of a row, as a trigger recorded it. */
+/** A change of a row, as recorded by a trigger. */
 export interface Change {
   readonly transaction: bigint;
   readonly id: bigint;
@@ -42,31 +42,31 @@ const ORDER = 'RECORD';
 const rowAsText = (column: string): string =>
   `(select json_object_agg(key, value) from json_each_text("${column}"))`;
 
-/** Returns the condition that a column has one of some values. */
+/** Returns the condition that a column has one of these values. */
 export function isIn(column: string, values: readonly string[]): string {
   const literals = [...new Set(values)].toSorted().map((value) => `'${value}'`);
   return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
 }
 
-/** What this release knows of the change log: a later one may have added types and kinds of changes. */
+/** The types and kinds of changes that this release supports; a later one may have added more. */
 export interface Known {
   readonly has: (change: { type: string; kind: string }) => boolean;
   /**
-   * The same as a condition. Inside `coalesce`, PostgreSQL takes it for one that many changes meet, also
-   * without statistics: it then reads in the order of the log, instead of sorting all of it.
+   * The same as an SQL condition. `coalesce` makes PostgreSQL expect many matches, even without statistics, so it reads
+   * in log order instead of sorting the whole log.
    */
   readonly condition: Sql;
 }
 
-/** Returns what a release knows whose schema has changes of these types. */
+/** Returns the changes that a release supports, given the types in its schema. */
 export const knownOf = (types: readonly string[]): Known => ({
   has: ({ type, kind }) => types.includes(type) && KINDS.some((known) => known === kind),
   condition: raw(`coalesce(${isIn('type', types)} and ${isIn('kind', KINDS)}, false)`),
 });
 
 /**
- * The change log, without the changes that an open transaction may still come before. Without a filter it
- * also has those of a later release; each filter leaves them out.
+ * The change log, except changes that an open transaction may still precede. Without a filter, it includes types and
+ * kinds that only a later release supports; every filter leaves them out.
  */
 const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {
@@ -91,31 +91,30 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
     const { types } = parse(ChangeFilter, filter, 'filter');
     return {
       where: () => (types == null ? [condition] : [raw(isIn('type', types)), condition]),
-      // The changes of one type have an index.
+      // Changes of a single type have an index.
       isSearch: types != null && types.length > 1,
       isSkewed: types != null,
     };
   },
 });
 
-// Its columns and cursors are the same for all types.
+// Columns and cursors do not depend on the types.
 const listing = listingOf(knownOf([]));
 
 const columns = columnsOf(listing.table);
 
-/** The change log as a list. */
 export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
 
-/** Returns the position of a change in the change log. */
+/** Returns the cursor of a change. */
 export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
 
-/** Whether a change stands after another one in the change log. */
+/** Whether a change comes after another one in the change log. */
 export const isAfter = (change: Position, other: Position): boolean =>
   change.transaction === other.transaction
     ? change.id > other.id
     : change.transaction > other.transaction;
 
-/** Returns the condition that a row of the change log stands after a position, or up to it. */
+/** Returns the condition that a change is after, at or up to a position in the change log. */
 export const compare = (operator: '>' | '<=' | '=', { transaction, id }: Position): Sql =>
   sql`(transaction, id) ${raw(operator)} (${transaction}::bigint, ${id}::bigint)`;
 
@@ -129,7 +128,7 @@ export const readChanges = (
     select ${columns} from settled_changes where ${join([...conditions], ' and ')}
     order by transaction, id limit ${raw(`${size}`)}`);
 
-/** Reads the position of the last change of the change log. */
+/** Reads the position of the last change. */
 export async function readLastPosition(db: Database): Promise<Position> {
   const [position = START] = await db.query<Position>(
     sql`select transaction, id from settled_changes order by transaction desc, id desc limit 1`,
@@ -146,8 +145,8 @@ async function readPosition(db: Database, condition: Sql): Promise<Position> {
 }
 
 /**
- * Requires that all changes after a position are still kept: changes are deleted in the order of the
- * log, so the change at the position must be there.
+ * Requires that all changes after a position are still kept. Changes are deleted in log order, so it is enough that the
+ * change at the position exists.
  * @throws GatewayError with CURSOR_EXPIRED
  */
 export async function requirePosition(db: Database, position: Position): Promise<void> {
@@ -155,7 +154,7 @@ export async function requirePosition(db: Database, position: Position): Promise
 }
 
 /**
- * Requires that all changes after a cursor are still kept, and returns its position.
+ * Requires that all changes after a cursor are still kept, and returns the cursor's position.
  * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
  */
 export async function requireKept(
@@ -174,9 +173,9 @@ export async function requireKept(
 const BATCH = 1000;
 
 /**
- * Deletes the changes that are older than `ageMs`, in batches from the start of the change log; the last one
- * stays, so that its cursor remains valid in a store that does not change. Also deletes changes of
- * transactions that this database has not yet had: they come from a backup of another one.
+ * Deletes the changes that are older than `ageMs`, in batches from the start of the change log. The last change is
+ * kept, so its cursor stays valid while nothing is written. Also deletes changes of transactions that this database has
+ * not reached yet: they come from the backup of another database.
  */
 export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();

@@ -15,34 +15,34 @@ import {
 } from './change-log.ts';
 import { type RowFilter, toMatcher } from './row-filter.ts';
 
-/** What a subscriber asks for. */
+/** The parameters of a subscription. */
 interface Subscription {
   readonly types: readonly string[];
-  /** Begins after this cursor; otherwise with the next change. */
+  /** Starts after this cursor; without one, with the next change. */
   readonly after: string | null | undefined;
-  /** Which changes of the types match; all without it. */
+  /** Which changes of the types match; all if undefined. */
   readonly filter: RowFilter | undefined;
-  /** Load the rows that the filter is about besides. */
+  /** Loads the related rows that the filter needs. */
   readonly source: DataSource;
-  /** Whose subscription it is. */
+  /** The caller that subscribed. */
   readonly callerKey: string;
-  /** Ends the subscription with its reason, an error. */
+  /** Ends the subscription; its reason is an error. */
   readonly signal: AbortSignal;
 }
 
-/** Gives all changes of the change log to subscribers, in the order of the change log. */
+/** Delivers all changes to subscribers, in the order of the change log. */
 export interface ChangeFeed {
   /**
-   * Returns the changes from now on, or after a cursor. They end with SLOW_SUBSCRIBER if more than 1,024
-   * of them wait, and none is read for three seconds.
+   * Returns the changes from now on, or after a cursor. They end with SLOW_SUBSCRIBER if more than 1,024 of them wait
+   * and none is read for three seconds.
    * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
    */
   readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
-  /** Tells that this process has written: the changes are read at once, also by other gateways. */
+  /** Publishes that this process has written, so all gateways read the changes immediately. */
   readonly publishWrite: () => void;
 }
 
-/** What subscriptions read: recent changes from memory, older ones from the change log. */
+/** The sources of a subscription: recent changes from memory, older ones from the change log. */
 interface Source {
   readonly db: Database;
   readonly reader: ChangeLogReader;
@@ -50,20 +50,21 @@ interface Source {
 }
 
 /**
- * Gives changes to one subscription, no faster than they are taken, until it has ended:
+ * Delivers changes to one subscription, no faster than it reads them, until it has ended:
  *
  *     after a cursor ──> old changes, read from the database, page by page
  *                          │                    ^
  *                 up to what is in memory   more than 1,024 behind
  *                          v                    │
- *     without one ────> recent changes, given from memory
+ *     without one ────> recent changes, read from memory
  *                          │                    ^
- *                     all are given      the log has new ones
+ *                     all delivered      the log has new ones
  *                          v                    │
- *                        waiting for the next reading
+ *                        waiting for the next read
  *
- * From each of them it ends with CURSOR_EXPIRED if its next changes are no longer kept, with SLOW_SUBSCRIBER if it is
- * behind and takes nothing for three seconds, and with the reason of its signal: its token expires, or the gateway stops.
+ * In each state, the subscription ends with CURSOR_EXPIRED if its next changes are no longer kept, with
+ * SLOW_SUBSCRIBER if it is behind and reads nothing for three seconds, or with the reason of its signal: its token has
+ * expired, or the gateway is shutting down.
  */
 async function follow(
   { db, reader, catchUp }: Source,
@@ -77,7 +78,7 @@ async function follow(
 
   const give = async (changes: readonly Change[]): Promise<void> => {
     const found = changes.map((change) => types.includes(change.type) && matches(change));
-    // What they are about is read at the same time, by one statement.
+    // The related rows of all changes are loaded at the same time, by one statement.
     const isWaiting = found.some((match) => match instanceof Promise);
     const matching = isWaiting
       ? await Promise.all(found.map((match) => Promise.resolve(match)))
@@ -97,7 +98,7 @@ async function follow(
     if (follower.position !== start) await requirePosition(db, follower.position);
     const { changes, end, hasNext } = await catchUp(subscription, follower);
     await give(changes);
-    // Nothing matches from there to what the reader had read before.
+    // If there are no more pages, nothing matches up to the position that the reader had reached before.
     follower.position = hasNext || isAfter(end, last) ? end : last;
   };
 
@@ -110,7 +111,10 @@ async function follow(
   }
 }
 
-/** Creates the feed of a process, of changes of these types. It reads the change log only while there are subscribers. */
+/**
+ * Creates the change feed of a process, for changes of these types. It reads the change log only while there are
+ * subscribers.
+ */
 export function createFeed(
   db: Database,
   types: readonly string[],
@@ -128,7 +132,7 @@ export function createFeed(
     subscribe: async (subscription) => {
       const { after, signal } = subscription;
       signal.throwIfAborted();
-      // Not from the reader, which may be behind what the caller has seen.
+      // Not the reader's position, which may be behind what the caller has already seen.
       const start =
         after == null ? await readLastPosition(db) : await requireKept(db, after, 'after');
       return new Repeater<Change>(async (push, stop) => {

@@ -5,7 +5,7 @@ import { MigrationError } from '../database/migrations.ts';
 import type { Table } from '../tables/table.ts';
 
 /**
- * Checks that triggers record the changes of each type: without them its subscription would send nothing.
+ * Requires that triggers record the changes of each type. Without them, its subscription would send nothing.
  * @throws MigrationError
  */
 export async function requireRecorded(

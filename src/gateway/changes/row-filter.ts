@@ -6,12 +6,12 @@ import type { RecordedRow } from '../tables/stored-table.ts';
 import type { Change } from './change-log.ts';
 
 /**
- * Which changes of a type match: those whose row meets all conditions before or after, so that subscribers also
- * learn that it meets them no longer.
+ * The conditions of a filter. A change matches if its row meets all of them before or after the change, so subscribers
+ * also learn when a row stops matching.
  */
 export type RowFilter = readonly RecordedCondition[];
 
-/** Returns the function that finds out whether a change matches. */
+/** Returns the function that checks whether a change matches. */
 export function toMatcher(
   filter: RowFilter,
   source: DataSource,
@@ -34,7 +34,7 @@ export function toMatcher(
   };
 }
 
-/** Returns the same as a condition for the table of changes. */
+/** Returns the same filter as a condition in SQL for the change log. */
 export function toCondition(filter: RowFilter): Sql {
   const isMet = (row: 'before' | 'after'): Sql => {
     const met = filter.map(({ column, initial, toSql }) => {

@@ -3,7 +3,7 @@ export type ErrorCodes = Readonly<
   Record<string, { readonly status: number; readonly description: string }>
 >;
 
-/** The gateway's own error codes, in GraphQL and REST. A store adds others. */
+/** The gateway's own error codes, for GraphQL and REST. A store adds more. */
 export const ERRORS = {
   INVALID_ID: {
     status: 400,
@@ -89,7 +89,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERRORS, code);
 
-/** Returns the codes of the gateway and of a store, by their status. */
+/** Returns the codes of the gateway and a store, sorted by status. */
 export const withGatewayErrors = (codes: ErrorCodes): ErrorCodes =>
   Object.fromEntries(
     Object.entries({ ...ERRORS, ...codes }).toSorted(([, a], [, b]) => a.status - b.status),

@@ -1,6 +1,6 @@
 import { type ErrorCode, ERRORS } from './error-codes.ts';
 
-/** What can be wrong with a value in the arguments of a mutation. */
+/** Why a value in a mutation's arguments can be invalid. */
 export const ISSUE_CODES = {
   REQUIRED: 'The value is missing, null or blank.',
   INVALID_ID: ERRORS.INVALID_ID.description,
@@ -16,24 +16,24 @@ export type IssueCode = keyof typeof ISSUE_CODES;
 export const isIssueCode = (code: unknown): code is IssueCode =>
   typeof code === 'string' && Object.hasOwn(ISSUE_CODES, code);
 
-/** An invalid value: its path in the arguments, and why it is invalid. */
+/** An invalid value, with its path in the arguments and the reason. */
 export interface Issue {
   readonly path: readonly string[];
   readonly message: string;
-  /** What is wrong with it, if it is in the arguments of a mutation. */
+  /** The reason as a code, if the value is in a mutation's arguments. */
   readonly code?: IssueCode;
-  /** The index of the line that it is in, if the argument is a list. */
+  /** The index of the line that contains the value, if the argument is a list. */
   readonly line?: number;
 }
 
 // Most failovers and restarts take longer than a second, but not all.
 const RETRY_AFTER_SECONDS = '1';
 
-/** Returns what was thrown as an error; anything can be thrown. */
+/** Converts a thrown value, which can be anything, to an error. */
 export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
 
-/** An error code of a store: its HTTP status, and when it is returned. */
+/** An error code of a store, with its HTTP status and a description of when it is returned. */
 interface ErrorKind {
   readonly code: string;
   readonly status: number;
@@ -44,7 +44,7 @@ interface ErrorKind {
 export class GatewayError extends Error {
   readonly code: string;
   readonly status: number;
-  /** Headers of an HTTP response that consists of this error. */
+  /** Headers of the HTTP response that returns this error. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -62,19 +62,19 @@ export class GatewayError extends Error {
       headers ?? (code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': RETRY_AFTER_SECONDS } : {});
   }
 
-  /** Whether each response with it needs a line in the log. */
+  /** Whether each response with this error is logged. */
   get isLogged(): boolean {
     return this.status >= 500;
   }
 
-  /** Returns the error object of the specification. */
+  /** Returns the error object as the API specification defines it. */
   toJSON(): { code: string; message: string; status: number } {
     return { code: this.code, message: this.message, status: this.status };
   }
 }
 
-/** A class of errors of a store that mutations return as data. */
-// The arguments of the constructors differ.
+/** A class of a store's errors that mutations return as data. */
+// The constructors take different arguments.
 // oxlint-disable-next-line typescript/no-explicit-any
 export interface ErrorType<Args extends readonly unknown[] = any[], Fields = object> {
   readonly kind: ErrorKind;
@@ -83,8 +83,8 @@ export interface ErrorType<Args extends readonly unknown[] = any[], Fields = obj
 }
 
 /**
- * Creates the class of the errors of a store with a code: BookNotFound for BOOK_NOT_FOUND. `describe` returns their
- * message, and their other fields, from what they are about.
+ * Creates the error class for a store's code: BookNotFound for BOOK_NOT_FOUND. `describe` returns the error's message
+ * and additional fields from the constructor's arguments.
  */
 export function errorOf<
   Args extends readonly unknown[],
@@ -109,12 +109,12 @@ export function errorOf<
     .toLowerCase()
     .replaceAll(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
   Object.defineProperty(StoreError, 'name', { value: name });
-  // The fields are those that `describe` returns.
+  // `describe` returns exactly these fields.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return StoreError as unknown as ErrorType<Args, Fields>;
 }
 
-/** The gateway can't serve a request now. That is expected under load or in a failover, so it is not logged. */
+/** The gateway can't serve a request now. This is expected under load and during a failover, so it is not logged. */
 export class Unavailable extends GatewayError {
   constructor(message: string) {
     super('SERVICE_UNAVAILABLE', message);
@@ -125,7 +125,7 @@ export class Unavailable extends GatewayError {
   }
 }
 
-/** An error about values in the request. The message is about the first ten, however many there are. */
+/** An error about values in the request. The message contains only the first ten issues. */
 export class InputError extends GatewayError {
   readonly issues: readonly Issue[];
 
@@ -148,7 +148,7 @@ export class InvalidInput extends InputError {
   }
 }
 
-/** The token is missing or, if there is a `problem`, invalid. The challenge is that of RFC 6750 §3. */
+/** The token is missing or, with a `problem`, invalid. The challenge follows RFC 6750 §3. */
 export class Unauthenticated extends GatewayError {
   constructor(problem?: string) {
     const message =
@@ -172,7 +172,7 @@ export class Forbidden extends GatewayError {
   }
 }
 
-/** The path does not support the method; `allowed` are those that it does. */
+/** The path does not support the method; `allowed` lists the methods that it supports. */
 export class MethodNotAllowed extends GatewayError {
   constructor(allowed: string) {
     super('METHOD_NOT_ALLOWED', undefined, undefined, { Allow: allowed });

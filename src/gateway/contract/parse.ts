@@ -8,10 +8,10 @@ import {
   type IssueCode,
 } from './gateway-error.ts';
 
-/** How many rows a page may have, and how many values a list or an object of the input. */
+/** The maximum number of rows on a page, and of values in a list or object in the input. */
 export const MAX_LIST_SIZE = 100;
 
-/** How many lines one mutation may write: objects in a variable of its own. */
+/** The maximum number of lines (objects in a variable) in one mutation. */
 export const MAX_LINES = 1000;
 
 const MAX_ID = 9_223_372_036_854_775_807n;
@@ -33,7 +33,7 @@ export const Id = z
   .transform(BigInt)
   .meta({ type: 'integer', format: 'int64', minimum: 0 });
 
-/** Text of any length that the database can hold. */
+/** Text of any length that the database can store. */
 export const Text = z
   .string('must be text.')
   .refine(isStorable, 'must not contain NUL or a lone surrogate.');
@@ -51,7 +51,7 @@ const toIssue = ({ path, message }: z.core.$ZodIssue, start: readonly string[] =
 
 const isLong = (origin: string): boolean => origin === 'string' || origin === 'array';
 
-/** Returns what is wrong with a value. */
+/** Returns the code of an invalid value. */
 function codeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
   if (value == null) return 'REQUIRED';
   if (issue.code === 'too_small') return isLong(issue.origin) ? 'TOO_SHORT' : 'TOO_SMALL';
@@ -60,7 +60,7 @@ function codeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
   return isIssueCode(code) ? code : 'INVALID_VALUE';
 }
 
-/** Returns the value at a path. A large list may have an issue for each of its values. */
+/** Returns the value at a path. A large list may have an issue for each of its values, so nothing is copied. */
 const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>(
     (value, key) =>
@@ -70,7 +70,7 @@ const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
     args,
   );
 
-/** Completes the issue of an argument of a mutation. */
+/** Completes the issue of a mutation's argument. */
 function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
   const value = valueAt(args, issue.path);
   const line = issue.path[1];
@@ -82,7 +82,7 @@ function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
   };
 }
 
-/** Returns the rule of the arguments of a mutation. Each mutation takes an idempotency key. */
+/** Returns the rule for a mutation's arguments, including the idempotency key that all mutations take. */
 export const argumentsOf = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.object({ ...shape, idempotencyKey: Label.nullish() });
 
@@ -100,7 +100,7 @@ export function parseArguments<Schema extends z.ZodType>(
 }
 
 /**
- * Validates and converts a value of the caller. The path of each issue begins with `path`.
+ * Validates and converts a value from the caller. The path of each issue starts with `path`.
  * @throws InvalidId if an id is malformed, InvalidInput if any other value is invalid
  */
 export function parse<Schema extends z.ZodType>(

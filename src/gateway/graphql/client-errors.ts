@@ -7,23 +7,23 @@ import type { Log } from '../telemetry/log.ts';
 import { addErrorCode, logCause, type RequestLog } from '../telemetry/request-log.ts';
 import { withExpected } from './analysis/value-errors.ts';
 
-// Messages quote values of callers, and each of many messages may quote the whole value.
+// Messages quote values that callers sent, and one request can cause many messages that each quote a whole value.
 const MAX_MESSAGE_LENGTH = 1000;
 
-/** Removes the middle of a long message: the place and the reason are at its ends. */
+/** Removes the middle of a long message: its start and end name the place and the reason. */
 const shorten = (message: string): string =>
   message.length > MAX_MESSAGE_LENGTH
     ? `${message.slice(0, MAX_MESSAGE_LENGTH / 2)} … ${message.slice(-MAX_MESSAGE_LENGTH / 2)}`.toWellFormed()
     : message;
 
 /**
- * Whether an error is about the request, and can be sent to the caller. One with a path is not: arguments
- * are checked before the execution, so that it comes from a resolver, or is about a value of the store.
+ * Whether an error is about the request and can be sent to the caller. Errors with a path are not: arguments are
+ * checked before execution, so such an error comes from a resolver or is about a stored value.
  */
 const isAboutRequest = ({ path, originalError }: GraphQLError): boolean =>
   !path && (!originalError || originalError instanceof GraphQLError);
 
-/** Returns the error for the caller: that of the request, of the store, or one that says nothing. */
+/** Returns the error for the caller: the request's, the resolver's, or a generic one. */
 function toOwnError(error: GraphQLError): GatewayError {
   if (!isAboutRequest(error)) return toGatewayError(error.originalError ?? error);
   const { code, http } = error.extensions;
@@ -34,11 +34,11 @@ function toOwnError(error: GraphQLError): GatewayError {
   );
 }
 
-/** Wraps an error as an error of an execution, until toClientResult converts it to a client's error. */
+/** Wraps an error as an execution error, until toClientResult converts it for the client. */
 export const toExecutionError = (originalError: Error, node?: ASTNode): GraphQLError =>
   new GraphQLError(originalError.message, { originalError, nodes: node ?? null });
 
-/** Creates the error of a value that graphql-js does not accept; `path` leads to one in a variable. */
+/** Creates the error of a value that graphql-js rejects; `path` leads to the value in a variable. */
 export function toInputError(
   { message, nodes, extensions: { code } }: GraphQLError,
   node: ASTNode,
@@ -50,7 +50,7 @@ export function toInputError(
   return toExecutionError(new Invalid([{ path, message: text }]), node);
 }
 
-// One failed statement can fail ten thousand fields; callers and the log get the first errors only.
+// One failed statement can fail ten thousand fields, so callers and the log get only the first errors.
 const MAX_ERRORS = 100;
 const MAX_CAUSES = 10;
 
@@ -62,7 +62,7 @@ interface Cause {
   fields: number;
 }
 
-/** Returns each error with its cause; those that are one error of a resolver have one cause. */
+/** Returns each error with its cause. Errors that come from the same error of a resolver share a cause. */
 function withCauses(errors: readonly GraphQLError[]): (readonly [GraphQLError, Cause])[] {
   const causes = new Map<Error, Cause>();
   return errors.map((error) => {
@@ -84,7 +84,7 @@ function logCauses(causes: ReadonlySet<Cause>, log: Log, requestLog: RequestLog)
   if (more > 0) log.error({ requestId: requestLog.id }, `${more} more errors are not logged.`);
 }
 
-/** What an error changes in the status and the headers of the HTTP response. */
+/** How an error changes the status and headers of the HTTP response. */
 interface HttpHead {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -93,7 +93,7 @@ interface HttpHead {
 function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
   const { headers, status } = cause;
   if (error.path) return { headers };
-  // Set by Yoga; `spec` for a document that can't be executed: as application/json it has the status 200.
+  // Set by Yoga. `spec` marks a document that can't be executed, whose status is 200 in application/json.
   const { http } = error.extensions;
   if (!isAboutRequest(error) || !http) return { headers, status };
   return isJson && http.spec ? { headers: http.headers ?? {} } : http;
@@ -120,8 +120,8 @@ interface ClientResultOptions {
 }
 
 /**
- * Converts a result to what its caller may see, and logs the causes of its errors. It returns the first
- * 100 errors; `extensions.omittedErrors` is the number of the others.
+ * Converts a result to what its caller may see, and logs the causes of its errors. Only the first 100 errors are
+ * returned; `extensions.omittedErrors` counts the rest.
  */
 export function toClientResult(
   result: ExecutionResult,
@@ -133,7 +133,7 @@ export function toClientResult(
   const first = found.slice(0, MAX_ERRORS);
   const heads = first.map(([error, cause]) => headOf(error, cause.error, isJson));
   const omittedErrors = found.length - first.length;
-  // A write that was done must not be requested again.
+  // A write that succeeded must not be retried.
   const isRepeatable = Object.values(result.data ?? {}).every((value) => value === null);
   return {
     body: {

@@ -9,21 +9,21 @@ import { createFairQueue } from './fair-queue.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
 import type { DocumentParams } from './params.ts';
 
-// Nearly all documents of real clients are shorter. They neither wait for longer ones nor are evicted by
-// them, also where all callers have the address of one proxy.
+// Nearly all documents of real clients are shorter. They neither wait for longer ones nor are evicted by them, even if
+// all callers share a proxy's address.
 const MAX_SHORT_LENGTH = 1000;
 
-// A node of a parsed document, its location and its tokens take 250 to 490 bytes for each token.
+// A parsed document, including its locations and tokens, takes 250 to 490 bytes per token.
 const BYTES_PER_TOKEN = 500;
 const MAX_CACHED = 1000;
 const MAX_CACHED_BYTES = 50_000_000;
 
-// A caller gives up that gets no response for longer.
+// Clients time out if they wait longer for a response.
 const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 500;
 const MAX_WAITING_OF_CALLER = 250;
 
-// The texts that are found by their hash, in mode `automatic`.
+// Limits for the texts that are found by their hash, in mode `automatic`.
 const MAX_HASHED = 10_000;
 const MAX_HASHED_LENGTH = 10_000_000;
 
@@ -33,7 +33,7 @@ function bytesOf({ loc }: DocumentNode, text: string): number {
   return tokens * BYTES_PER_TOKEN + text.length;
 }
 
-/** Creates a cache and a queue of documents. */
+/** Creates a document cache and its queue. */
 function createSection(maxWaitMs: number) {
   return {
     cache: new LRUCache<string, DocumentNode>({
@@ -61,8 +61,8 @@ const createSections = (maxWaitMs: number) => ({
 });
 
 /**
- * Creates the caches and queues of documents. Callers without a token have their own, so that nobody
- * with a token waits for a stranger, or loses a cached document to one.
+ * Creates the document caches and queues. Callers without a token have their own, so callers with a token neither wait
+ * for them nor lose cached documents to them.
  */
 export function createDocuments(
   { documents: mode, responseTimeoutMs }: Pick<Config, 'documents' | 'responseTimeoutMs'>,
@@ -81,14 +81,14 @@ export function createDocuments(
     return text.length > MAX_SHORT_LENGTH ? long : short;
   };
   return {
-    /** Returns the valid document of this text, if the caller shares a cache that has it. */
+    /** Returns the valid document with this text, if it is in a cache that the caller uses. */
     find: (text: string, caller: Caller) =>
       trusted.get(text) ?? sectionOf(text, caller).cache.get(text),
-    /** The texts of documents by their hash. */
+    /** Document texts by their hash. */
     textsFor: (caller: Caller) => sectionsOf(caller).textOf,
-    /** Whether a document was found, or was added: then it is valid. */
+    /** Whether a document came from the cache or was added to it, and is therefore valid. */
     has: (document: DocumentNode) => valid.has(document),
-    /** Adds a valid document whose operation is executed: one that is rejected evicts no other. */
+    /** Adds a valid document whose operation is executed. Rejected ones are not added, so they evict nothing. */
     add: (document: DocumentNode, caller: Caller): void => {
       const text = document.loc?.source.body;
       if (text === undefined || valid.has(document)) return;
@@ -96,12 +96,12 @@ export function createDocuments(
       sectionOf(text, caller).cache.set(text, document);
       if (mode === 'automatic') sectionsOf(caller).textOf.set(hashOf(text), text);
     },
-    /** Returns the queue in which a new document waits for its turn. */
+    /** Returns the queue in which a new document waits for its slot. */
     queueOf: (text: string, caller: Caller) => sectionOf(text, caller).enqueue,
   };
 }
 
-/** The documents of executed operations by their text, and the trusted ones, which are never evicted. */
+/** The documents of executed operations by their text, and the trusted documents, which are never evicted. */
 export type Documents = ReturnType<typeof createDocuments>;
 
 /** Caches the document of an operation that is not rejected. */
@@ -110,15 +110,16 @@ export const cacheDocument =
   (next) =>
   (call) => {
     const result = next(call);
-    // A rejection is immediate and has no data. Other requests wait for the document, but not for the store.
+    // A rejection is immediate and has no data. Other requests wait until the document is cached, but not for the
+    // database.
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;
   };
 
 /**
- * Creates the function that finds the text of a document by its id, or takes that of the request. An id of the
- * manifest has precedence over a text. In mode `automatic`, documents that were executed are found by their hash.
+ * Creates the function that returns the text of a document: the text of the request, or the one for its id. A manifest
+ * id takes precedence over a text. In mode `automatic`, executed documents are found by their hash.
  */
 export function createFindText(
   documents: Documents,

@@ -14,7 +14,7 @@ import { readParams } from './params.ts';
 import { createWebSockets } from './websockets.ts';
 import { type EndpointOptions, isStream } from './yoga.ts';
 
-/** The media types of a response; the first is for callers that accept any. */
+/** The media types of a response. The first one is used for clients that accept any type. */
 export const GRAPHQL_TYPES = [
   'application/json',
   'application/graphql-response+json',
@@ -25,26 +25,25 @@ type GraphqlType = (typeof GRAPHQL_TYPES)[number];
 
 const NO_STREAM = `Subscriptions require Accept: ${EVENT_STREAM}, or a WebSocket.`;
 
-/** Whether a caller names the media type: one that accepts anything may wait for the end of the response. */
+/** Whether a client names the media type. Clients that accept anything might wait for the response to end. */
 const acceptsEvents = ({ headers, method }: IncomingMessage): boolean =>
   method !== 'HEAD' &&
   headers.accept?.toLowerCase().includes(EVENT_STREAM) === true &&
   preferredType(headers, [EVENT_STREAM]) !== undefined;
 
-/** Yields one result. */
 async function* single(result: ExecutionResult): AsyncGenerator<ExecutionResult> {
   yield result;
 }
 
 /**
- * Creates the endpoint of GraphQL over HTTP for GET, HEAD and POST, Server-Sent Events and WebSocket. Yoga executes
+ * Creates the endpoint for GraphQL over HTTP (GET, HEAD and POST), Server-Sent Events and WebSocket. Yoga executes
  * operations, but its HTTP layer is not used: its Request and Response take longer than a small operation.
  */
 export function createGraphqlEndpoint(options: EndpointOptions) {
   const { executor, streams, config, log } = options;
   const webSockets = createWebSockets(options);
 
-  /** Writes the result of an operation, or an error for which it is not executed. */
+  /** Writes the result of an operation, or the error that prevents its execution. */
   const writeResult = (
     { req, res, requestLog }: Exchange,
     result: ExecutionResult,
@@ -63,8 +62,8 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     writeResult(exchange, { errors: [toExecutionError(error)] });
 
   /**
-   * Handles a request to /graphql. `search` is the query of its URL, with the question mark; `type` is the media type
-   * that it prefers, undefined if it accepts none.
+   * Handles a request to /graphql. `search` is the query string of its URL, including the question mark; `type` is the
+   * media type that the client prefers, undefined if it accepts none of them.
    */
   const respond = async (
     exchange: Exchange,
@@ -72,11 +71,11 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     type: GraphqlType | undefined,
   ): Promise<void> => {
     const { req, res, requestLog } = exchange;
-    // The response to the same GET may differ later: a document may not yet be known by its hash.
+    // The response to the same GET may change later, for example once its document is found by its hash.
     if (req.method !== 'POST') res.setHeader('Cache-Control', 'no-store');
     if (!type) return reject(exchange, new GatewayError('NOT_ACCEPTABLE'));
     const method = req.method === 'POST' ? 'POST' : 'GET';
-    // A function, so that its errors become those of a result.
+    // A function, so its errors become errors of a result.
     const results = await executor(exchange, method, () => readParams(req, search, config));
     if (isStream(results) && !acceptsEvents(req)) {
       await results[Symbol.asyncIterator]().return?.();
@@ -93,7 +92,7 @@ export function createGraphqlEndpoint(options: EndpointOptions) {
     respond,
     reject,
     acceptWebSocket: webSockets.accept,
-    /** Ends all subscriptions, and closes the WebSockets. */
+    /** Ends all subscriptions and closes the WebSockets. */
     endStreams: (): void => {
       streams.endAll();
       webSockets.close();

@@ -11,28 +11,28 @@ export const EVENT_STREAM = 'text/event-stream';
 
 const HEADERS = {
   'Content-Type': `${EVENT_STREAM}; charset=utf-8`,
-  // A proxy must send each event at once.
+  // Proxies must forward each event immediately.
   'Cache-Control': 'no-cache, no-transform',
   'X-Accel-Buffering': 'no',
 };
-// Common proxies close a connection without data after a minute.
+// Common proxies close a connection after a minute without data.
 const HEARTBEAT_MS = 12_000;
 const HEARTBEAT = ':\n\n';
 
-// Many streams send the same result.
+// Memoized, because many streams send the same result.
 const toEvent = perObject(
   (result: ExecutionResult) => `event: next\ndata: ${stringifyResult(result)}\n\n`,
 );
 
 /**
- * Writes results as Server-Sent Events, in "distinct connections mode", no faster than the client reads
- * them: https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
+ * Writes results as Server-Sent Events in "distinct connections mode", no faster than the client reads them:
+ * https://github.com/graphql/graphql-over-http/blob/main/rfcs/GraphQLOverSSE.md
  */
 export async function writeEvents(
   response: ServerResponse,
   results: AsyncIterator<ExecutionResult>,
 ): Promise<void> {
-  // The client has disconnected: `close` was emitted before.
+  // The client has already disconnected, and `close` was emitted before.
   if (response.destroyed) {
     await results.return?.();
     return;

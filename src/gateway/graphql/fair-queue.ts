@@ -3,23 +3,23 @@ import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promi
 
 import { Unavailable } from '../contract/gateway-error.ts';
 
-/** The bounds of a queue. */
+/** The limits of a queue. */
 interface FairQueueOptions {
-  /** How many pieces of work may run at the same time. */
+  /** How many tasks may run at the same time. */
   readonly concurrency: number;
-  /** How many may wait for each caller, and of all callers; any number by default. */
+  /** How many tasks may wait, per caller and in total; unlimited by default. */
   readonly maxWaitingOfCaller?: number;
   readonly maxWaiting?: number;
-  /** How long a piece of work may wait for its turn; any time by default. */
+  /** How long a task may wait in the queue; unlimited by default. */
   readonly maxWaitMs?: number;
-  /** How many times as long as the event loop was busy the queue rests; 4 by default. */
+  /** How long the queue rests after a task, as a multiple of the time that the event loop was busy; 4 by default. */
   readonly restFactor?: number;
 }
 
 /**
- * Runs work in the turn of its caller, and resolves with its result. It waits since `since`, in the milliseconds
- * of performance.now(); by default since now.
- * @throws Unavailable if too much work is waiting, or has waited for too long
+ * Runs a task in its caller's slot, and resolves with its result. The task counts as waiting since `since`, in the
+ * milliseconds of performance.now(); by default since this call.
+ * @throws Unavailable if too many tasks are waiting, or this one has waited for too long
  */
 type Enqueue = <Result>(
   caller: string,
@@ -30,16 +30,16 @@ type Enqueue = <Result>(
 const tooMuchIsWaiting = (): Unavailable =>
   new Unavailable('The gateway is overloaded. Try again later.');
 
-// After work that took longer, the queue rests, by default four times as long: then other requests have most
-// of the thread, however much work is waiting. A gateway that has just started is slower, so the rest has a
-// maximum.
+// After a longer task the queue rests, by default four times as long as the task kept the event loop busy, so other
+// requests get most of the thread, however many tasks are waiting. The rest is capped, because a gateway that has just
+// started is slower.
 const SHORT_MS = 2;
 const MAX_REST_MS = 100;
 
 // The longest delay of a timer: 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** How long the event loop has been busy, not waiting: a wait for PostgreSQL needs no rest. */
+/** How long the event loop has been busy. Waits do not count, because waiting for PostgreSQL requires no rest. */
 const busyMs = (): number => performance.eventLoopUtilization().active;
 
 const rest = (ms: number, factor: number): Promise<unknown> =>
@@ -49,7 +49,7 @@ type Start = () => void;
 
 type Starts = Map<string, Set<Start>>;
 
-/** Returns the first caller, which goes to the end, and what of it has the next turn. */
+/** Returns the next task and its caller, and moves that caller to the end of the queue. */
 function takeTurn(
   startsOf: Starts,
 ): { caller: string; starts: Set<Start>; start: Start } | undefined {
@@ -62,8 +62,8 @@ function takeTurn(
 }
 
 /**
- * Creates a queue for work that holds up the event loop. Callers take turns, so that nobody waits for all
- * the work of another one, and the queue rests after each piece of work, so that requests outside it run.
+ * Creates a queue for tasks that block the event loop. Callers take turns, so none waits for all tasks of another, and
+ * the queue rests after each task, so requests outside the queue can run.
  */
 export function createFairQueue({
   concurrency,

@@ -1,8 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 
-/** The data of a result, already as JSON. */
+/** The data of a result that is already JSON. */
 export class JsonText {
-  // As any data has.
+  // Makes it assignable to the type of a result's data.
   readonly [field: string]: unknown;
   readonly text: string;
 
@@ -10,13 +10,12 @@ export class JsonText {
     this.text = text;
   }
 
-  /** For JSON.stringify of a value that contains it. */
+  /** For JSON.stringify of a value that contains this object. */
   toJSON(): unknown {
     return JSON.parse(this.text);
   }
 }
 
-/** Returns a result as JSON. */
 export function stringifyResult(result: ExecutionResult): string {
   const { data, ...others } = result;
   if (!(data instanceof JsonText)) return JSON.stringify(result);
@@ -24,11 +23,11 @@ export function stringifyResult(result: ExecutionResult): string {
   return rest === '{}' ? `{"data":${data.text}}` : `{"data":${data.text},${rest.slice(1)}`;
 }
 
-/** Whether a value takes more than `maxBytes` as JSON in UTF-8. Stops measuring when it does. */
+/** Whether a value takes more than `maxBytes` as JSON in UTF-8. Stops measuring above that. */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
   if (value instanceof JsonText) return Buffer.byteLength(value.text) > maxBytes;
   let left = maxBytes;
-  // A response has each key many times, and may repeat a long text.
+  // A response repeats its keys, and may repeat a long text.
   const bytesOf = new Map<string, number>();
   const measureText = (text: string): void => {
     const bytes = bytesOf.get(text) ?? Buffer.byteLength(JSON.stringify(text));
@@ -42,7 +41,7 @@ export function isLargerThan(value: unknown, maxBytes: number): boolean {
       return;
     }
     const entries = Object.entries(part);
-    // The brackets and the commas.
+    // The brackets and commas.
     left -= Math.max(2, entries.length + 1);
     for (const [key, inner] of entries) {
       if (left < 0) return;

@@ -15,10 +15,10 @@ interface TrustedDocument {
   readonly parsed: DocumentNode;
 }
 
-/** The trusted documents by their ids, without the prefix `sha256:`. */
+/** The trusted documents by id, without the prefix `sha256:`. */
 export type Manifest = ReadonlyMap<string, TrustedDocument>;
 
-/** Returns the names of the operations of all trusted documents. */
+/** Returns the operation names of all trusted documents. */
 export const operationNamesOf = (manifest: Manifest = new Map()): string[] =>
   [...manifest.values()].flatMap(({ parsed }) =>
     parsed.definitions.flatMap((definition) =>
@@ -29,14 +29,14 @@ export const operationNamesOf = (manifest: Manifest = new Map()): string[] =>
 /** The prefix of an id that is the SHA-256 of the document (GraphQL over HTTP, appendix A). */
 export const HASH_PREFIX = 'sha256:';
 
-/** Returns the SHA-256 of a document, as callers and manifests write it. */
+/** Returns the SHA-256 of a document in the form that clients and manifests use. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Returns an id without the prefix `sha256:`, which callers and manifests may leave out. */
+/** Returns an id without the prefix `sha256:`, which clients and manifests may omit. */
 export const withoutPrefix = (id: string): string =>
   id.startsWith(HASH_PREFIX) ? id.slice(HASH_PREFIX.length) : id;
 
-// The format of Apollo's generator, or that of Relay's compiler and GraphQL Code Generator.
+// The format of Apollo's generator, or the one of Relay's compiler and GraphQL Code Generator.
 const Texts = z.union([
   z
     .object({
@@ -56,7 +56,7 @@ function readJson(file: string): unknown {
   }
 }
 
-/** Parses and validates a document at the start, because callers cannot correct it later. */
+/** Parses and validates a document at startup, because clients could not correct it later. */
 function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): DocumentNode {
   const { limits } = bounds;
   const parsed = parse(text, {
@@ -69,8 +69,8 @@ function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): Docu
 }
 
 /**
- * Parses and validates all texts.
- * @throws ConfigError if an id has two documents, or a document can't run here.
+ * Parses and validates all documents.
+ * @throws ConfigError if two documents have the same id, or one cannot be executed
  */
 function toManifest(
   texts: readonly [string, string][],
@@ -94,12 +94,12 @@ function toManifest(
   return manifest;
 }
 
-// The manifest that is checked before the database opens is the one that is used. Workers read it again.
+// Caches each manifest, so the one that is checked before the database opens is also used. Workers read the file again.
 const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**
- * Reads the file of the trusted documents, once for each schema and configuration.
- * @throws ConfigError if it can't be read, or one of its documents can't run here.
+ * Reads the file of trusted documents, once for each schema and configuration.
+ * @throws ConfigError if the file can't be read, or one of its documents cannot be executed
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
   const manifests = manifestsOf(schema);

@@ -10,15 +10,15 @@ import { HASH_PREFIX } from './manifest.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** The parameters of a request, with the id of its document in one form. */
+/** The parameters of a request, with its document's id in one form. */
 export interface DocumentParams extends GraphQLParams {
-  /** Begins with `sha256:` if it is sent as the hash of the document. */
+  /** Starts with `sha256:` if the client sent a hash of the document. */
   readonly documentId?: string;
 }
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** The fields for an id: of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
+/** The fields that can hold an id: those of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
 interface ParamsWithId extends GraphQLParams {
   readonly documentId?: unknown;
   readonly doc_id?: unknown;
@@ -36,7 +36,7 @@ function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): str
   );
 }
 
-/** Reads a body; beyond the limit it rejects and discards the rest. */
+/** Reads the body of a request. Rejects a body above the limit, and discards the rest of it. */
 function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const rejectLarge = (): void =>
@@ -69,7 +69,7 @@ function parseJson(text: string, name: string): unknown {
 }
 
 /**
- * Returns the parameters of GraphQL over HTTP and the id of the document; others are ignored.
+ * Returns the parameters of GraphQL over HTTP and the document's id; other parameters are ignored.
  * @throws GatewayError
  */
 export function toDocumentParams(
@@ -83,7 +83,7 @@ export function toDocumentParams(
       'query must be a string that contains a GraphQL document.',
     );
   }
-  // Parsed documents are cached, variables are not.
+  // Documents have a limit of their own, because parsed documents are cached and variables are not.
   if (query && query.length > maxDocumentLength) {
     throw new GatewayError(
       'DOCUMENT_TOO_LARGE',
@@ -94,7 +94,7 @@ export function toDocumentParams(
     throw new GatewayError('BAD_REQUEST', 'operationName must be a string.');
   }
   const documentId = documentIdOf(params);
-  // Assigned one by one: V8 takes ten times as long to spread them.
+  // Assigned one by one, because spreading them takes V8 ten times as long.
   const found: Mutable<DocumentParams> = {};
   if (query) found.query = query;
   if (documentId) found.documentId = documentId;
@@ -113,10 +113,7 @@ function fromBody(body: Buffer, limits: Limits): DocumentParams {
   return toDocumentParams(json, limits);
 }
 
-/**
- * Reads the parameters of a POST. Its body must be application/json, which a form on another site can't
- * send.
- */
+/** Reads the parameters of a POST. Its body must be application/json, which forms on other sites can't send. */
 async function readPost(request: IncomingMessage, limits: Limits): Promise<DocumentParams> {
   const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers;
   if (!JSON_TYPE.test(type) || !/^(identity)?$/i.test(encoding.trim())) {
@@ -130,9 +127,9 @@ const PREFLIGHTED = 'apollo-require-preflight';
 type ParamsConfig = Pick<Config, 'limits' | 'corsOrigins'>;
 
 /**
- * Rejects a GET that a page of another site sends without a preflight. The page could not read the
- * response, but could make the browsers of its visitors send costly queries
- * (https://www.w3.org/TR/fetch-metadata/). Pages of an allowed origin could send them by POST.
+ * Rejects a GET that another site's page sends without a preflight request. The page could not read the response, but
+ * could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages of an allowed
+ * origin could send these by POST anyway.
  */
 function rejectOtherSites(request: IncomingMessage, config: ParamsConfig): void {
   const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = request.headers;
@@ -157,7 +154,7 @@ function readGet(request: IncomingMessage, search: string, config: ParamsConfig)
 }
 
 /**
- * Reads the parameters of a request to /graphql; `search` is the query of its URL.
+ * Reads the parameters of a request to /graphql; `search` is the query string of its URL.
  * @throws GatewayError
  */
 export async function readParams(

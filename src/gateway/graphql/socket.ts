@@ -2,13 +2,13 @@ import type { WebSocket } from 'ws';
 
 import { GatewayError } from '../contract/gateway-error.ts';
 
-// Common proxies close a connection without data after a minute.
+// Common proxies close a connection after a minute without data.
 const PING_MS = 12_000;
 const MAX_UNSENT_BYTES = 2 ** 20;
-// RFC 6455 §5.5.
+// The limit of RFC 6455 §5.5.
 const MAX_REASON_BYTES = 123;
 
-/** Sends a message; resolves when it is sent, or never can be. */
+/** Sends a message; resolves once it is sent, or can no longer be sent. */
 export const send = (socket: WebSocket, text: string): Promise<void> =>
   new Promise((resolve) => {
     socket.send(text, () => {
@@ -18,19 +18,19 @@ export const send = (socket: WebSocket, text: string): Promise<void> =>
   });
 
 /**
- * Rejects a handshake that ws finds invalid, as a listener of `wsClientError`: handleUpgrade throws its
- * error. Without one, ws responds itself, with text/html.
+ * Rejects a handshake that ws finds invalid. As a listener of `wsClientError`, it makes handleUpgrade throw this error;
+ * without a listener, ws itself would respond with text/html.
  * @throws GatewayError
  */
 export function rejectHandshake({ message }: Error): never {
   throw new GatewayError('BAD_REQUEST', `${message}.`);
 }
 
-/** Closes a WebSocket, with the reason if it is short enough: those of graphql-ws can name a long id. */
+/** Closes a WebSocket, omitting a reason that is too long: reasons from graphql-ws can contain a long id. */
 export const closeSocket = (socket: WebSocket, code: number | undefined, reason: string): void =>
   socket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason);
 
-/** Pings a WebSocket, and ends it if there is no answer until the next ping. */
+/** Pings a WebSocket, and terminates it if there is no pong before the next ping. */
 function keepAlive(socket: WebSocket): void {
   let isAlive = true;
   socket.on('pong', () => {
@@ -44,11 +44,9 @@ function keepAlive(socket: WebSocket): void {
   socket.once('close', () => clearInterval(pinging));
 }
 
-/**
- * Watches a WebSocket: it is pinged, and its messages are not read while more than 1 MiB is unsent.
- */
+/** Pings a WebSocket regularly, and stops reading its messages while more than 1 MiB is unsent. */
 export function watchSocket(socket: WebSocket): void {
-  // The caller broke the protocol of WebSocket, or the connection: ws closes it.
+  // The client broke the WebSocket protocol or the connection; ws closes the socket.
   socket.on('error', () => {});
   const holdBack = (): void => {
     if (socket.bufferedAmount > MAX_UNSENT_BYTES) socket.pause();

@@ -2,15 +2,15 @@ import type { Caller } from '../auth/caller.ts';
 import type { Limits } from '../config/config.ts';
 import { GatewayError, Unavailable } from '../contract/gateway-error.ts';
 
-/** What one result of a subscription may cost at most: those of most apps cost up to 300. */
+/** The maximum cost of one subscription result. Most apps need up to 300. */
 export const MAX_RESULT_COST = 5000;
-// What one result of each stream may cost if a caller, or the process, has as many streams as it may have.
+// The cost per result that each stream gets if a caller, or the process, has its maximum number of streams.
 const COST_OF_STREAM = 500;
 
-/** How many streams are open, and what one result of each of them costs together. */
+/** The number of open streams, and the total cost of one result of each. */
 const NOTHING = { streams: 0, cost: 0 };
 
-/** The budget for a number of streams. It always admits one, whatever its results cost. */
+/** Returns the budget for a number of streams. It always admits one stream, whatever its results cost. */
 const budgetFor = (streams: number): number => Math.max(MAX_RESULT_COST, streams * COST_OF_STREAM);
 
 const tooCostly = (cost: number, budget: number): GatewayError =>
@@ -21,15 +21,15 @@ const tooCostly = (cost: number, budget: number): GatewayError =>
   );
 
 /**
- * Creates the function that charges a stream to its caller and to the process, and returns the function that takes
- * that back. It throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
+ * Creates the function that charges a stream to its caller and to the process, and returns a function that releases the
+ * charge. It throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE.
  */
 export function createStreamBudget({ maxStreams, maxStreamsPerCaller }: Limits) {
   const useOf = new Map<string, typeof NOTHING>();
   let total = NOTHING;
   const budget = budgetFor(maxStreams);
   const budgetOfSubject = budgetFor(maxStreamsPerCaller);
-  // Behind a proxy, all callers without a token have one address: so it has half of the process.
+  // Behind a proxy, all callers without a token share one address, so an address gets half of the process's budget.
   const budgetOfAddress = budgetFor(maxStreams / 2);
 
   const add = (callerKey: string, streams: 1 | -1, cost: number): void => {

@@ -6,28 +6,28 @@ import type { Recipient } from '../database/recipient.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';
 
-// The longest delay of a timer: a stream of a token that is valid for longer ends after 24 days.
+// The maximum delay of a timer. If a token is valid for longer, its streams end after 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 const SHUTDOWN = 'The gateway is shutting down. Resubscribe with your last cursor.';
 
-/** The results of one subscription. It is destroyed when it has ended. */
+/** The results of one subscription. `destroyed` is true once it has ended. */
 export interface Stream extends Recipient, NonNullable<CallContext['stream']> {
-  /** To be called once, when it has ended. */
+  /** To be called when the stream has ended. */
   readonly close: () => void;
 }
 
-/** All open streams of a process. */
+/** All open streams of the process. */
 export interface Streams {
   /**
    * Opens a stream whose results cost at most `cost` each.
    * @throws GatewayError with TOO_MANY_STREAMS or SERVICE_UNAVAILABLE
    */
   readonly open: (context: CallContext & Exchange, cost: number) => Stream;
-  /** Ends all streams, and rejects new ones. */
+  /** Ends all streams and rejects new ones. */
   readonly endAll: () => void;
 }
 
-/** Creates the streams of a process. A stream ends at the latest when the token of its caller expires. */
+/** Creates the streams of the process. A stream ends when its caller's token expires, at the latest. */
 export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
   const controllers = new Set<AbortController>();
   const charge = createStreamBudget(limits);

@@ -35,9 +35,9 @@ const FROM_SERVER_ONLY = new Set<unknown>([
 
 const ID_IN_USE = 'The id is in use';
 
-// graphql-ws calls `execute` for any document that is not a subscription. Here the operation has been run by then:
+// graphql-ws calls `execute` for any document that is not a subscription. By then, the operation has already run:
 //
-//   subscribe → onSubscribe runs the operation → errors without data: returned, for `error`
+//   subscribe → onSubscribe runs the operation → errors without data: returned, sent as `error`
 //                                              → anything else: the rootValue of this document
 //             → execute returns the rootValue  → `next` … `complete`
 const ANY_DOCUMENT = parse('{ __typename }');
@@ -46,12 +46,12 @@ const ANY_DOCUMENT = parse('{ __typename }');
 type InitParams = Record<string, unknown>;
 
 /**
- * A WebSocket, as graphql-ws passes it to its hooks. It goes down through these states, with the code with which it
- * is closed instead:
+ * A WebSocket, as graphql-ws passes it to its hooks. It passes through these states from top to bottom; on the right
+ * are the codes that close it instead:
  *
  *   accept           a handshake             HTTP 400, 503
  *      │
- *   open             connection_init         4408 if there is none in time
+ *   open             connection_init         4408 if it does not arrive in time
  *      │
  *   admit            the token               4403 if it is rejected, 1013 if it can't be checked
  *      │
@@ -59,20 +59,20 @@ type InitParams = Record<string, unknown>;
  *      │                 ▲         │
  *      │             endOperation  run       `error` if it was not executed, else `next` … `complete`
  *      │                 └─────────┘
- *   close            the gateway stops       1001 once no message is handled any more
+ *   close            shutdown                1001 once no message is being handled
  */
 interface Connection {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
-  /** What is to be called at the end of each operation, by its id. */
+  /** Functions to call at the end of each operation, by its id. */
   readonly operations: Map<string, () => void>;
-  /** The number of messages that are handled: that of an operation until its end. */
+  /** The number of messages being handled. The message of an operation counts until the operation ends. */
   pending: number;
 }
 
 /**
- * Adapts a message to graphql-ws 6.4, which requires a `query` where a document may have an id, and takes a message
- * that only servers send for a bug of its own: if this throws, it closes the connection.
+ * Adapts a message to graphql-ws 6.4, which requires a `query` even if the document has an id, and which mistakes
+ * messages that only servers send for a bug of its own. If this function throws, graphql-ws closes the connection.
  */
 const adaptMessage: JSONMessageReviver = (key, message) => {
   if (key !== '' || typeof message !== 'object' || message === null) return message;
@@ -82,13 +82,13 @@ const adaptMessage: JSONMessageReviver = (key, message) => {
   return { ...message, payload: { ...payload, query: payload.query ?? '' } };
 };
 
-/** Returns the token in the first message of a connection: browsers can't set headers of a WebSocket. */
+/** Returns the token in the first message of a connection, because browsers can't set headers of a WebSocket. */
 function authorizationOf(params: InitParams | undefined): string | undefined {
   const { authorization, Authorization } = params ?? {};
   return [authorization, Authorization].find((value) => typeof value === 'string');
 }
 
-/** Closes a WebSocket whose caller may do nothing; returns false if it did. */
+/** Closes a WebSocket whose caller has no permissions at all. Returns false if it did. */
 async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
   try {
     const { subject, scopes } = await context.authenticate(request.headers);
@@ -102,7 +102,7 @@ async function admit(context: Context, { request, socket }: Connection): Promise
   }
 }
 
-/** Runs the operation of a message; its results are what the caller may see. */
+/** Runs the operation of a message, and returns its results as the client may see them. */
 async function run(
   options: EndpointOptions,
   context: ProtocolContext<InitParams, Connection>,
@@ -114,7 +114,7 @@ async function run(
   const { request, socket, operations } = context.extra;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const recipient: Recipient = {
-    // Also after `complete` from the client, and when the connection is closed: graphql-ws then replaces the object.
+    // True also after `complete` from the client or a closed connection, because graphql-ws then replaces this object.
     get destroyed() {
       return !(id in context.subscriptions);
     },
@@ -132,18 +132,18 @@ async function run(
     toClientResult(result, { isJson: false, log, requestLog }).body;
   if (!isStream(results)) return toBody(results);
   const stream = mapAsyncIterator(results, toBody);
-  // graphql-ws forgets an operation whose id was used again.
+  // When a reused id has closed the socket, graphql-ws has forgotten this operation and would not end its stream.
   if (socket.readyState !== socket.OPEN) await stream.return?.();
   return stream;
 }
 
 /**
- * Creates the implementation of the protocol. An operation runs in `onSubscribe`, which alone can return the
- * errors of one that was not executed: the protocol has a message of its own for them. Other results reach
+ * Creates the implementation of the protocol. Operations run in `onSubscribe`, because only that hook can return the
+ * errors of an operation that was not executed, for which the protocol has its own message. Other results reach
  * `execute` as the `rootValue`.
  *
- * `useServer` of graphql-ws 6.4 tells nobody when a message was handled, so that a gateway that stops would close a
- * WebSocket before the last `complete` was sent; and it prints what fails to standard error.
+ * `useServer` of graphql-ws 6.4 is not used: it does not report when a message was handled, so on shutdown the gateway
+ * would close a WebSocket before the last `complete` was sent, and it prints failures to standard error.
  */
 function createProtocol(options: EndpointOptions): Server<Connection> {
   const endOperation = ({ operations }: Connection, id: string): void => {
@@ -160,7 +160,7 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
     },
     onSubscribe: async (context, id, payload) => {
       const { socket, operations } = context.extra;
-      // graphql-ws lets an id be used again as soon as the caller has completed it, and then confuses the two.
+      // graphql-ws accepts an id again as soon as the client has completed it, and then confuses the two operations.
       if (operations.has(id)) {
         socket.close(CloseCode.SubscriberAlreadyExists, ID_IN_USE);
         return [new GraphQLError(ID_IN_USE)];
@@ -226,7 +226,10 @@ export function createWebSockets(options: EndpointOptions) {
     });
   };
   return {
-    /** Accepts a connection. @throws GatewayError if there are too many, or the handshake is invalid */
+    /**
+     * Accepts a connection.
+     * @throws GatewayError if there are too many connections, or the handshake is invalid
+     */
     accept: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       if (isClosing || connections.size >= maxStreams)
         throw new GatewayError('SERVICE_UNAVAILABLE');

@@ -26,7 +26,6 @@ import type { Streams } from './streams.ts';
 /** The result of an operation, or the results of a subscription. */
 export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 
-/** Whether these are the results of a subscription. */
 export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
   isAsyncIterable(results);
 
@@ -46,7 +45,7 @@ const REQUESTS = {
 
 type Plugins = NonNullable<YogaServerOptions<RequestContext, object>['plugins']>;
 
-/** What the plugins are created from. */
+/** The dependencies of the plugins. */
 interface GraphqlOptions {
   readonly schema: GraphQLSchema;
   readonly context: Context;
@@ -56,14 +55,14 @@ interface GraphqlOptions {
   readonly streams: Streams;
 }
 
-/** What the endpoint is created from. */
+/** The dependencies of the endpoint. */
 export interface EndpointOptions extends GraphqlOptions {
   readonly executor: Executor;
 }
 
 /**
- * Creates the plugins through which each operation goes, over HTTP, Server-Sent Events and WebSocket alike, in the
- * order in which they run. The steps of the last one run in their order too, each of them around the next one.
+ * Creates the plugins that every operation passes through, over HTTP, Server-Sent Events and WebSocket alike. Within
+ * each hook they run in this order. The steps of the last plugin also run in their order, each wrapped around the next.
  * @throws ConfigError if the manifest of trusted documents can't be used
  */
 export function createPlugins(options: GraphqlOptions): Plugins {
@@ -84,7 +83,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
       limitTime(responseTimeoutMs),
       ...(reads ? [readFromReplicas(reads, log)] : []),
       compileQueries(source),
-      // After it, as a compiled query whose arguments are invalid is executed by graphql-js.
+      // The last step, because graphql-js executes a compiled query whose arguments are invalid.
       checkArguments(config),
     ],
     executeByGraphqlJs,
@@ -101,26 +100,26 @@ export function createPlugins(options: GraphqlOptions): Plugins {
 }
 
 /**
- * Creates the executor of operations: Yoga with these plugins, without its HTTP layer. Any failure becomes an error
- * of the result.
+ * Creates the executor of operations: Yoga with these plugins, without its HTTP layer. Any failure becomes an error in
+ * the result.
  *
- * Resolvers do not use Pothos' `t.relation` and `prismaField`: plugin-prisma only gives the types. Reads are
- * SQL that all requests share, by the loaders of tables/loaders.ts.
+ * Resolvers do not use Pothos' `t.relation` and `prismaField`: plugin-prisma provides only the types. Rows are read by
+ * SQL that all requests share, through the loaders of tables/loaders.ts.
  */
 export function createExecutor(
   schema: GraphQLSchema,
   { source, changes, authenticate }: Context,
   plugins: Plugins,
 ): Executor {
-  // Typed, but not in the documentation of graphql-yoga 5.24; test/gateway/plugins.test.ts fails if it changes.
-  // Taken once, as Yoga would create the function for each access.
+  // `getResultForParams` is typed, but missing in the documentation of graphql-yoga 5.24; test/gateway/plugins.test.ts
+  // fails if it changes. Read only once, because Yoga creates the function on each access.
   const { getResultForParams } = createYoga<RequestContext>({
     schema,
     plugins,
     logging: false,
-    // toClientResult masks all errors, also those of parsing and validation.
+    // toClientResult masks all errors, including parse and validation errors.
     maskedErrors: false,
-    // Its caches would be the same for all callers.
+    // Its caches would be shared by all callers.
     parserAndValidationCache: false,
     maxRequestBodySize: false,
     multipart: false,
@@ -135,7 +134,7 @@ export function createExecutor(
       const caller = await authenticate(req.headers);
       const request = REQUESTS[method];
       const arrivedAt = performance.now();
-      // With all that plugins add: V8 is slower with an object that grows, or is created by spread.
+      // With all properties that plugins add: V8 is slower with objects that grow or are created by spread.
       const context: RequestContext & { request: Request } = {
         req,
         res,

@@ -1,12 +1,15 @@
 import type { GraphQLScalarType } from 'graphql';
 import type { z } from 'zod';
 
-/** A part of a text that PostgreSQL writes: constant, or an expression, whose type is text unless a constant stands before it. */
+/**
+ * A part of a text that PostgreSQL writes: a constant, or an expression. An expression without a constant before it
+ * must have the type text.
+ */
 export type Part = string | { readonly sql: string };
 
-/** What schema.prisma says of the values of a column. */
+/** The limits that schema.prisma sets for the values of a column. */
 export interface Limits {
-  /** In characters; null without a limit. */
+  /** In characters; null if unlimited. */
   readonly maxLength: number | null;
   readonly isNullable: boolean;
 }
@@ -19,44 +22,49 @@ export interface RangeType {
   readonly of: string;
 }
 
-/** How rows are sorted by values of a kind. */
+/** How rows are sorted by values of this kind. */
 export interface Sort<Value> {
-  /** What rows are compared by, as it is in the indexes. */
+  /** The sort key in SQL, identical to the expression in the indexes. */
   readonly sql: (column: string, isNullable: boolean) => string;
-  /** The text of a value in a cursor, and the same text as SQL: null if the value has no such text. */
+  /** The text of a value in a cursor, and SQL for the same text, which is null if the value has no such text. */
   textOf(value: Value | null): string;
   readonly asText: (column: string) => string;
   /** Validates the text in a cursor. */
   readonly text: z.ZodType<string>;
-  /** The function that makes what rows are compared by of a value, unless that is the value itself. */
+  /** The SQL function that converts a value to its sort key, unless the value is the key. */
   readonly toKey?: string;
-  /** How a description of the order goes on, if the kind has another one. */
+  /** What to append to the description of this sort, if anything. */
   readonly note?: string;
 }
 
-/** All that the gateway knows of a kind of value. A new scalar is one such object. */
+/** Everything that the gateway needs to support a kind of value. A new scalar is one such object. */
 export interface Kind<Value = unknown> {
-  /** Its type in GraphQL. */
+  /** Its GraphQL type. */
   readonly graphql: string;
-  /** That type, unless it is in every schema. */
+  /** The scalar to define, unless GraphQL has it built in. */
   readonly scalar?: GraphQLScalarType;
   /** Validates input. */
   readonly rule: (limits: Limits) => z.ZodType<Value>;
-  /** Its type in PostgreSQL. */
+  /** Its PostgreSQL type. */
   readonly sqlType: string;
-  /** The value as a parameter of a statement. */
+  /** Converts a value to a parameter of a statement. */
   toParameter(value: Value): unknown;
-  /** Parses the text of PostgreSQL by the OID of its type, if a driver would leave it as text or parse it slowly. */
+  /**
+   * Parses PostgreSQL's text for the type with this OID, if drivers would return the text unparsed or parse it slowly.
+   */
   readonly parser?: { readonly oid: number; readonly parse: (text: string) => Value };
-  /** Parses a value in JSON of PostgreSQL, such as a row of the change log. */
+  /** Parses a value from PostgreSQL's JSON, such as a row in the change log. */
   readonly fromText: (text: string) => Value;
-  /** Writes a column as JSON of the response, in a compiled statement. */
+  /** Writes a column as JSON for the response, in a compiled statement. */
   readonly json: (column: string) => readonly Part[];
-  /** Whether a value of the column can be sent, as SQL; all can without it. Others are null, or an error if the field can't be null. */
+  /**
+   * SQL for whether a column's value can be sent; without it, all values can. Other values are sent as null, or cause
+   * an error if the field is not nullable.
+   */
   readonly isSendable?: (column: string) => string;
   readonly sort: Sort<Value>;
-  /** Another order, for programs: by code point. */
+  /** An additional order for programs, by code point. */
   readonly codePointSort?: Sort<Value>;
-  /** Callers can ask for a range of such values. */
+  /** Set if callers can filter by a range of values. */
   readonly range?: Omit<RangeType, 'of'>;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Id } from '../contract/parse.ts';
 import type { Kind } from './kind.ts';
 
-/** Sorts by the value itself, which PostgreSQL and JavaScript write as the same text. */
+/** Sorts by the value itself, which PostgreSQL and JavaScript format identically. */
 const sortBy = <Value>(text: z.ZodType<string>): Kind<Value>['sort'] => ({
   sql: (column) => column,
   textOf: String,
@@ -13,7 +13,7 @@ const sortBy = <Value>(text: z.ZodType<string>): Kind<Value>['sort'] => ({
 
 const isStored = (text: string): boolean => Id.safeParse(text).success;
 
-/** An id: an int64, which a JSON number could not hold. */
+/** An id: an int64, which a JSON number can't represent exactly. */
 export const ID: Kind<bigint> = {
   graphql: 'ID',
   rule: () => Id,
@@ -41,7 +41,6 @@ export const INT: Kind<number> = {
   ),
 };
 
-/** True or false. */
 export const BOOLEAN: Kind<boolean> = {
   graphql: 'Boolean',
   rule: () => z.boolean(),

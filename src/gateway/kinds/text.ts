@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { characters, Text } from '../contract/parse.ts';
 import type { Kind, Limits, Sort } from './kind.ts';
 
-/** Text of at most some characters (code points). */
+/** Text with a maximum number of characters (code points). */
 const upTo = (maxLength: number): z.ZodType<string> =>
   Text.refine(
     // A character has one or two code units.
@@ -15,7 +15,7 @@ const upTo = (maxLength: number): z.ZodType<string> =>
 const toPart = ({ maxLength }: Limits): z.ZodType<string> =>
   maxLength === null ? Text : upTo(maxLength);
 
-/** Text that is not empty, and not only white space. It is stored unchanged. */
+/** Text that is not blank. It is stored unchanged. */
 const toRequired = (limits: Limits): z.ZodType<string> =>
   toPart(limits)
     .refine((text) => text.trim() !== '', {
@@ -26,7 +26,7 @@ const toRequired = (limits: Limits): z.ZodType<string> =>
 
 /** The order of texts for programs. */
 export const BY_CODE_POINT: Sort<string> = {
-  // Independent of the collation of the database.
+  // Independent of the database's collation.
   sql: (column) => `${column} collate "C"`,
   textOf: String,
   asText: (column) => column,
@@ -34,9 +34,9 @@ export const BY_CODE_POINT: Sort<string> = {
   note: ', by code point: upper case before lower case',
 };
 
-/** Text. If its column is not null, it must not be empty. */
+/** Text, which must not be blank unless the column is nullable. */
 export const TEXT: Kind<string> & {
-  /** Validates a part of a text. */
+  /** Validates part of a text, such as a search term. */
   readonly part: Kind<string>['rule'];
 } = {
   graphql: 'String',
@@ -48,7 +48,7 @@ export const TEXT: Kind<string> & {
   json: (column) => [{ sql: `to_json(${column})::text` }],
   sort: {
     ...BY_CODE_POINT,
-    // For people, as it is in the indexes: independent of the collation of the database, too.
+    // For people, and identical to the expression in the indexes. Also independent of the database's collation.
     sql: (column) => `folded(${column}) collate "C"`,
     toKey: 'folded',
     note: ', ignoring case and accents',

@@ -22,20 +22,20 @@ class StoredDate extends Date {
   }
 }
 
-/** Whether a time is `infinity` or `-infinity`: it is an invalid Date that keeps its text. */
+/** Whether a time is `infinity` or `-infinity`, which is an invalid Date that keeps its text. */
 export const isInfinite = (time: Date): boolean =>
   time instanceof StoredDate && INFINITE.test(time.toISOString());
 
-/** Parses a time or a day as JSON of PostgreSQL has it. */
+/** Parses a time or day from PostgreSQL's JSON. */
 const parseJson = (text: string): Date =>
   INFINITE.test(text) ? new StoredDate(text) : new Date(text);
 
-// How PostgreSQL formats a time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
+// PostgreSQL's format of a time with DateStyle ISO in UTC: `2026-12-03 09:00:00.5+00`.
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
 /**
- * Parses a time. Any other form gives an invalid Date, so that its field fails, as a guess could be
- * another day. The same is true for years after 9999 and BC, which the store rejects.
+ * Parses a time. Any other format returns an invalid Date, so its field fails, because a guess could be another day.
+ * The same applies to years after 9999 and years BC, which the input rules reject.
  */
 function parseTime(text: string): Date {
   if (INFINITE.test(text)) return new StoredDate(text);
@@ -44,7 +44,7 @@ function parseTime(text: string): Date {
   return new StoredDate(`${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`);
 }
 
-/** The same for a day, which is its midnight in UTC. */
+/** Parses a day as midnight in UTC, with the same treatment of invalid values. */
 function parseDay(text: string): Date {
   if (INFINITE.test(text)) return new StoredDate(text);
   return new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? text : Number.NaN);
@@ -59,10 +59,10 @@ const rangeRule = (noun: string) =>
 const Time = rangeRule('date').meta({ type: 'string', format: 'date-time' });
 const Day = rangeRule('day').meta({ type: 'string', format: 'date' });
 
-// The last moment of year 9999, and the first of year 1: RFC 3339 has no other years.
+// The first moment of the year 1, and the last of the year 9999. RFC 3339 has no other years.
 const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
 
-/** Returns a time as SQL: in RFC 3339 as JavaScript writes it; null for infinity and years beyond 1 to 9999. */
+/** Returns SQL for a time in RFC 3339, in JavaScript's format; null for infinite times and years outside 1 to 9999. */
 export const timeAsText = (column: string): string =>
   `case when ${column} between ${WRITABLE} then to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end`;
 
@@ -72,14 +72,17 @@ const dayAsText = (column: string): string =>
 /** Formats a date as YYYY-MM-DD, in UTC. */
 export const toDay = (day: Date): string => day.toISOString().slice(0, 10);
 
-/** What times and days have in common: a missing one counts as the latest, as does `infinity`, which only SQL can write. */
+/**
+ * Creates the sort for times or days. A missing value counts as the latest, as does `infinity`, which only SQL can
+ * write.
+ */
 const sortBy = (
   sqlType: string,
   textOf: (value: Date) => string,
   writeText: (column: string) => string,
   text: z.ZodType<string>,
 ): Kind<Date>['sort'] => ({
-  // As it is in the indexes.
+  // Identical to the expression in the indexes.
   sql: (column, isNullable) =>
     isNullable ? `coalesce(${column}, '${LATEST}'::${sqlType})` : column,
   textOf: (value) =>
@@ -89,7 +92,7 @@ const sortBy = (
   text: text.or(z.enum([LATEST, EARLIEST])),
 });
 
-/** Returns functions that parse the input of a scalar, whose errors say what is expected. */
+/** Returns parsing functions for a scalar whose errors describe the expected input. */
 function parseOr({ parseValue, parseLiteral }: GraphQLScalarType<Date, unknown>, expected: string) {
   const attempt = (parse: () => Date, node: ValueNode | null): Date => {
     try {
@@ -117,7 +120,7 @@ export const DATE_TIME: Kind<Date> = {
       'A point in time (RFC 3339). Input must contain an offset from UTC. Output is in UTC, ' +
       'with milliseconds.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
-    // The same text as JSON.stringify returns for a Date, in half the time.
+    // The same text that JSON.stringify returns for a Date, in half the time.
     serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
   }),
   rule: () => Time,
@@ -139,7 +142,7 @@ export const DATE_TIME: Kind<Date> = {
   },
 };
 
-/** A calendar day, without a time or a zone: a Date of its midnight in UTC. */
+/** A calendar day without time or time zone: a Date at midnight in UTC. */
 export const DATE: Kind<Date> = {
   graphql: 'Date',
   scalar: new GraphQLScalarType({

@@ -1,12 +1,12 @@
 import type { CallContext } from '../context.ts';
 
-/** The types with which a store makes its builder. */
+/** The types that a store passes to its builder. */
 export interface StoreTypes {
-  /** Those that Pothos' generator wrote for its models. */
+  /** The types that Pothos' generator wrote for the models. */
   readonly PrismaTypes: object;
 }
 
-/** The types of the builder of a store. */
+/** The full types of a store's builder. */
 export interface BuilderTypes<Types extends StoreTypes> {
   Context: CallContext;
   PrismaTypes: Types['PrismaTypes'];

@@ -18,13 +18,13 @@ import { rootPage } from './connections.ts';
 import type { defineInputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
 
-// As much as a page of old changes.
+// The same as for a page of old changes.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-// A position in the change log, of some 80 characters.
+// A position in the change log has about 80 characters.
 const CURSOR_BYTES = 220;
 
-/** Defines the interface of the changes of all types. */
+/** Defines the interface `Change`, and its enum. */
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
     description: 'The kind of a change.',
@@ -57,7 +57,6 @@ function defineChange(builder: Builder) {
 
 type ChangeRef = ReturnType<typeof defineChange>;
 
-/** Defines the enum of the types that have changes. */
 const defineTypes = (builder: Builder, types: readonly Repository[]) =>
   builder.enumType('ChangedType', {
     description: 'A type whose changes are recorded.',
@@ -71,7 +70,6 @@ const defineTypes = (builder: Builder, types: readonly Repository[]) =>
 
 type TypesRef = ReturnType<typeof defineTypes>;
 
-/** Defines the filter of `Query.changes`. */
 const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
   builder.inputType('ChangeFilter', {
     description: 'Conditions for a list of changes.',
@@ -84,7 +82,6 @@ const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
     }),
   });
 
-/** Defines `Query.changes`. */
 function defineQuery(
   builder: Builder,
   Change: ChangeRef,
@@ -115,7 +112,7 @@ function defineQuery(
           }),
         },
         extensions: {
-          // An operation with changes is not compiled to one statement, so all of it takes longer.
+          // Operations that select changes are not compiled to one statement, so all of their fields take longer.
           directives: { ...page.extensions.directives, cost: { weight: '150' } },
           checkArguments: page.extensions.checkArguments,
         },
@@ -123,7 +120,7 @@ function defineQuery(
           const { db } = context.source;
           if (args.after != null) await requireKept(db, args.after, 'after');
           if (args.before != null) await requireKept(db, args.before, 'before');
-          // A filter, also an empty one, leaves out the changes that only a later release knows.
+          // A filter, even an empty one, leaves out types and kinds that only a later release supports.
           return page.resolve(root, { ...args, filter: args.filter ?? {} }, context);
         },
       },
@@ -132,7 +129,6 @@ function defineQuery(
   );
 }
 
-/** Follows changes in the stream of a subscription. */
 function followIn(
   { changes, stream, source }: CallContext,
   request: Omit<Parameters<ChangeFeed['subscribe']>[0], 'source' | 'callerKey' | 'signal'>,
@@ -142,7 +138,7 @@ function followIn(
   return changes.subscribe({ ...request, source, callerKey, signal });
 }
 
-/** Creates the argument of each subscription. */
+/** Creates the argument `after` of a subscription. */
 const afterArgument = (builder: Builder) =>
   builder.args((t) => ({
     after: t.string({
@@ -151,7 +147,7 @@ const afterArgument = (builder: Builder) =>
     }),
   }));
 
-/** Defines `Subscription.changed`, of the changes of all types. */
+/** Defines `Subscription.changed`, which follows the changes to all types. */
 const defineChanged = (
   builder: Builder,
   Change: ChangeRef,
@@ -175,7 +171,7 @@ const defineChanged = (
     }),
   );
 
-/** Defines the type of the changes of a type. */
+/** Defines the type of the changes to one table's rows. */
 function defineRowChange(
   builder: Builder,
   Change: ChangeRef,
@@ -211,12 +207,12 @@ function defineRowChange(
   });
 }
 
-/** Defines the interface `Change`. */
+/** Defines the interface `Change`, and returns functions that define everything based on it. */
 export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof defineInputTypes>) {
   const Change = defineChange(builder);
   const types: Repository[] = [];
   return {
-    /** Defines the type of the changes of a type, and the subscription to them. */
+    /** Defines the type of a table's changes, and the subscription to them. */
     addChanges: (object: OutputRef<object>, rows: Repository): void => {
       types.push(rows);
       const { type, words } = rows;
@@ -244,7 +240,10 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
         }),
       );
     },
-    /** Defines `Query.changes` and `Subscription.changed`, when all types are known; returns them with their tables. */
+    /**
+     * Defines `Query.changes` and `Subscription.changed` once all types are known, and returns the types with their
+     * tables.
+     */
     defineChangesQuery: (): ReadonlyMap<string, Table<never>> => {
       const known = types.map(({ type }) => type);
       const ChangedType = defineTypes(builder, types);

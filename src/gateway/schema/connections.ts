@@ -13,11 +13,11 @@ import type { ListSize } from './cost-directives.ts';
 import type { defineInputTypes } from './input-types.ts';
 import type { FieldSql } from './rows.ts';
 
-// Statements for lists and counts that one request may run at a time, so that connections are left
-// for other requests.
+// How many statements for lists and counts one request may run at a time. The limit leaves connections for other
+// requests.
 const MAX_STATEMENTS = 4;
 
-/** The request that all lists of a call share. */
+/** The list request that all lists of an operation share. */
 const requestOf = perObject(({ recipient }: CallContext): ListRequest => ({
   limit: pLimit(MAX_STATEMENTS),
   recipient,
@@ -30,7 +30,6 @@ const PAGE_SIZE: ListSize = {
   requireOneSlicingArgument: false,
 };
 
-/** Resolves a field to a page of a list. */
 const createPage =
   <Root extends object>(parentOf: (root: Root) => bigint) =>
   <Row>({ source, loadPage, loadCount }: Pages<Row>) => ({
@@ -52,7 +51,7 @@ const createPage =
 /** Resolves a field to a page of all rows. */
 export const rootPage = createPage(() => ALL_ROWS);
 
-/** Defines the directions of an order; returns the function that defines the input type of an order. */
+/** Defines the sort directions, and returns a function that defines the sort input of a table. */
 function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
   const SortDirection = builder.enumType('SortDirection', {
     description: 'The sort direction.',
@@ -86,7 +85,7 @@ function defineSorts<Types extends StoreTypes>(builder: Builder<Types>) {
     });
 }
 
-/** Defines what all lists have; returns the function that defines those of a type. */
+/** Defines the fields that all lists share, and returns a function that defines the lists of a type. */
 export function defineLists<Types extends StoreTypes>(
   builder: Builder<Types>,
   { filterOf }: ReturnType<typeof defineInputTypes>,
@@ -101,7 +100,7 @@ export function defineLists<Types extends StoreTypes>(
 
   const sortOf = defineSorts(builder);
 
-  /** Defines the types of the lists of a type, and returns the options of their fields. */
+  /** Defines the list types of a table, and returns the options of its list fields. */
   return <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
     const { words, filters, sorts, pages, pagesBy } = rows;
     const { prefix } = words;
@@ -132,7 +131,7 @@ export function defineLists<Types extends StoreTypes>(
     return {
       /** The list of all rows. */
       list: [{ type, args, description, ...rootPage(pages) }, connection] as const,
-      /** The list of the rows whose field refers to a row of the parents. */
+      /** The list of the rows whose field refers to the parent row. */
       listBy: <Parent extends object>(
         { id }: Repository<Parent>,
         field: keyof Row & string,

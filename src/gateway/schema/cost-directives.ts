@@ -73,7 +73,7 @@ declare module 'graphql' {
       readonly cost?: Cost;
       readonly listSize?: ListSize;
     };
-    /** Whether it reads every row of its list. */
+    /** Whether the field reads every row of its list. */
     readonly readsEveryRow?: boolean;
   }
 
@@ -86,13 +86,13 @@ declare module 'graphql' {
   }
 }
 
-/** A text of up to so many characters counts as one: a name. */
+/** The cost of a text is counted in units of this many characters, the length of a name. */
 export const TEXT_LENGTH = 255;
 
-// Its row, its change and, for a key, its result are written.
+// A line writes a row, a change and, with an idempotency key, the stored result.
 const LINE_COST = 30;
 
-/** The cost of each line of a mutation; `textCost` is that of the texts that it writes. */
+/** Returns the cost of each line of a mutation; `textCost` is the cost of the texts that a line writes. */
 export const lineCost = (textCost = 0): { directives: { cost: Cost } } => ({
   directives: { cost: { weight: String(LINE_COST + textCost) } },
 });

@@ -26,16 +26,15 @@ import { defineNodes } from './nodes.ts';
 import { defineDeleted, defineLinesField, defineRowFields } from './row-fields.ts';
 import { cursorBytes, limitTexts, type Tables } from './text-sizes.ts';
 
-/** What Pothos' generator wrote about the models of a store. */
+/** The datamodel that Pothos' generator wrote. */
 interface Datamodel {
   readonly datamodel: unknown;
 }
 
-/** What a store makes its builder from, besides its types. */
+/** What a store passes to create its builder, besides its types. */
 interface BuilderOptions {
-  /** Pothos' datamodel of its models. */
   readonly datamodel: Datamodel;
-  /** What prisma/tables.js wrote of its models. */
+  /** The description of the models that prisma/tables.js wrote. */
   readonly tables: Tables;
 }
 
@@ -80,7 +79,7 @@ const RELAY = {
   nodesQueryOptions: false,
 } as const;
 
-/** Returns the options of plugin-relay, with the size of a cursor. */
+/** Returns the options of plugin-relay, including the maximum size of a cursor. */
 function toRelay(tables: Tables) {
   const cursor = { extensions: { maxBytes: cursorBytes(tables) } };
   return {
@@ -91,16 +90,15 @@ function toRelay(tables: Tables) {
   };
 }
 
-/** There is no client of Prisma: its plugin only gives the types, as all statements are SQL. */
+/** There is no Prisma client: the plugin only provides types, because all statements are SQL. */
 function noClient(): never {
   throw new Error('Fields that Prisma resolves are not supported.');
 }
 
-/** Configures Pothos. */
 const configure = <Types extends StoreTypes>({ datamodel, tables }: BuilderOptions) =>
   new SchemaBuilder<BuilderTypes<Types>>({
     plugins: [
-      // Outermost first: errors become data, and before that scopes are checked and codes are logged.
+      // The outermost plugin comes first: errors become data last, after scopes are checked and error codes are logged.
       ErrorsPlugin,
       useMutationsPlugin(),
       RelayPlugin,
@@ -120,15 +118,15 @@ const configure = <Types extends StoreTypes>({ datamodel, tables }: BuilderOptio
     relay: toRelay(tables),
   });
 
-/** Defines the types that every schema has. */
+/** Defines the types that every schema contains. */
 function defineRoots(builder: Builder, tables: Tables): void {
   const types = Object.values(tables).flatMap(({ columns }) =>
     Object.values(columns).map(({ type }) => type),
   );
-  // Changes have a time.
+  // Changes have a time, so every schema needs its scalar.
   const used = new Set(['DateTime', ...types]);
   for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
-    // The name of a scalar is one of those in BuilderTypes.
+    // Each scalar's name is one of those in BuilderTypes.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (scalar && used.has(type)) builder.addScalarType(graphql as 'DateTime', scalar, {});
   }
@@ -151,13 +149,13 @@ function defineRoots(builder: Builder, tables: Tables): void {
 }
 
 /**
- * Creates the Pothos builder of a store, and what its types are defined with besides it. `createSchema` is
- * called when all types are defined.
+ * Creates the Pothos builder of a store, and the functions that define its types. `createSchema` is called once all
+ * types are defined.
  */
 export function createBuilder<Types extends StoreTypes>(options: BuilderOptions) {
   const { tables } = options;
   const builder = configure<Types>(options);
-  // What is the same for every store needs none of its types.
+  // The parts that all stores share do not need a store's types.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const plain = builder as unknown as Builder;
   defineRoots(plain, tables);
@@ -174,8 +172,8 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
     deletedOf: defineDeleted(builder),
     linesField: defineLinesField(builder),
     /**
-     * Defines the lists, the errors, the changes and the subscription of a type, and returns the options of the
-     * fields that read and write its rows.
+     * Defines the lists, errors, changes and subscription of a type, and returns the options of the fields that read
+     * and write its rows.
      */
     fieldsOf: <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => {
       addErrors(rows.errors);
@@ -183,14 +181,14 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
       addChanges(type, rows);
       return { ...rowFieldsOf(type, rows), ...listsOf(type, rows) };
     },
-    /** Returns the schema, and what else the gateway takes from the types. */
+    /** Returns the schema, and the other parts of the store that follow from its types. */
     createSchema: (): Pick<Store, 'schema' | 'changedTypes' | 'errorCodes'> => {
       const changedTypes = defineChangesQuery();
       const missing = Object.keys(tables).find((type) => !changedTypes.has(type));
       if (missing)
         throw new Error(`${missing} has no fields: the store must import its schema.ts.`);
       const errorCodes = defineErrorCodes();
-      // In the order of definition, so that a type begins with its id.
+      // In the order of definition, so each type starts with its id.
       const schema = builder.toSchema({
         sortSchema: false,
         directives: [...specifiedDirectives, cost, listSize],

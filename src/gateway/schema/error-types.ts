@@ -22,20 +22,20 @@ const GATEWAY_TYPES = [
   [IdempotencyConflict, 'IDEMPOTENCY_CONFLICT'],
 ] as const;
 
-// Messages quote short values.
+// The messages quote only short values.
 const MESSAGE_BYTES = 1550;
 
-// The arguments of the constructors differ.
+// The constructors take different arguments.
 // oxlint-disable-next-line typescript/no-explicit-any
 type ErrorClass = new (...args: any[]) => GatewayError;
 
-/** Returns why a value is invalid, for people: "Name must …". */
+/** Returns a human-readable sentence about an invalid value: "Name must …". */
 function toSentence({ path, message }: Issue): string {
   const name = path.findLast((part) => !/^\d+$/.test(part)) ?? '';
   return `${upperFirst(toWord(name))} ${message}`;
 }
 
-/** Defines the fields that some errors of the gateway have. */
+/** Defines the fields that only some of the gateway's errors have. */
 function defineFields(builder: Builder): void {
   const IssueCodeEnum = builder.enumType('InputIssueCode', {
     description: 'The reason why a value is invalid.',
@@ -92,7 +92,7 @@ function defineFields(builder: Builder): void {
 
 /** Defines the interface `Error`, and the types of the errors that mutations return. */
 export function defineErrors(builder: Builder) {
-  // Pothos finds it by its name when the schema is built, as it is defined last.
+  // Referenced by name, because the enum is defined last. Pothos finds it when the schema is built.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
 
@@ -130,7 +130,7 @@ export function defineErrors(builder: Builder) {
         types.add(type);
       }
     },
-    /** Defines the enum of all codes, when all types are known; returns the codes of the store. */
+    /** Defines the enums of codes once all types are known, and returns the codes of the store. */
     defineErrorCodes: (): ErrorCodes => {
       isComplete = true;
       const codes = Object.fromEntries(

@@ -6,14 +6,13 @@ import type { Repository } from '../tables/repository.ts';
 import type { Field } from '../tables/stored-table.ts';
 import type { Builder } from './builder-types.ts';
 
-// Pothos finds a type by its name when the schema is built.
+// Refers to a type by its name, which Pothos finds when the schema is built.
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 export const named = (type: string) => type as unknown as InputRef;
 
-/** Defines the input types of filters. */
 function defineFilters(builder: Builder) {
   const ranges = new Map<string, InputRef>();
-  /** Returns the input type of a range, which is defined for the first list that has one. */
+  /** Returns the input type of a range, which is defined on first use. */
   function rangeOf({ name, description, of }: RangeType): InputRef {
     const known = ranges.get(name);
     if (known) return known;
@@ -28,7 +27,7 @@ function defineFilters(builder: Builder) {
     return range;
   }
 
-  /** Returns the options of a condition. */
+  /** Returns the options of a condition's field. */
   const toOptions = (
     { type, isList, cost, changesCost }: Condition,
     place: Place,
@@ -41,7 +40,7 @@ function defineFilters(builder: Builder) {
     };
   };
 
-  /** Defines the input type of a filter; undefined if it has no condition. */
+  /** Defines the input type of a filter; undefined if the filter has no conditions. */
   return (
     name: string,
     description: string,
@@ -49,7 +48,7 @@ function defineFilters(builder: Builder) {
     { filters, words }: Repository,
   ): InputRef<object> | undefined => {
     const conditions = Object.entries(filters).filter(([, filter]) => isIn(filter, place));
-    // GraphQL has no input type without a field.
+    // GraphQL does not allow an input type without fields.
     if (conditions.length === 0) return undefined;
     return builder.inputType(name, {
       description,
@@ -67,7 +66,7 @@ function defineFilters(builder: Builder) {
   };
 }
 
-/** @throws Error if a row could not be created, or not for a reason that callers can know */
+/** @throws Error if callers could not create a row, or could not learn why that failed */
 export function requireInputs<Row extends object>({
   type,
   fields,
@@ -92,7 +91,6 @@ export function requireInputs<Row extends object>({
 
 /** Defines the input types of filters and of writes. */
 export function defineInputTypes(builder: Builder) {
-  /** Defines the input type for a new row. */
   const newInputOf = ({ type, words, inputs }: Repository): InputRef<object> =>
     builder.inputType(`New${type}`, {
       description: `Input for a new ${words.short}.`,
@@ -110,7 +108,7 @@ export function defineInputTypes(builder: Builder) {
         ),
     });
 
-  /** Defines an input type of the changes to a row, which names the row if it is one of several. */
+  /** Defines the input type of an update. As a line of several updates, it contains the id of the row. */
   const defineUpdate = (name: string, rows: Repository, isLine: boolean): InputRef<object> => {
     const { words, inputs } = rows;
     const rule = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';

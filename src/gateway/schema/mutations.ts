@@ -20,7 +20,7 @@ export const IDEMPOTENCY_KEY =
   'Keys are kept for a day, unless the operator has configured another period. Errors are ' +
   'not stored.';
 
-// Each mutation has a transaction of its own. One that writes long texts costs more.
+// Each mutation has its own transaction. Mutations that write long texts cost more.
 const WRITE_COST = { weight: '100' };
 
 interface Call {
@@ -48,7 +48,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Puts the success first in each result, and says when each member comes. */
+  /** Puts the success first in each result union, and describes when each member is returned. */
   override onTypeConfig(type: PothosTypeConfig): PothosTypeConfig {
     if (type.kind !== 'Union') return type;
     const success = type.types.at(-1);
@@ -66,7 +66,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Adds the errors of mutations to the request log, before they become data. */
+  /** Adds the codes of errors to the request log before the errors become data. */
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     field: PothosOutputFieldConfig<Types>,
@@ -106,7 +106,7 @@ declare global {
   }
 }
 
-/** Registers the plugin, for each store again; returns its name. */
+/** Registers the plugin, again for each store, and returns its name. */
 export function useMutationsPlugin(): 'mutations' {
   SchemaBuilder.allowPluginReRegistration = true;
   SchemaBuilder.registerPlugin('mutations', MutationsPlugin);

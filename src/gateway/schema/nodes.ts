@@ -8,18 +8,18 @@ import type { Builder, StoreTypes } from './builder-types.ts';
 export const NODE_ID =
   'A globally unique id, for caches and for `node`. Opaque: its format may change.';
 
-/** The rows of each type that has global ids. */
+/** The rows of each type with global ids. */
 type Nodes = ReadonlyMap<string, Repository>;
 
-/** Returns the global id of a row: opaque, so that nobody takes it apart. */
+/** Returns the global id of a row, encoded so that clients do not parse it. */
 export const toNodeId = (type: string, id: bigint | undefined): string =>
   Buffer.from(`${type}_${id}`).toString('base64url');
 
-/** Returns the type and the id; releases before 3.0.0 gave them out as they are. */
+/** Returns the type and the id in a global id. Releases before 3.0.0 did not encode global ids. */
 const splitNodeId = (text: string): string[] =>
   (text.includes('_') ? text : Buffer.from(text, 'base64url').toString()).split('_');
 
-/** A type whose rows have global ids: https://relay.dev/graphql/objectidentification.htm */
+/** Defines the interface of types with global ids: https://relay.dev/graphql/objectidentification.htm */
 const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: Nodes) =>
   builder.interfaceRef<object>('Node').implement({
     description: 'An object with a globally unique id.',
@@ -39,7 +39,10 @@ const defineNode = <Types extends StoreTypes>(builder: Builder<Types>, nodes: No
     }),
   });
 
-/** Returns the function that loads the row. @throws InvalidId */
+/**
+ * Returns the function that loads the row with a global id.
+ * @throws InvalidId
+ */
 function parseNodeId(nodes: Nodes, text: string, ...path: string[]) {
   const [typeName = '', digits, ...others] = splitNodeId(text);
   const rows = nodes.get(typeName);
@@ -88,7 +91,7 @@ function defineQueries<Types extends StoreTypes>(
       },
       extensions: {
         directives: {
-          // A statement for each type.
+          // One statement for each type.
           cost: { weight: '400' },
           listSize: {
             assumedSize: 100,
@@ -110,7 +113,7 @@ export function defineNodes<Types extends StoreTypes>(builder: Builder<Types>) {
   const nodes = new Map<string, Repository>();
   const Node = defineNode(builder, nodes);
   defineQueries(builder, Node, nodes);
-  /** Lets `node` find the rows of a type. */
+  /** Allows `node` to find the rows of a type. */
   const addNode = (rows: Repository): void => void nodes.set(rows.type, rows);
   return { Node, addNode };
 }

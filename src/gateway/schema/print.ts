@@ -7,6 +7,6 @@ const withBlankLines = (sdl: string): string =>
     opening ? described : `\n${described}`,
   );
 
-/** Returns a schema as SDL, with its directives. */
+/** Returns a schema as SDL, including its directives. */
 export const printSchema = (schema: GraphQLSchema): string =>
   `${withBlankLines(printSchemaWithDirectives(schema))}\n`;

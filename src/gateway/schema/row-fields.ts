@@ -13,11 +13,11 @@ import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
-// The change log has the texts of a row before and after: PostgreSQL takes as long to record one of 255
-// characters, a kilobyte, as to read ten fields of rows.
+// The change log contains a row's texts before and after the change. Recording a text of 255 characters, a kilobyte,
+// takes PostgreSQL as long as reading ten row fields.
 const TEXT_COST = 20;
 
-/** The cost of a mutation, from the texts that it writes. */
+/** Returns the cost of a mutation that writes a row with texts of this length. */
 const costOf = ({ textLength }: Repository) => {
   const weight = String(100 + TEXT_COST * Math.ceil(textLength / TEXT_LENGTH));
   return { directives: { cost: { weight } } };
@@ -26,13 +26,13 @@ const costOf = ({ textLength }: Repository) => {
 const errorsOf = (inputs: readonly KnownInput[]): ErrorType[] =>
   inputs.flatMap(({ missing, taken }) => [missing, taken].filter((type) => type !== undefined));
 
-/** Creates the argument that is the id of a row. */
+/** Creates the argument for the id of a row. */
 const idArgument = (builder: Builder, { words }: Repository) =>
   builder.args((t) => ({
     id: t.id({ required: true, description: `The id of the ${words.idOf}.` }),
   })).id;
 
-/** Creates the argument that each mutation has. */
+/** Creates the argument that all mutations share. */
 const keyArgument = (builder: Builder) =>
   builder.args((t) => ({ idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }) }));
 
@@ -47,7 +47,7 @@ const keyArgument = (builder: Builder) =>
  *       resolve: (_root, { id }, { source }) => books.byId.load(source, parseId(id, 'id')),
  *     })
  *
- * with `extensions` that check the id before anything runs, and say what the field is in SQL.
+ * with `extensions` that check the id before execution and define the field in SQL.
  */
 const toRowField = <Row extends object>(
   builder: Builder,
@@ -61,7 +61,7 @@ const toRowField = <Row extends object>(
   ...rowByArgument(rows.byId, rows.idField),
 });
 
-/** Defines the type of what is left of a row that a mutation deletes. */
+/** Defines the type that a mutation returns for a deleted row. */
 export const defineDeleted =
   <Types extends StoreTypes>(builder: Builder<Types>) =>
   <Gone extends Deleted>({ type, words }: Repository, name: string, description: string) =>
@@ -123,7 +123,7 @@ const toCreateField = <Row extends object>(
   };
 };
 
-/** Returns the options of a mutation that changes a row. */
+/** Returns the options of a mutation that updates a row. */
 const toUpdateField = <Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,
@@ -149,20 +149,22 @@ const toUpdateField = <Row extends object>(
   };
 };
 
-/** Several rows that a mutation wrote. */
+/** The result of a mutation that wrote several rows. */
 interface Written<Row> {
   readonly rows: readonly Row[];
 }
 
-/** What the rows of a mutation with lines are called. */
+/** The names in the schema for the result of a mutation with lines. */
 interface LineNames {
-  /** The type of its result, and the field with the rows. */
+  /** The result type, and its field with the rows. */
   readonly result: string;
   readonly field: string;
   readonly description: string;
 }
 
-/** Returns the options of a mutation that writes several rows, all or none, and returns them in the order of its lines. */
+/**
+ * Returns the options of a mutation that writes several rows, all or none, and returns them in the order of its lines.
+ */
 export const defineLinesField =
   <Types extends StoreTypes>(builder: Builder<Types>) =>
   <Row extends object>(
@@ -203,7 +205,7 @@ export const defineLinesField =
     };
   };
 
-/** Returns the options of the mutations that create and change several rows. */
+/** Returns the options of the mutations that create and update several rows. */
 function toLineFields<Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,
@@ -238,7 +240,10 @@ function toLineFields<Row extends object>(
   };
 }
 
-/** Defines the fields that read and write one row of a table. Those that write define their input types when they are called. */
+/**
+ * Returns the options of the fields that read and write a table's rows. Those of mutations are functions, which define
+ * their input types when called.
+ */
 export const defineRowFields =
   (builder: Builder, inputs: ReturnType<typeof defineInputTypes>) =>
   <Row extends object>(type: OutputRef<Row>, rows: Repository<Row>) => ({

@@ -3,7 +3,7 @@ import { parseId } from '../contract/parse.ts';
 import type { ListSource, RowLoader } from '../tables/loaders.ts';
 import type { Table } from '../tables/table.ts';
 
-/** The row whose id is an argument of the field. */
+/** The row whose id is in an argument of the field. */
 export interface RowByArgument {
   readonly kind: 'row';
   readonly table: Table<never>;
@@ -15,9 +15,12 @@ export interface RelatedRow {
   readonly kind: 'related';
   readonly table: Table<never>;
   readonly by: string;
-  /** Its value, if it is not the row: SQL from the aliases of the row and its parent. */
+  /**
+   * SQL for a value made from the row, given the aliases of the row and its parent; without it, the field is the row
+   * itself.
+   */
   readonly value?: (row: string, parent: string) => string;
-  /** The JSON of the value if there is no row. */
+  /** The JSON of the value if there is no such row. */
   readonly otherwise?: string;
 }
 
@@ -28,14 +31,14 @@ export interface ListPage {
 }
 
 /**
- * What a field is in SQL, so that a query can be compiled to one statement (graphql/statement/). A field
- * that Pothos exposes is the column of its table; any other field without this is left to its resolver.
+ * How a field is written in SQL, for queries that are compiled to one statement (graphql/statement/). A field that
+ * Pothos exposes is read from its table's column. Any other field without a FieldSql is left to its resolver.
  */
 export type FieldSql =
   | RowByArgument
   | RelatedRow
   | ListPage
-  // A field of the row that its resolver converts, and PostgreSQL where it writes a value of this type.
+  // A field whose resolver converts a column; in compiled statements, PostgreSQL writes the value.
   | { readonly kind: 'column'; readonly field: string }
   // The global id of the row (schema/nodes.ts).
   | { readonly kind: 'nodeId' };
@@ -44,16 +47,16 @@ declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
     readonly sql?: FieldSql;
     /**
-     * Checks arguments before anything of an operation runs.
+     * Checks arguments before the operation is executed.
      * @throws InvalidInput, InvalidId, InvalidCursor
      */
     checkArguments?(args: object): void;
-    /** Set by Pothos (4.15): the property that the field exposes. */
+    /** The property that the field exposes; set by Pothos (4.15). */
     readonly pothosExposedField?: string;
   }
 }
 
-/** Resolves a field to the row whose id is the argument. */
+/** Resolves a field to the row whose id is in an argument. */
 export function rowByArgument<Row, const Argument extends string>(
   { table, load }: RowLoader<Row>,
   argument: Argument,
@@ -67,12 +70,12 @@ export function rowByArgument<Row, const Argument extends string>(
   };
 }
 
-// For each row beside the statement: graphql-js takes several times as long for a row as for a field.
+// Per row, in addition to the statement: resolving a row takes graphql-js several times as long as a field.
 const RELATED_COST = { weight: '3' };
 
 /**
- * Resolves a field to the row whose id is in the field `by` of the parent row; null if that is null. The parent has the
- * row in the field `readAs` if both were read together.
+ * Resolves a field to the row whose id is in the field `by` of the parent row; null if that field is null. If both rows
+ * were read together, the parent contains the row in its field `readAs`.
  */
 export function relatedRow<
   Row,
@@ -96,7 +99,7 @@ export function relatedRow<
   };
 }
 
-/** A value that is made from a row and its parent, and the same in SQL from their aliases. */
+/** A value computed from a row and its parent, and the same value as SQL from their aliases. */
 interface MadeValue<Row, Parent, Value> {
   readonly of: (row: Row, parent: Parent) => Value;
   readonly sql: (row: string, parent: string) => string;
@@ -104,7 +107,7 @@ interface MadeValue<Row, Parent, Value> {
   readonly otherwise?: Value & (number | boolean);
 }
 
-/** Resolves a field to a value made from the row whose id is in the field `by` of the parent row. */
+/** Resolves a field to a value computed from the row whose id is in the field `by` of the parent row. */
 export function relatedValue<
   Row,
   const By extends string,

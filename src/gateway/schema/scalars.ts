@@ -1,8 +1,8 @@
 import { GraphQLError, GraphQLID } from 'graphql';
 
-// An ID is an int64 in decimal digits. Pothos 4.15 always builds with the ID of graphql-js, and mapSchema of
-// graphql-tools leaves it there, so this replaces two functions of that type. A JSON number is accepted only
-// if it is exact. parseId checks the range later, because its error includes the path of the argument.
+// An ID is an int64 in decimal digits. Pothos 4.15 always builds schemas with the ID type of graphql-js, and mapSchema
+// of graphql-tools keeps it, so this replaces two functions of that type. JSON numbers are accepted only if they are
+// exact. parseId checks the range later, because its error includes the path of the argument.
 Object.assign(GraphQLID, {
   serialize: String,
   parseValue: (value: unknown) => {

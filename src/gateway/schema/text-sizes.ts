@@ -9,34 +9,37 @@ import {
 
 import { TEXT_LENGTH } from './cost-directives.ts';
 
-/** What prisma/tables.js wrote of a column. */
+/** A column, as described by prisma/tables.js. */
 interface Column {
   readonly type: string;
   readonly maxLength: number | null;
   readonly isIndexed: boolean;
 }
 
-/** What it wrote of the models of a store. */
+/** The models of a store, as described by prisma/tables.js. */
 export type Tables = Readonly<
   Record<string, { readonly columns: Readonly<Record<string, Column>> }>
 >;
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** The size of the largest value as JSON in UTF-8, if it is a text. A text column has that of its length. */
+    /** The maximum size of a text as JSON in UTF-8. For a text column, it follows from the column's length. */
     readonly maxBytes?: number;
   }
 }
 
-// A control character is written as `\u0001`; no other takes more.
+// A control character is written as `\u0001`; no other character takes more bytes.
 const BYTES_PER_CHARACTER = 6;
 const QUOTES_BYTES = 2;
-// The name of the order and an id.
+// The name of the sort field and an id.
 const POSITION_BYTES = 100;
-// More than PostgreSQL stores: each response is measured.
+// More than PostgreSQL can store, so each response is measured.
 const UNLIMITED = 1_000_000_000;
 
-/** Returns the size of the largest cursor: the longest text that a list can be sorted by, as JSON in base64. */
+/**
+ * Returns the maximum size of a cursor, which contains the longest text that a list can be sorted by, as JSON in
+ * base64.
+ */
 export function cursorBytes(tables: Tables): number {
   const columns = Object.values(tables).flatMap((table) => Object.values(table.columns));
   const lengths = columns
@@ -45,7 +48,7 @@ export function cursorBytes(tables: Tables): number {
   return Math.ceil(((BYTES_PER_CHARACTER * Math.max(0, ...lengths) + POSITION_BYTES) * 4) / 3);
 }
 
-/** The fields of a schema that are texts, with their types. */
+/** Yields the text fields of a schema, with their types. */
 function* textsIn(schema: GraphQLSchema) {
   for (const type of Object.values(schema.getTypeMap())) {
     if (isIntrospectionType(type) || !(isObjectType(type) || isInterfaceType(type))) continue;
@@ -56,9 +59,9 @@ function* textsIn(schema: GraphQLSchema) {
 }
 
 /**
- * Gives each field that is a column of text the size of its largest value, and a cost if it is long: so that the
- * size of every response has a bound.
- * @throws Error if a text has no limit
+ * Sets the maximum size of each field that exposes a text column, and a cost if the text is long, so every response has
+ * a maximum size.
+ * @throws Error if a text has no maximum length
  */
 export function limitTexts(schema: GraphQLSchema, tables: Tables): void {
   for (const { type, field } of textsIn(schema)) {

@@ -8,54 +8,54 @@ import type { RecordedCondition, Related } from './recorded.ts';
 import type { Field } from './stored-table.ts';
 import type { Words } from './words.ts';
 
-/** The cost of a condition that may search many rows to find a few. */
+/** The cost of a condition that may scan many rows to find a few. */
 export const SEARCH_COST = '300';
 
-/** A condition with its value. */
+/** A condition and its value. */
 export interface Given {
   readonly of?: Related;
   readonly where: (idBounds: IdBounds) => readonly Sql[];
-  /** Whether it may scan many rows to find few. */
+  /** Whether it may scan many rows to find a few. */
   readonly isSearch: boolean;
   /** Whether the best plan depends on the value. */
   readonly isSkewed: boolean;
-  /** Whether the value stands in the text of the statement, which PostgreSQL plans for each. */
+  /** Whether the value is part of the statement's text, so that PostgreSQL plans each value separately. */
   readonly isConstant: boolean;
   readonly recorded?: RecordedCondition;
 }
 
-/** Where a filter is. */
+/** Where a filter is used. */
 export type Place = 'list' | 'changes';
 
-/** What a store says of a condition. */
+/** How a store describes a condition. */
 export interface Requirement {
-  /** Which rows meet it, after "Only books": `with one of these ids`. */
+  /** Describes the matching rows, after "Only books": `with one of these ids`. */
   readonly only: string;
-  /** Further sentences, if callers must know more. */
+  /** Additional sentences for the description. */
   readonly note?: string;
-  /** Whether it is in the filter of changes, too. */
+  /** Whether the condition is also in the filter of changes. */
   readonly changes?: boolean;
 }
 
-/** A condition that callers can set: all that the gateway knows of it. */
+/** A condition that callers can set, with everything that the gateway needs. */
 export interface Condition extends Requirement {
-  /** What to add in the filter of changes. */
+  /** An additional sentence for the filter of changes. */
   readonly changesNote?: string;
-  /** The type of its value in GraphQL: a scalar or an enum, or a range. */
+  /** The GraphQL type of its value: a scalar, an enum or a range. */
   readonly type: string | RangeType;
   readonly isList: boolean;
-  /** Validates the value, and returns the condition with it. */
+  /** Validates the value and returns the condition with it. */
   readonly rule: z.ZodType<Given>;
-  /** The cost of the argument, in the filter of lists and in that of changes. */
+  /** The cost of the argument, for lists and for changes. */
   readonly cost?: string;
   readonly changesCost?: string;
-  /** The index that would serve the condition, if its table lacks it. */
+  /** The index that the condition needs, if its table lacks it. */
   readonly missingIndex?: string | undefined;
 }
 
 export type Conditions = Readonly<Record<string, Condition>>;
 
-/** Returns the index for the values of a column, if its table lacks it. */
+/** Returns the index that a column needs, if its table lacks it. */
 export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
   isIndexed ? undefined : `an index that begins with ${column}`;
 
@@ -72,7 +72,7 @@ export const describe = (
     .filter((sentence) => sentence !== undefined)
     .join(' ');
 
-/** Creates the function that validates a filter of lists or of changes. It throws InvalidId or InvalidInput. */
+/** Creates the function that validates a filter of lists or changes. It throws InvalidId or InvalidInput. */
 export function readConditions(conditions: Conditions, place: Place): (filter: object) => Given[] {
   const shape = Object.entries(conditions).flatMap(([name, condition]) =>
     isIn(condition, place) ? [[name, condition.rule.nullish()] as const] : [],

@@ -5,13 +5,13 @@ import { Id } from '../contract/parse.ts';
 import type { Listing } from './listing.ts';
 import { valueIn } from './table.ts';
 
-/** A row of a page with its cursor. */
+/** A row of a page, and its cursor. */
 export interface Edge<Row> {
   readonly cursor: string;
   readonly node: Row;
 }
 
-// A cursor holds the position of a row: the sort field, the id and, unless sorted by id, the sort key.
+// A cursor contains the position of a row: the sort field, the id and, unless the list is sorted by id, the sort key.
 const Cursor = z.tuple([z.string(), Id]).rest(z.string());
 
 function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): string {
@@ -21,18 +21,18 @@ function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): stri
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-/** Returns the cursor of a row as SQL: the same text as encodeCursor, or null if the value has no text. */
+/** Returns SQL for the cursor of a row: the same text as encodeCursor returns, or null if the value has no text. */
 export function cursorSql<Row>({ table, keys }: Listing<Row>, field: string): string {
   const key = keys[field];
   const text = key ? ` || ',' || to_json(${key.kind.sort.asText(key.ownColumn)})` : '';
   const position = `'["${field}","' || ${table.id.column} || '"'${text} || ']'`;
-  // PostgreSQL breaks the lines of base64, and has no base64url before version 19. Together these functions
-  // take a third of the time of translate.
+  // PostgreSQL wraps the lines of base64, and has no base64url before version 19. These functions together take a third
+  // of the time of translate.
   const base64 = `encode(convert_to(${position}, 'UTF8'), 'base64')`;
   return `replace(replace(replace(rtrim(${base64}, '='), '+', '-'), '/', '_'), E'\\n', '')`;
 }
 
-/** A row with its cursor, which is encoded only when it is read. */
+/** A row and its cursor, which is encoded only when read. */
 export class RowEdge<Row> implements Edge<Row> {
   readonly #listing: Listing<Row>;
   readonly #field: string;
@@ -49,7 +49,7 @@ export class RowEdge<Row> implements Edge<Row> {
   }
 }
 
-/** Returns the position of a cursor as SQL to compare rows with; undefined if it is not valid for this order. */
+/** Returns the position in a cursor as SQL to compare rows with; undefined if the cursor is invalid for this order. */
 export function decodeCursor<Row>(
   listing: Listing<Row>,
   field: string,

@@ -11,24 +11,24 @@ import type { Field } from './stored-table.ts';
 // One statement reads the related rows of all changes.
 const READ_COST = '100';
 
-// What the conditions are for PostgreSQL:
+// How PostgreSQL plans each condition:
 //
-//   oneOf     unique            a lookup, with one text for any number of values
-//             enum, boolean     constant: in the text of the statement, which is planned for each
+//   oneOf     unique            a lookup; the text is the same for any number of values
+//             enum, boolean     constant: part of the text, so each value has its own plan
 //             anything else     one value: a lookup; several: may scan, planned each time
-//   value                       as oneOf with one value
+//   value                       like oneOf with one value
 //   words     range             may scan, planned each time
 //   min       max               planned each time
 //   isSet                       constant, may scan
-//   related                     may scan, planned each time unless it is constant
+//   related                     may scan, planned each time unless constant
 //   search                      may scan, planned each time
 const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
 
-/** Whether there are so few values that PostgreSQL plans for each of them. */
+/** Whether a column has so few values that PostgreSQL can plan for each of them. */
 const hasFewValues = ({ kind }: Field): boolean =>
   kind.sqlType.startsWith('text::') || kind.sqlType === 'boolean';
 
-/** A single one is compared with `=`: an index then gives the order. */
+/** A single value is compared with `=`, so an index can provide the order. */
 function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
   const literals = [...new Set(values.map(String))].toSorted().map((value) => `'${value}'`);
   if (literals.length === 0) return sql`false`;
@@ -39,7 +39,10 @@ function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
   );
 }
 
-/** One text, so that requests with different ids can share a statement, in a subquery, so that PostgreSQL does not plan each time for their number. */
+/**
+ * One parameter for all values, so requests with different ids can share a statement. In a subquery, so PostgreSQL does
+ * not plan again for each number of values.
+ */
 function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql {
   const list = `{${values.map((value) => String(kind.toParameter(value))).join(',')}}`;
   const type = raw(kind.sqlType);
@@ -47,8 +50,9 @@ function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql
 }
 
 /**
- * One of some values; none matches an empty list. For ids, also of other rows, and enums. Of several values that many rows
- * have, no index gives the order of the list: PostgreSQL plans for each list whether to sort their rows.
+ * Matches one of several values; an empty list matches nothing. For enums and for ids, including those of other rows.
+ * For several values that many rows share, no index provides the list's order, so PostgreSQL plans each list of values
+ * to decide whether to sort their rows.
  */
 export function oneOf(field: Field, requirement: Requirement): Condition {
   const { kind, isUnique } = field;
@@ -80,7 +84,6 @@ export function oneOf(field: Field, requirement: Requirement): Condition {
   };
 }
 
-/** One value. */
 export const value = (field: Field, requirement: Requirement): Condition => ({
   ...requirement,
   type: field.kind.graphql,
@@ -95,12 +98,12 @@ export const value = (field: Field, requirement: Requirement): Condition => ({
   }),
 });
 
-// PostgreSQL folds the text of a row again for each condition, so further words are one condition.
+// PostgreSQL folds a row's text again for each condition, so all further words form one condition.
 const INDEXED_WORDS = 3;
 
 /**
- * Words, or parts of words, in any order, without regard to case and accents; `%`, `_` and `\` have no special meaning.
- * The index of trigrams finds the rows that contain the longest ones. `only` names the text: `whose name`.
+ * Matches words or parts of words, in any order, ignoring case and accents. `%`, `_` and `\` have no special meaning.
+ * The trigram index finds the rows that contain the longest words. `only` names the text: `whose name`.
  */
 export const words = (field: Field, { only, ...requirement }: Requirement): Condition => ({
   ...requirement,
@@ -152,19 +155,18 @@ const bound =
     })),
   });
 
-/** A number that is at least this. */
 export const min = bound('>=', (recorded, limit) => recorded >= limit);
 
-/** A number that is at most this. */
 export const max = bound('<=', (recorded, limit) => recorded <= limit);
 
 /**
- * A time or a day in a range: from `from`, before `before`. A row without one, or with an infinite one, is in no
- * range; a range without bounds excludes nothing.
+ * Matches times or days in a range that includes `from` and excludes `before`. Rows with a missing or infinite value
+ * are not in any range, but a range without bounds matches every row.
  *
- * Each bound is compared twice: the index has the sort key, and PostgreSQL multiplies the shares of rows that it
- * expects. So it reads a short range by that index also if rows are sorted by id. Otherwise it would
- * expect the rows of a day all over the ids, and read all older ones before the first of them.
+ * Each bound is compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
+ * estimated fractions of matching rows, so it reads a short range by the index, even if rows are sorted by id.
+ * Otherwise it would expect the rows of a day to be spread over all ids, and read all older rows before the first
+ * match.
  */
 export function range(
   { column, kind, isNullable, rule }: Field,
@@ -202,9 +204,9 @@ export function range(
   };
 }
 
-/** Whether a row has a time or a day, or none; an infinite one is none. */
+/** Matches rows whose time or day is set. Infinite values count as missing. */
 export function isSet({ column, kind, isNullable }: Field, requirement: Requirement): Condition {
-  // A missing one counts as the latest.
+  // A missing value counts as the latest.
   const key = kind.sort.sql(column, isNullable);
   const isMissing = `${key} in ('infinity', '-infinity')`;
   return {
@@ -221,7 +223,10 @@ export function isSet({ column, kind, isNullable }: Field, requirement: Requirem
   };
 }
 
-/** A condition for the row that the field `by` refers to. Give those of one list the same `of`. */
+/**
+ * Matches rows by a condition on the row that the field `by` refers to. All such conditions of a list must share the
+ * same `of`.
+ */
 export const related = (
   of: Related,
   { rule, missingIndex: _index, ...condition }: Condition,
@@ -240,7 +245,7 @@ export const related = (
   })),
 });
 
-/** Any other condition, in SQL: a search, for each value of which PostgreSQL makes a plan. */
+/** Matches rows by any other condition in SQL: a search that PostgreSQL plans separately for each value. */
 export const search = <Value>(
   {
     type,

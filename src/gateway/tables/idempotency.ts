@@ -7,20 +7,23 @@ import { IdempotencyConflict } from '../contract/gateway-error.ts';
 import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 
-/** A write that a caller may send again without executing it again. */
+/** A write that a caller may safely retry. */
 interface IdempotentWrite<Result> {
   /** The idempotency key; null or undefined if the request has none. */
   readonly key: string | null | undefined;
-  /** The subject of the caller that chose it; undefined without authentication. */
+  /** The subject of the caller that sent the key; undefined without authentication. */
   readonly caller: string | undefined;
   readonly operation: string;
-  /** The parsed input, so that different spellings of a value are equal. */
+  /** The parsed input, in which different spellings of a value are equal. */
   readonly input: unknown;
-  /** Returns what is stored of a result; completes one that another release stored, which may lack columns. */
+  /** Returns the part of a result that is stored. Completes results from other releases, which may lack columns. */
   readonly stored: (result: Result) => Result;
 }
 
-/** Returns the digest of a value: equal for equal values, whether an object is in it twice or as a copy. */
+/**
+ * Returns the digest of a value. Equal values have equal digests, whether they repeat an object or contain copies of
+ * it.
+ */
 function digest(value: unknown): Buffer {
   const { json, meta } = serialize(value);
   const { values, v } = meta ?? {};
@@ -28,16 +31,16 @@ function digest(value: unknown): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Returns the key as it is stored: different for each caller. */
+/** Returns the stored form of a key, which differs for each caller. */
 const toStoredKey = (key: string, caller: string | undefined): string =>
   caller === undefined ? key : digest([caller, key]).toString('hex');
 
 /**
- * Writes once for each key of a caller; for the same request it returns the stored first result.
+ * Writes once for each key of a caller. For a repeated request, returns the stored result of the first one.
  *
- * The key is inserted in the transaction that writes. A concurrent request with the same key, in any
- * gateway, waits for that transaction to end: then the result is stored, or the write was rolled back
- * together with the key and is tried again. So errors are never stored.
+ * The key is inserted in the same transaction as the write. A concurrent request with the same key, at any gateway,
+ * waits for that transaction to end: then either the result is stored, or the write and the key were rolled back and
+ * this request writes. So errors are never stored.
  *
  * @throws IdempotencyConflict
  */
@@ -70,8 +73,8 @@ export async function writeOnce<Result>(
 const BATCH = 1000;
 
 /**
- * Deletes the keys that are older than `ageMs`, in batches, so that none is locked for long. Keys that
- * are locked, for example by another gateway that deletes them, are skipped until the next time.
+ * Deletes the keys that are older than `ageMs`, in batches, so none is locked for long. Keys that are locked, for
+ * example because another gateway is deleting them, are skipped until the next run.
  */
 export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();

@@ -11,31 +11,31 @@ import type { Field, StoredTable } from './stored-table.ts';
 import { valueIn } from './table.ts';
 import { toEnumName, toWord, type Words } from './words.ts';
 
-/** An error about one row, or one value. */
+/** An error about one row or one value. */
 export type ErrorAbout<Value> = ErrorType &
   (new (
     value: Value,
     line?: number | null,
   ) => GatewayError & {
-    /** The index of the line that it is about, if there are several. */
+    /** The index of the line that the error is about, if the mutation has several. */
     readonly line?: number | null;
   });
 
-/** A value that callers can set: when they create a row and, if it is a column, when they change one. */
+/** A value that callers can set when they create a row and, if it is a column, when they update one. */
 interface Input<Value> {
-  /** What the input for a new row says of it, if not what schema.prisma says of its column. */
+  /** Its description in the input for a new row, if it differs from the column's in schema.prisma. */
   readonly create?: string;
-  /** The same for the input that changes a row, if it is not called "The new …" there. */
+  /** Its description in the input for an update; by default the one above, with "The new" instead of "The". */
   readonly update?: string;
-  /** Validates it, instead of what its column allows. */
+  /** Validates the value, instead of the rule of its column. */
   readonly rule?: z.ZodType;
-  /** Its type in GraphQL, if it is no column: then it needs a rule too. */
+  /** Its GraphQL type, if it is not a column. It then needs a rule too. */
   readonly type?: string;
-  /** The error if it is the id of a row that does not exist. */
+  /** The error if the value is the id of a row that does not exist. */
   readonly missing?: ErrorAbout<NonNullable<Value>>;
   /**
-   * Whether keys of earlier releases may have been stored without it: while it is null, it is not in the digest of
-   * an idempotent write, so that a retry is recognized.
+   * Whether the input was added after keys were stored without it. While its value is null, it is left out of the
+   * digest of an idempotent write, so retries are still recognized.
    */
   readonly isLater?: boolean;
 }
@@ -44,7 +44,7 @@ export type Inputs<Row> = { readonly [Name in keyof Row]?: Input<Row[Name]> } & 
   Record<string, Input<never>>
 >;
 
-/** The values of a new row, as they were validated. */
+/** The validated values of a new row. */
 export type NewRow<Row, Of> = {
   readonly [Name in keyof Of]: Name extends keyof Row
     ? Row[Name]
@@ -53,17 +53,17 @@ export type NewRow<Row, Of> = {
       : never;
 };
 
-/** What is known of a value that callers can set. */
+/** A value that callers can set, completed from its column. */
 export interface KnownInput extends Omit<Input<never>, 'create' | 'update'> {
   readonly name: string;
   readonly field: Field | undefined;
   readonly create: string;
-  /** Undefined if it is no column. */
+  /** Undefined if it is not a column. */
   readonly update: string | undefined;
   readonly rule: z.ZodType;
-  /** Its type in GraphQL. */
+  /** Its GraphQL type. */
   readonly type: string;
-  /** The error if another row has the same value, which its column forbids. */
+  /** The error if another row has the same value in a unique column. */
   readonly taken: ErrorAbout<unknown> | undefined;
 }
 
@@ -77,14 +77,14 @@ const takenError = (type: string, { short }: Words, { name, kind }: Field): Erro
     }),
   );
 
-/** Returns what the inputs say of a value. */
+/** Returns the descriptions of an input. */
 function describeInput(place: string, { create, update }: Input<never>, field: Field | undefined) {
   const text = create ?? field?.description;
   if (text == null) throw new Error(`schema.prisma has no description (///) of ${place}.`);
   return { create: text, update: field && (update ?? text.replace(/^The /, 'The new ')) };
 }
 
-/** Completes an input by what is known of its column. */
+/** Completes an input from its column. */
 export function toKnown<Row>(
   table: StoredTable<Row>,
   words: Words,
@@ -98,7 +98,7 @@ export function toKnown<Row>(
   return { ...input, ...describeInput(place, input, field), name, field, rule, type, taken };
 }
 
-/** A value that can be left out has the default of its column. */
+/** Optional values get the default of their column. */
 function toNewRule({ field, rule }: KnownInput): z.ZodType {
   if (!field) return rule;
   if (field.isNullable) return rule.nullable().default(null);
@@ -108,12 +108,11 @@ function toNewRule({ field, rule }: KnownInput): z.ZodType {
 const toUpdateRule = ({ field, rule }: KnownInput): z.ZodType =>
   z.exactOptional(field?.isNullable ? rule.nullable() : rule);
 
-/** Creates the rules of the inputs. */
 export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
   const shape = (used: readonly KnownInput[], toRule: (input: KnownInput) => z.ZodType) =>
     z.object(Object.fromEntries(used.map((input) => [input.name, toRule(input)])));
   const columns = inputs.filter(({ field }) => field !== undefined);
-  // The shapes are those of the inputs, from which the types are made.
+  // The shapes come from the inputs, which also define the types.
   /* oxlint-disable typescript/no-unsafe-type-assertion */
   return {
     newRule: shape(inputs, toNewRule) as unknown as z.ZodType<NewRow<Row, Of>>,
@@ -122,7 +121,10 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
   /* oxlint-enable typescript/no-unsafe-type-assertion */
 }
 
-/** Returns a new row without what is null and was added later: a retry is recognized whose key was stored without it. */
+/**
+ * Returns a new row without the null values of inputs that were added later, so retries are recognized even if their
+ * key was stored before that.
+ */
 export function digestOf(inputs: readonly KnownInput[], data: object): object {
   const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
   const entries = Object.entries(data).filter(
@@ -131,7 +133,7 @@ export function digestOf(inputs: readonly KnownInput[], data: object): object {
   return Object.fromEntries(entries);
 }
 
-/** Returns the error of the caller that belongs to a violated constraint, or else the error as it is. */
+/** Returns the caller's error for a violated constraint; any other error is returned unchanged. */
 export function toConstraintError(
   error: unknown,
   inputs: readonly KnownInput[],
@@ -147,7 +149,7 @@ export function toConstraintError(
   const input = violation && inputs.find(({ field }) => field?.column === violation.column);
   const Violated = violation?.isDuplicate ? input?.taken : input?.missing;
   if (!input || !Violated) return error;
-  // The class is about values of this field.
+  // The class expects values of this field.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return new Violated(valueIn(data, input.name) as never, line);
 }

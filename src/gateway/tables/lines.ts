@@ -9,7 +9,7 @@ import { type ErrorAbout, type KnownInput, toConstraintError } from './inputs.ts
 import type { Field, StoredTable } from './stored-table.ts';
 import { valueIn } from './table.ts';
 
-/** Returns the rule of the lines of a mutation; no two may have the same value in the field `id`. */
+/** Returns the rule for the lines of a mutation. No two lines may have the same value in the field `id`. */
 export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: string) =>
   z
     .array(rule)
@@ -27,7 +27,10 @@ export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: s
       }
     });
 
-/** Returns SQL of the lines as rows, with their `index`; one parameter, however many there are. `columns` has their types. */
+/**
+ * Returns SQL that selects the lines as rows, with their `index`, from a single parameter. `columns` contains their
+ * types.
+ */
 export function rowsOfLines(
   columns: Readonly<Record<string, string>>,
   lines: readonly (readonly unknown[])[],
@@ -49,8 +52,8 @@ const toCell = ({ kind, name }: Field, row: object): unknown => {
 };
 
 /**
- * Returns the INSERT of several rows. Their new ids are in their order, as `order by` is applied before the default of
- * the id.
+ * Returns the INSERT of several rows. Their new ids follow the order of the rows, because `order by` is applied before
+ * the id's default.
  */
 export function insertLines<Row>(table: StoredTable<Row>, rows: readonly Partial<Row>[]): Sql {
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>
@@ -66,11 +69,11 @@ export function insertLines<Row>(table: StoredTable<Row>, rows: readonly Partial
     select ${join(names)} from (${lines}) as lines order by index returning ${table.all}`;
 }
 
-/** Inserts several rows, and returns them in their order. */
+/** Inserts several rows and returns them in the same order. */
 export const insertRows =
   <Row>(table: StoredTable<Row>) =>
   ({ write }: Session, rows: readonly object[]): Promise<Row[]> => {
-    // A new row has values of the columns.
+    // A new row contains values of the columns.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const insert = insertLines(table, rows as readonly Partial<Row>[]);
     return write<Row>(
@@ -78,15 +81,15 @@ export const insertRows =
     );
   };
 
-/** A row and its changes. */
+/** A row's id and its changes. */
 interface UpdateLine<Row> {
   readonly id: bigint;
   readonly data: Partial<Row>;
 }
 
 /**
- * Returns the UPDATE of several rows, all or none; a row of its result is null if no row has the id. It locks them
- * in the order of their ids, so that two such statements do not deadlock.
+ * Returns the UPDATE of several rows, all or none. A result row is null if no row has the id. Rows are locked in the
+ * order of their ids, so concurrent updates do not deadlock.
  */
 function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>
@@ -127,7 +130,7 @@ function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Ro
     order by index`;
 }
 
-/** Returns the error of the line that violates a constraint. PostgreSQL tells its value only. */
+/** Returns the error of the line that violates a constraint. PostgreSQL reports only the value. */
 function toLineError(
   error: unknown,
   inputs: readonly KnownInput[],
@@ -161,7 +164,7 @@ export const createCreateMany = <Row extends object, New extends object>(
     toError: (error, { input }) => toLineError(error, inputs, input),
   });
 
-/** Creates the function that changes several rows, all or none. */
+/** Creates the function that updates several rows, all or none. */
 export function createUpdateMany<Row extends object>(
   table: StoredTable<Row>,
   inputs: readonly KnownInput[],
@@ -171,7 +174,7 @@ export function createUpdateMany<Row extends object>(
   const Line = z
     .object({ id: Id })
     .and(updateRule)
-    // The rest has the fields of the rule.
+    // The rest contains the fields of the rule.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     .transform(({ id, ...data }) => ({ id, data: data as unknown as Partial<Row> }));
   const changed = table.as('changed');

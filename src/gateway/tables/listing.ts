@@ -25,7 +25,7 @@ interface SortBy {
   readonly direction: 'ASC' | 'DESC';
 }
 
-/** What rows are sorted by; rows with equal values are sorted by id. */
+/** The field that rows are sorted by. Rows with equal values are sorted by id. */
 interface SortKey {
   readonly name: string;
   readonly ownColumn: string;
@@ -34,42 +34,41 @@ interface SortKey {
 }
 
 /**
- * Returns the conditions of the cursors for a column of another table that equals the id of a row; none
- * unless rows are sorted by id. PostgreSQL does not conclude from `books.id > 5` and `book_id = books.id`
- * that `book_id > 5`: if it merges both tables, it would read the other one from its start.
+ * Returns the cursors' conditions for another table's column that equals the id of a row; empty unless rows are sorted
+ * by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`: a merge join would read
+ * the other table from its start.
  */
 export type IdBounds = (column: Sql) => Sql[];
 
-/** A filter that was validated. */
+/** A validated filter. */
 interface Filter {
   readonly where: (idBounds: IdBounds) => Sql[];
-  /** Whether a page with this filter may scan many rows to find few. */
+  /** Whether a page with this filter may scan many rows to find a few. */
   readonly isSearch: boolean;
-  /** Whether the best plan depends on the values of this filter. */
+  /** Whether the best plan depends on the values in this filter. */
   readonly isSkewed: boolean;
 }
 
 /**
- * The SQL of a list that callers can filter, sort and page through. What has few values, such as a
- * status, stands in the text of a condition, so that PostgreSQL plans each of them; ids and texts are
- * parameters.
+ * The SQL of a list that callers can filter, sort and page through. Values with few alternatives, such as a status, are
+ * part of a condition's text, so PostgreSQL plans each of them; ids and texts are parameters.
  */
 export interface Listing<Row> {
   readonly table: Table<Row>;
-  /** The fields to sort by; null sorts by id only. */
+  /** The fields to sort by; null sorts only by id. */
   readonly keys: Readonly<Record<string, SortKey | null>>;
   readonly defaultField: string;
   /** @throws InvalidId, InvalidInput */
   readonly read: (filter: object) => Filter;
 }
 
-/** The column that references the parent of a row. */
+/** The column that references the parent row. */
 export interface Parent<Row> {
   readonly column: string;
   readonly of: (row: Row) => bigint | null;
 }
 
-/** Conditions about one related row are in one subquery. */
+/** All conditions on one related row share a subquery. */
 function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[] {
   return given.flatMap((one) => {
     const { of } = one;
@@ -77,7 +76,7 @@ function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[]
     const together = given.filter((other) => other.of === of);
     if (together[0] !== one) return [];
     const column = `${of.table.name}.${of.table.id.column}`;
-    // Its id is that of the row itself, or that of another one.
+    // If the related row shares the row's id, the bounds of the cursors apply to it too.
     const bounds = of.by === id ? idBounds(raw(column)) : [];
     const isMet = join(
       [
@@ -91,19 +90,18 @@ function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[]
   });
 }
 
-/** @throws Error if PostgreSQL would scan a table for a list */
+/** @throws Error if PostgreSQL would have to scan a table for a list */
 export function requireIndexes(name: string, missing: readonly (string | undefined)[]): void {
   const index = missing.find((one) => one !== undefined);
   if (index !== undefined) throw new Error(`A list of ${name} needs ${index}.`);
 }
 
-/** Creates the listing of a table from its conditions and sorts. */
 export function createListing<Row>(
   table: StoredTable<Row>,
   conditions: Conditions,
   sorts: ListSorts,
 ): Listing<Row> {
-  // schema.prisma can't have the index of an expression, by which times that may be null are sorted.
+  // Nullable times are sorted by an index on an expression, which schema.prisma can't declare.
   const sorting = Object.values(sorts).flatMap(({ field }) => (field.isNullable ? [] : [field]));
   requireIndexes(table.name, [
     ...Object.values(conditions).map((condition) => condition.missingIndex),

@@ -12,30 +12,30 @@ import type { Window } from './window.ts';
 /** The database that loaders read, and how they report their batches. */
 export interface DataSource {
   readonly db: Database;
-  /** Called with the size of each batch of a loader. */
+  /** Called with the size of each loader batch. */
   readonly observeBatch: (loader: string, size: number) => void;
 }
 
 /**
- * The options of loaders that all requests share. A batch holds the keys that any request loads in one
- * tick: under load many requests share a statement, and an idle server does not wait.
- * Nothing is cached, so nothing is stale: a statement starts after every request that shares it.
+ * The options of loaders that all requests share. A batch contains the keys that all requests load in the same tick:
+ * under load many requests share a statement, and an idle server does not wait. Nothing is cached, so nothing is stale:
+ * a statement starts after every request that shares it.
  */
 export const SHARED = {
   cache: false,
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
-/** How many requests may share a statement: they wait for each other, and PostgreSQL runs it in one process. */
+/** How many requests may share a statement: they wait for each other, and one PostgreSQL process executes it. */
 export const MAX_SHARED = 8;
 
-/** Loads rows of a table by their ids, in one batch with other ids. */
+/** Loads rows of a table by their ids, batched with other requests. */
 export interface RowLoader<Value> {
   readonly table: Table<never>;
   readonly load: (source: DataSource, id: bigint) => Promise<Value>;
 }
 
-/** Defines a loader of rows by their id; null if a row does not exist. */
+/** Creates a loader of rows by id, which returns null for a missing row. */
 export function byId<Row>(
   name: string,
   table: Table<Row>,
@@ -53,7 +53,7 @@ export function byId<Row>(
   return { table, load: (source, id) => loaderOf(source).load(id) };
 }
 
-/** Returns the same loader for rows that must exist: it rejects with `missing(id)` if a row does not. */
+/** Returns a loader that rejects with `missing(id)` instead of returning null. */
 export const required = <Row>(
   { table, load }: RowLoader<Row | null>,
   missing: (id: bigint) => Error,
@@ -68,12 +68,12 @@ export const required = <Row>(
 
 /** A request that loads lists and counts. */
 export interface ListRequest {
-  /** How many of its statements run at a time. */
+  /** Limits how many of its statements run at the same time. */
   readonly limit: LimitFunction;
   readonly recipient: Recipient;
 }
 
-/** Returns a context whose statements are for a recipient. */
+/** Returns a source whose statements are executed for a recipient. */
 const sourceFor = (source: DataSource, recipient: Recipient): DataSource => ({
   ...source,
   db: {
@@ -82,14 +82,17 @@ const sourceFor = (source: DataSource, recipient: Recipient): DataSource => ({
   },
 });
 
-/** Loads a list or a count of the rows that belong to a parent. A shared statement runs within the limit of the first request that loads it. */
+/**
+ * Loads a list or count of the rows that belong to a parent. A shared statement counts towards the limit of the first
+ * request that loads it.
+ */
 type ListLoader<Args, Value> = (
   source: DataSource,
   key: { readonly parent: bigint; readonly args: Args },
   request: ListRequest,
 ) => Promise<Value>;
 
-/** Defines a loader: all parents with equal arguments share a batch. */
+/** Creates a loader. All parents with equal arguments share a batch. */
 function byParent<Args, Value>(
   name: string,
   read: (db: Database, ids: readonly bigint[], args: Args) => Promise<Map<bigint, Value>>,
@@ -113,7 +116,7 @@ function byParent<Args, Value>(
     ).load(parent);
 }
 
-/** How a list is read by SQL that is not a loader's. */
+/** How to read a list with SQL outside the loaders. */
 export interface ListSource {
   readonly table: Table<never>;
   /** The column that references the parent; undefined for the list of all rows. */
@@ -122,14 +125,13 @@ export interface ListSource {
   toWindow(args: object): Window;
 }
 
-/** Loads pages and counts of a list. */
 export interface Pages<Row> {
   readonly source: ListSource;
   readonly loadPage: ListLoader<ListArguments, Page<Row>>;
   readonly loadCount: ListLoader<ListArguments['filter'], number>;
 }
 
-/** Defines the loaders of a list: of all rows or, with a parent, of those that belong to it. */
+/** Creates the loaders of a list: of all rows, or of the rows that belong to a parent. */
 export function pagesOf<Row>(
   listing: Listing<Row>,
   name = listing.table.name,

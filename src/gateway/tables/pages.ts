@@ -6,7 +6,6 @@ import type { ListArguments, Listing, Parent } from './listing.ts';
 import { columnsOf } from './table.ts';
 import { createToWindow, type Window } from './window.ts';
 
-/** One page of a connection. */
 export interface Page<Row> {
   readonly edges: Edge<Row>[];
   readonly pageInfo: {
@@ -20,7 +19,7 @@ export interface Page<Row> {
 const whereAll = (conditions: readonly Sql[]): Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
-/** Creates the page of a window from its rows and, if there is one, the row after them. */
+/** Creates a page from its rows and, if there is one, the row after them. */
 function toPage<Row>(
   listing: Listing<Row>,
   args: ListArguments,
@@ -47,10 +46,13 @@ function toPage<Row>(
   };
 }
 
-/** Stands for the id of a parent in the list of all rows. */
+/** Used as the parent's id in the list of all rows. */
 export const ALL_ROWS = 0n;
 
-/** Creates what reads a list: of all rows or, with a parent, of those that belong to it, for all parents in one statement. */
+/**
+ * Creates the functions that read a list: of all rows, or of the rows that belong to each parent, with one statement
+ * for all parents.
+ */
 export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
   const toWindow = createToWindow(listing);
   const columns = columnsOf(listing.table);
@@ -68,7 +70,10 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
       cross join lateral (${page}) as page`;
   };
 
-  /** Reads the page of each parent. @throws InvalidInput, InvalidId, InvalidCursor */
+  /**
+   * Reads the page of each parent.
+   * @throws InvalidInput, InvalidId, InvalidCursor
+   */
   const readPages = async (
     db: Database,
     ids: readonly bigint[],
@@ -83,7 +88,9 @@ export function createReader<Row>(listing: Listing<Row>, parent?: Parent<Row>) {
     return new Map([...rowsOf].map(([id, own]) => [id, toPage(listing, args, window, own)]));
   };
 
-  /** Counts the rows of each parent that match a filter. A count is heavy, as it reads every row that it counts. */
+  /**
+   * Counts the rows of each parent that match a filter. A count is heavy, because it reads every row that it counts.
+   */
   const readCounts = async (
     db: Database,
     ids: readonly bigint[],

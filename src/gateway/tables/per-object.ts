@@ -1,4 +1,4 @@
-/** Returns a function that creates a value once for each object. */
+/** Returns a function that creates a value once per object. */
 export function perObject<Key extends object, Value>(
   create: (key: Key) => Value,
 ): (key: Key) => Value {

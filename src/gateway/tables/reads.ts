@@ -3,20 +3,20 @@ import type { WatchedServer } from '../database/cluster/watch.ts';
 import { isServerFault, NothingWritten } from '../database/database-errors.ts';
 import type { DataSource } from './loaders.ts';
 
-// Shared by all reads, as nearly none fails.
+// Shared by all reads, because almost none fail.
 const NONE: ReadonlySet<WatchedServer> = new Set();
 
 /** Reads from replicas. */
 export interface Reads {
   /**
-   * Runs `work` on one server: a replica that has replayed `position`, or else the primary.
-   * If that server fails, `work` runs again on another one, at most twice; it must only read.
+   * Runs `work` on one server: a replica that has replayed `position`, otherwise the primary. If that server fails,
+   * `work` runs again on another one, at most twice, so it must only read.
    */
   readonly read: <Result>(
     position: bigint | undefined,
     work: (source: DataSource) => Promise<Result>,
   ) => Promise<Result>;
-  /** Returns a context whose statements each run as by `read`. */
+  /** Returns a source that executes each of its statements with `read`. */
   readonly sourceAt: (position: bigint | undefined) => DataSource;
   readonly readPosition: Replicas['readPosition'];
 }
@@ -25,7 +25,7 @@ export interface Reads {
 const causesOf = (error: unknown): unknown[] =>
   error instanceof Error ? [error, error.cause] : [error];
 
-/** Creates the reads; the database of `source` is the primary. */
+/** Creates the reads. The database of `source` is the primary. */
 export function createReads(source: DataSource, replicas: Replicas): Reads {
   const sourceOf = new Map<WatchedServer, DataSource>(
     replicas.all.map((replica) => [
@@ -39,7 +39,7 @@ export function createReads(source: DataSource, replicas: Replicas): Reads {
       const replica = await replicas.choose(at, failed);
       try {
         const result = await work((replica && sourceOf.get(replica)) ?? source);
-        // A new connection may have led to another server than the one that was checked.
+        // A new connection may have reached another server than the one that was checked.
         if (!replica || at === undefined || isOneServer(replica)) return result;
         failed = new Set(failed).add(replica);
       } catch (error) {
@@ -54,7 +54,7 @@ export function createReads(source: DataSource, replicas: Replicas): Reads {
     ...source,
     db: { ...source.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
   });
-  // Requests without a position share the batches of one store.
+  // Requests without a position share one source, and so its batches.
   const anywhere = createSource(undefined);
   return {
     read,

@@ -5,23 +5,23 @@ import type { Field } from './stored-table.ts';
 import { type Table, valueIn } from './table.ts';
 import type { Words } from './words.ts';
 
-/** A condition for a column of a recorded row: in JavaScript for live changes, in SQL for older ones. */
+/** A condition on a column of a recorded row, in JavaScript for live changes and in SQL for older ones. */
 export interface RecordedCondition {
   readonly column: string;
-  /** The text of a row that was recorded before the column existed. */
+  /** The text for rows that were recorded before the column existed. */
   readonly initial: string | null;
   readonly accepts: (recorded: string, source: DataSource) => boolean | Promise<boolean>;
   readonly toSql: (recorded: Sql) => Sql;
 }
 
-/** The row that a condition is about, if it is a related one. */
+/** The related row that a condition is about. */
 export interface Related {
   readonly table: Table<never> & { readonly byId: RowLoader<object | null>; readonly words: Words };
-  /** The column that has its id. */
+  /** The column that contains its id. */
   readonly by: string;
 }
 
-/** The condition that a column has one of some values. */
+/** Matches rows whose column has one of these values. */
 export const recordedAmong = (field: Field, values: readonly unknown[]): RecordedCondition => {
   const texts = new Set(values.map(String));
   const list = [...texts];
@@ -34,8 +34,9 @@ export const recordedAmong = (field: Field, values: readonly unknown[]): Recorde
 };
 
 /**
- * The condition of a related row for recorded rows: what it is now, as the change log has only the row itself. If it
- * no longer exists, the condition is met, so that no subscriber misses that a row was deleted with it.
+ * Converts a condition on a related row for recorded rows. It is checked against the related row's current values,
+ * because the change log contains only the row itself. If the related row no longer exists, the condition is met, so
+ * subscribers do not miss that a row was deleted with it.
  */
 export function recordedOf({ table, by }: Related, inner: RecordedCondition): RecordedCondition {
   const [field = ''] =

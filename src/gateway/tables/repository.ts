@@ -26,28 +26,28 @@ import type { StoredTable } from './stored-table.ts';
 import { lowerFirst, toEnumName, toWords, upperFirst, type Words } from './words.ts';
 
 interface Options<Row, Of extends Inputs<Row>> {
-  /** What the rows are called, if not as their type and their table. */
+  /** What the rows are called, if not by the names of their type and table. */
   readonly words?: Partial<Words>;
   readonly inputs: Of;
   readonly filters: (fields: StoredTable<Row>['fields']) => Conditions;
-  /** The first is the default. */
+  /** The first sort is the default. */
   readonly sorts: Sorts<keyof Row & string>;
-  /** The error for an id that does not exist, if it is another one than that of other types. */
+  /** The error for an id that does not exist, if the rows need one of their own. */
   readonly notFound?: ErrorAbout<bigint>;
-  /** Other errors that mutations of these rows return. */
+  /** Additional errors that mutations of these rows return. */
   readonly errors?: readonly ErrorType[];
-  /** Reads rows by their ids, with others that callers often select too. */
+  /** Reads rows by their ids, including related rows that callers often select too. */
   readonly read?: (db: Session, ids: readonly bigint[]) => Promise<Row[]>;
-  /** Inserts rows, and others with them, and returns the rows in their order. */
+  /** Inserts rows, including any related rows, and returns them in the same order. */
   readonly insertMany?: (session: Session, rows: readonly NewRow<Row, Of>[]) => Promise<Row[]>;
 }
 
-/** What is left of a row that was deleted. */
+/** A deleted row. */
 export interface Deleted {
   readonly id: bigint;
 }
 
-/** The rows of a table: how they are read, listed, written and followed. */
+/** The rows of a table, with the functions that read, list, write and follow them. */
 export interface Repository<Row extends object = object, New = unknown> extends Omit<
   StoredTable<Row>,
   'insert' | 'update'
@@ -57,7 +57,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly filters: Conditions;
   readonly sorts: ListSorts;
   readonly notFound: ErrorAbout<bigint>;
-  /** The error if rows refer to a row that is deleted. */
+  /** The error for deleting a row that other rows refer to. */
   readonly inUse: ErrorAbout<bigint> | undefined;
   /** All errors that mutations of these rows return. */
   readonly errors: readonly ErrorType[];
@@ -68,25 +68,27 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly pages: Pages<Row>;
   /** The lists of the rows whose field refers to a parent. */
   readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
-  /** Validates the input for a new row, and the one that changes a row. */
+  /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType;
-  /** What the digest of an idempotent write has of a new row. */
+  /** Returns the part of a new row that is in the digest of an idempotent write. */
   toDigest(data: New): object;
   /** @throws InvalidInput, IdempotencyConflict, and the errors of its inputs */
   readonly create: Mutate<Row>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of its inputs */
   readonly update: Mutate<Row>;
-  /** The same for several rows, all or none. */
+  /** The same functions for several rows, all or none. */
   readonly createMany: Mutate<Row[]>;
   readonly updateMany: Mutate<Row[]>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */
   readonly delete: Mutate<Deleted>;
-  /** Returns what a filter requires of recorded rows. @throws InvalidId, InvalidInput */
+  /**
+   * Returns the conditions of a filter for recorded rows.
+   * @throws InvalidId, InvalidInput
+   */
   readonly toRecorded: (filter: object) => RecordedCondition[];
 }
 
-/** Creates the error for an id that does not exist. */
 const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
   errorOf(
     `${toEnumName(type)}_NOT_FOUND`,
@@ -95,7 +97,7 @@ const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
     (id: bigint, line: number | null = null) => ({ message: `There is no ${short} ${id}.`, line }),
   );
 
-/** Creates the error for a row that can't be deleted, as others refer to it. */
+/** Creates the error for a row that can't be deleted because other rows refer to it. */
 const createInUse = (
   type: string,
   { short }: Words,
@@ -107,7 +109,7 @@ const createInUse = (
   }));
 };
 
-/** Creates the functions that create, change and delete a row. */
+/** Creates the functions that create, update and delete a row. */
 function createWrites<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
   {
@@ -166,7 +168,7 @@ function createWrites<Row extends object, const Of extends Inputs<Row>>(
   };
 }
 
-/** Creates the repository of a table: what its rows need for GraphQL and REST, from what is said here once. */
+/** Creates the repository of a table, which serves both GraphQL and REST. */
 export function createRepository<Row extends object, const Of extends Inputs<Row>>(
   table: StoredTable<Row>,
   options: Options<Row, Of>,
@@ -209,7 +211,7 @@ export function createRepository<Row extends object, const Of extends Inputs<Row
       return pagesOf(
         listing,
         `${lowerFirst(words.all)}By${upperFirst(name.replace(/Id$/, ''))}`,
-        // A column that refers to rows has their ids.
+        // A column that refers to rows contains their ids.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         { column: field.ownColumn, of: (row) => row[name] as bigint | null },
       );

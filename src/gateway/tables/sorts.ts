@@ -2,27 +2,27 @@ import type { Sort } from '../kinds/kind.ts';
 import type { Field, StoredTable } from './stored-table.ts';
 import { toEnumName } from './words.ts';
 
-/** The fields that a list can be sorted by, and the description of each. The first is the default. */
+/** The fields that a list can be sorted by, each with its description. The first one is the default. */
 export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
 
-/** What a list can be sorted by, by its name in GraphQL. The first is the default. */
+/** The sorts of a list, by their names in GraphQL. The first one is the default. */
 export type ListSorts = Readonly<
   Record<
     string,
     {
       readonly description: string;
-      /** Its kind has this sort. */
+      /** The field, with a kind that sorts in this order. */
       readonly field: Field;
     }
   >
 >;
 
-/** Creates the sorts of a list: one or, for texts, two for each field. */
+/** Creates the sorts of a list: one per field, and two for texts. */
 export function createSorts<Row>(
   { fields }: StoredTable<Row>,
   sorts: Sorts<keyof Row & string>,
 ): ListSorts {
-  // The names are those of fields.
+  // The names are field names.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const sorted = Object.entries(sorts) as [keyof Row & string, string][];
   return Object.fromEntries(

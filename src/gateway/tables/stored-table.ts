@@ -7,7 +7,7 @@ import type { Kind } from '../kinds/kind.ts';
 import { kindOfEnum, KINDS } from '../kinds/kinds.ts';
 import { columnsOf, type Table, valueIn } from './table.ts';
 
-/** What prisma/tables.js writes of a column. */
+/** A column, as described by prisma/tables.js. */
 interface Column {
   /** With the name of the table, and without. */
   readonly column: string;
@@ -16,30 +16,30 @@ interface Column {
   readonly description: string | null;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
-  /** Whether an index begins with it. */
+  /** Whether it is the first column of an index. */
   readonly isIndexed: boolean;
-  /** Whether at most one row has a value. */
+  /** Whether no two rows can have the same value. */
   readonly isUnique: boolean;
   /** Whether it is a foreign key. */
   readonly isReference: boolean;
   readonly hasDefault: boolean;
-  /** Null if it has none, or one that PostgreSQL computes. */
+  /** Null if there is no default, or if PostgreSQL computes it. */
   readonly default: string | number | boolean | null;
 }
 
-/** What prisma/tables.js writes of a model. */
+/** A model, as described by prisma/tables.js. */
 interface Model {
   readonly type: string;
   readonly name: string;
   readonly description: string | null;
-  /** The field of its primary key; null if there are several. */
+  /** The field of the primary key; null if the key has several fields. */
   readonly id: string | null;
-  /** The tables whose rows keep its rows from being deleted. */
+  /** The tables whose rows prevent its rows from being deleted. */
   readonly usedBy: readonly string[];
   readonly columns: Readonly<Record<string, Column>>;
 }
 
-/** What prisma/tables.js writes of an enum. */
+/** An enum, as described by prisma/tables.js. */
 interface Enum {
   readonly type: string;
   readonly values: readonly string[];
@@ -47,58 +47,61 @@ interface Enum {
 
 type Enums = Readonly<Record<string, Enum>>;
 
-/** A row of a model, as Pothos' generator wrote it. */
+/** The row type of a model, as Pothos' generator wrote it. */
 type RowOf<Of> = Of extends { readonly Shape: infer Row extends object } ? Row : never;
 
-/** What is known of a field of a table. */
+/** A field of a table. */
 export interface Field<Value = unknown> extends Column {
   readonly name: string;
   readonly kind: Kind<Value>;
-  /** Its default as text: what a row has in the change log that was recorded before the column existed. */
+  /** Its default as text, which applies to rows that were recorded in the change log before the column existed. */
   readonly initial: string | null;
   /** Validates a value that is not null. */
   readonly rule: z.ZodType<Value>;
 }
 
-/** The values of a row by their columns, as text: JSON numbers could not hold every id. */
+/** The values of a row by column, as text, because JSON numbers can't represent every id. */
 export type RecordedRow = Readonly<Record<string, string | null>>;
 
 /** A table under an alias. */
 interface Aliased<Row> {
-  /** All columns, named so that those of no other alias are the same. */
+  /** All columns, with names that are unique across aliases. */
   readonly columns: Sql;
-  /** Returns its row; undefined if a join found none. */
+  /** Returns the row in a result; undefined if a join found none. */
   readonly rowOf: (result: object) => Row | undefined;
 }
 
-/** A table of the store, and what is read and written with all of its columns. */
+/** A stored table, with the SQL that reads and writes all of its columns. */
 export interface StoredTable<Row> extends Table<Row> {
-  /** The type of its rows in GraphQL. */
+  /** The GraphQL type of its rows. */
   readonly type: string;
   readonly description: string;
-  /** The tables whose rows keep its rows from being deleted. */
+  /** The tables whose rows prevent its rows from being deleted. */
   readonly usedBy: readonly string[];
-  /** The field of its primary key. */
+  /** The field of the primary key. */
   readonly idField: string;
-  /** How many characters the texts of a row can have. */
+  /** The maximum total length of a row's texts, in characters. */
   readonly textLength: number;
   readonly fields: { readonly [Name in keyof Row]: Field<NonNullable<Row[Name]>> };
-  /** All columns, named as the fields, for SELECT and RETURNING. */
+  /** All columns for SELECT and RETURNING, named like the fields. */
   readonly all: Sql;
-  /** The table under an alias, for a SELECT that also has columns of other tables. */
+  /** The table under an alias, for a SELECT that also selects columns of other tables. */
   readonly as: (alias: string) => Aliased<Row>;
-  /** INSERT of one row, returning it. Fields that are undefined get their defaults. */
+  /** INSERT of one row that returns it. Undefined fields get their defaults. */
   readonly insert: (row: Partial<Row>) => Sql;
-  /** UPDATE of one row, returning it. Fields that are undefined keep their values; there must be another. */
+  /** UPDATE of one row that returns it. Undefined fields keep their values; at least one field must be defined. */
   readonly update: (id: bigint, row: Partial<Row>) => Sql;
-  /** Reads a row of the change log. What it lacks, as it was recorded before the column existed, has its default. */
+  /** Reads a row of the change log. Columns that did not exist yet get their defaults. */
   readonly fromRecorded: (row: RecordedRow) => Row;
-  /** Returns a row with its columns and nothing else. What it lacks, as another release stored it, has its default, or else is null. */
+  /**
+   * Returns a row with exactly the current columns. If another release stored it without a column, that column gets its
+   * default, or null.
+   */
   normalize(this: void, row: Row): Row;
   normalizeAll(this: void, rows: readonly Row[]): Row[];
 }
 
-/** A value of a field as a parameter. */
+/** Returns the value of a field as a parameter. */
 const toValue = ({ kind }: Field, value: unknown): Sql =>
   sql`${value === null ? null : kind.toParameter(value)}${raw(`::${kind.sqlType}`)}`;
 
@@ -108,7 +111,7 @@ function parseText({ column, kind, isNullable }: Field, text: string | null): un
   throw new Error(`A recorded row has no valid ${column}.`);
 }
 
-/** Returns all that is known of the columns of a model. */
+/** Returns the fields of a model. */
 function fieldsOf({ columns }: Model, enums: Enums): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
   return Object.entries(columns).map(([name, column]): Field => {
@@ -118,7 +121,7 @@ function fieldsOf({ columns }: Model, enums: Enums): Field[] {
     return {
       ...column,
       name,
-      // A column of another type, such as JSON, has no kind: callers can't write it.
+      // A column of another type, such as JSON, has no kind, so callers can't write it.
       kind: kind as Kind,
       initial: initial === null ? null : String(initial),
       rule: kind?.rule(column) as z.ZodType,
@@ -126,7 +129,6 @@ function fieldsOf({ columns }: Model, enums: Enums): Field[] {
   });
 }
 
-/** Returns a table under an alias. */
 function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Aliased<Row> {
   const keys = fields.map(({ name }) => [name, `${alias}.${name}`] as const);
   const columns = fields.map(
@@ -136,7 +138,7 @@ function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Al
     columns: raw(columns.join(', ')),
     rowOf: (result) => {
       if (valueIn(result, `${alias}.${id}`) === null) return undefined;
-      // Faster than Object.fromEntries, for the rows of every order.
+      // Faster than Object.fromEntries; it runs for the rows of every order.
       const row: Record<string, unknown> = {};
       for (const [field, key] of keys) row[field] = valueIn(result, key);
       return row as Row;
@@ -144,7 +146,7 @@ function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Al
   };
 }
 
-/** Creates the function that makes the table of a model. */
+/** Creates the function that returns the table of a model. */
 export const createTables =
   <Models>(models: Readonly<Record<keyof Models, Model>>, enums: Enums) =>
   <Name extends keyof Models>(model: Name): StoredTable<RowOf<Models[Name]>> => {

@@ -2,7 +2,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
 
-/** A table: its columns by the fields of its rows. Any table is a `Table<never>`. */
+/** A table, and its columns by the fields of its rows. Every table is a `Table<never>`. */
 export interface Table<Row> {
   readonly name: string;
   readonly columns: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export const valueIn = (row: unknown, field: string): unknown =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   (row as Readonly<Record<string, unknown>>)[field];
 
-/** Returns all columns of a table, named as the fields, for SELECT and RETURNING. */
+/** Returns all columns of a table for SELECT and RETURNING, named like the fields. */
 export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
   raw(
     Object.entries(columns)
@@ -24,7 +24,7 @@ export const columnsOf = <Row>({ columns }: Table<Row>): Sql =>
       .join(', '),
   );
 
-/** Returns a function that reads the rows with these ids. */
+/** Returns a function that reads rows by their ids. */
 export function rowsByIds<Row>(
   table: Table<Row>,
 ): (db: Database, ids: readonly bigint[]) => Promise<Row[]> {

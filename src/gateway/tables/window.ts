@@ -6,20 +6,19 @@ import type { Load, Planning } from '../database/session.ts';
 import { cursorSql, decodeCursor } from './cursor.ts';
 import type { IdBounds, ListArguments, Listing, PageArguments } from './listing.ts';
 
-/** The size of a page without `first` or `last`. */
+/** The page size without `first` or `last`. */
 export const DEFAULT_PAGE = 20;
 
-/** Which rows belong to a page, as SQL. */
+/** The rows of a page, as SQL. */
 export interface Window {
   readonly size: number;
   /** Whether rows are read from the end of the list. */
   readonly backwards: boolean;
-  /** The conditions of the filter: what is counted. */
+  /** The conditions of the filter, which select the rows to count. */
   readonly filters: readonly Sql[];
   /**
-   * The conditions of the cursors and of the filter: the rows of the page. The cursors stand first: if the
-   * filter has a range of the key that rows are sorted by, PostgreSQL 18 starts reading an index at what
-   * stands first.
+   * The conditions of the cursors and the filter, which select the rows of the page. The cursors come first: if the
+   * filter has a range of the sort key, PostgreSQL 18 starts reading the index at the first condition.
    */
   readonly conditions: readonly Sql[];
   readonly hasAfter: boolean;
@@ -35,7 +34,7 @@ export interface Window {
 
 const sizeOf = ({ first, last }: PageArguments): number => first ?? last ?? DEFAULT_PAGE;
 
-/** @throws InvalidInput if a page has both `first` and `last`, or too many rows */
+/** @throws InvalidInput if the arguments contain both `first` and `last`, or an invalid size */
 function requirePageSize(args: PageArguments): void {
   if (args.first != null && args.last != null) {
     throw new InvalidInput([{ path: ['last'], message: 'cannot be combined with first.' }]);
@@ -53,7 +52,7 @@ function createOrder<Row>(listing: Listing<Row>, field: string) {
   const { column } = listing.table.id;
   const parts = key ? [key.kind.sort.sql(key.ownColumn, key.isNullable), column] : [column];
   return {
-    /** What rows are compared by, as one row value. */
+    /** The row value by which rows are compared. */
     position: raw(`(${parts.join(', ')})`),
     ascending: raw(parts.map((part) => `${part} asc`).join(', ')),
     descending: raw(parts.map((part) => `${part} desc`).join(', ')),
@@ -62,7 +61,7 @@ function createOrder<Row>(listing: Listing<Row>, field: string) {
   };
 }
 
-/** Returns the order of a list, and its reverse. */
+/** Returns the order of a list, and the reverse order. */
 const directionsOf = (
   { ascending, descending }: ReturnType<typeof createOrder>,
   { orderBy }: ListArguments,
@@ -95,8 +94,8 @@ function boundsOf<Row>(
 const noBounds: IdBounds = () => [];
 
 /**
- * Creates the function that returns the window of the arguments of a list.
- * It throws InvalidInput, InvalidId or InvalidCursor.
+ * Creates the function that converts a list's arguments to a window. It throws InvalidInput, InvalidId or
+ * InvalidCursor.
  */
 export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments) => Window {
   const orderOf = new Map(
@@ -120,7 +119,7 @@ export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments
     return {
       size: sizeOf(args),
       backwards,
-      // Few lists are counted.
+      // A getter, because few lists are counted.
       get filters() {
         return where(noBounds);
       },

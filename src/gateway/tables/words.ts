@@ -1,4 +1,4 @@
-/** What the rows of a table are called in descriptions. */
+/** What a table's rows are called in descriptions. */
 export interface Words {
   /** `a book` */
   readonly one: string;
@@ -6,28 +6,28 @@ export interface Words {
   readonly short: string;
   /** `books` */
   readonly all: string;
-  /** The same where it stands alone. */
+  /** The plural in "The list of …". */
   readonly list: string;
-  /** What changes. */
+  /** The noun in "Changes to …". */
   readonly changes: string;
-  /** Whose id is the primary key. */
+  /** The noun for the object that the id identifies. */
   readonly idOf: string;
-  /** How the names of its lists and of its subscription begin: `Book`. */
+  /** The prefix of the names of its lists and its subscription: `Book`. */
   readonly prefix: string;
 }
 
 const splitWords = (name: string): string[] => name.split(/(?<=.)(?=[A-Z])/);
 
-/** Returns a name as it is in an enum: BOOK_SHELF for bookShelf. */
+/** Returns a name in the form of an enum value: BOOK_SHELF for bookShelf. */
 export const toEnumName = (name: string): string => splitWords(name).join('_').toUpperCase();
 
-/** Returns a name as it is in a sentence: book shelf for bookShelf. */
+/** Returns a name in the form used in sentences: book shelf for bookShelf. */
 export const toWord = (name: string): string => splitWords(name).join(' ').toLowerCase();
 
 export const lowerFirst = (text: string): string => `${text[0]?.toLowerCase()}${text.slice(1)}`;
 export const upperFirst = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
-/** Completes the words for the rows of a table by the names of its type and of the table. */
+/** Completes a table's words from the names of its type and the table. */
 export function toWords(
   { type, name }: { readonly type: string; readonly name: string },
   given: Partial<Words>,

@@ -33,40 +33,41 @@ import {
 } from './field-cost.ts';
 import type { Operation } from './operation.ts';
 
-// Fields that read rows by a statement.
+// Kinds of fields that need a statement to read rows.
 const READING_KINDS = new Set<string | undefined>(['row', 'related', 'page']);
-// A list of Query scans the rows of all parents.
+// A root list scans the rows of all parents.
 const ROOT_SCAN_FACTOR = 10;
 // A statement for one row takes about as long as a hundred fields of rows that are read anyway.
 const STATEMENT_COST = 100;
-// As long as it may take: without aliases (see validation.ts), a result has each part of the schema a few times.
+// The worst case: because aliases are rejected (validation.ts), a result repeats each part of the schema only a few
+// times.
 const INTROSPECTION_COSTS = new Map<unknown, number>([
   [SchemaMetaFieldDef, 40_000],
   [TypeMetaFieldDef, 5000],
 ]);
-// The cache of all operations: a caller can send any number of values, and of operations in a document.
+// Limits for the cache of all operations: clients can send any number of values, and of operations in one document.
 const MAX_ESTIMATES = 5000;
 const MAX_KEYS_LENGTH = 1_000_000;
 
 /** The page around a selection. */
 interface Page {
-  /** The fields of the connection that have one value for each row. */
+  /** The connection's fields that have one value per row. */
   readonly rowFields: readonly string[];
   readonly size: number;
-  /** How much more a search or a count costs than in the list of one parent. */
+  /** How much more a search or a count costs here than in the list of one parent. */
   readonly scanFactor: number;
 }
 
 const NO_PAGE: Page = { rowFields: [], size: 1, scanFactor: 1 };
 
-/** Estimates the parts of an operation, with the variables of a request and their defaults. */
+/** Estimates the parts of an operation with the variables of a request and their defaults. */
 class Estimator {
   /** The names of the variables on which the estimate depends. */
   readonly used = new Set<string>();
   readonly #schema: GraphQLSchema;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Variables;
-  /** A fragment is estimated once for each page around it: it can be spread any number of times. */
+  /** Fragments are estimated once for each page around them, because they can be spread any number of times. */
   readonly #known = new Map<string, Estimate>();
 
   constructor(schema: GraphQLSchema, { fragments }: Operation, variables: Variables) {
@@ -115,7 +116,7 @@ class Estimator {
     const field = fieldOf(this.#schema, parent, name);
     if (!field) return ZERO;
     const cost = INTROSPECTION_COSTS.get(field);
-    // The size of the response is measured when it is there.
+    // The size of an introspection response is measured once it exists.
     if (cost !== undefined) return { cost, bytes: Number.MAX_SAFE_INTEGER, statements: 0 };
     const { readsEveryRow, sql } = field.extensions;
     const page = this.#pageOf(parent, node, field.extensions.directives?.listSize);
@@ -127,7 +128,7 @@ class Estimator {
       bytes: bytesOf(field, node),
       statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
     };
-    // Without fields for its rows, the list is the value itself.
+    // A list without fields for its rows is itself the list of values.
     const values = page.rowFields.length === 0 ? page.size : 1;
     const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
     const rowsAround = outer.rowFields.includes(name) ? outer.size : 1;
@@ -141,7 +142,7 @@ class Estimator {
       : ZERO;
   }
 
-  /** Returns the page that a field is. */
+  /** Returns the page of a list field. */
   #pageOf(
     parent: GraphQLCompositeType,
     { arguments: nodes = [] }: FieldNode,
@@ -160,8 +161,8 @@ class Estimator {
   }
 
   /**
-   * Returns the page size in an argument, MAX_LIST_SIZE at most, or the length of a list; the largest page for an
-   * invalid value, which will be rejected.
+   * Returns the page size in an argument, capped at MAX_LIST_SIZE, or the length of a list. Invalid values, which are
+   * rejected later, count as the largest page.
    */
   #sizeIn(node: ValueNode): number | undefined {
     if (node.kind === Kind.INT) return Math.min(Number(node.value), MAX_LIST_SIZE);
@@ -176,13 +177,13 @@ class Estimator {
   }
 }
 
-/** What is known of the estimates of an operation. */
+/** How an operation's estimates are cached. */
 export interface Estimates {
   /** Identifies the operation in the cache. */
   readonly id: number;
-  /** The variables on which they depend. */
+  /** The variables that the estimates depend on. */
   readonly names: readonly string[];
-  /** The estimate, if it depends on no variable. */
+  /** The estimate, if it does not depend on variables. */
   readonly constant?: Estimate;
 }
 
@@ -198,12 +199,12 @@ function toEstimates(constant: Estimate, used: ReadonlySet<string>): Estimates {
   return { id: operations, names: [...used], ...(used.size === 0 && { constant }) };
 }
 
-/** Returns the variables of a request, with the defaults of those that it leaves out. */
+/** Returns the variables of a request, with defaults for those it omits. */
 function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
 ): Variables {
-  // Without a prototype, as a variable may be called `constructor`.
+  // No prototype, because a variable may be called `constructor`.
   const all: Record<string, unknown> = Object.create(null);
   for (const { variable, defaultValue } of variableDefinitions) {
     const name = variable.name.value;
@@ -214,19 +215,22 @@ function withDefaults(
   return all;
 }
 
-/** Returns a value for a cache key, in which all texts, and all lists of a length, are alike that cost the same. */
+/**
+ * Returns what represents a value in a cache key: texts that cost the same are equal, and so are lists of the same
+ * length.
+ */
 function toKey(name: string, value: unknown): unknown {
-  // The list of the values themselves.
+  // The list of values itself.
   if (name === '') return value;
   if (Array.isArray(value)) return `list of ${value.length}`;
   if (typeof value === 'string') return isIndexed(value) ? 'text' : 'short text';
-  // As JSON, 1e400 would be null.
+  // JSON would turn 1e400 into null.
   return typeof value === 'number' ? String(value) : value;
 }
 
 /**
- * Returns the cache key of an estimate. Values of different kinds have different keys, also those that do not fit
- * the variable: an operation is estimated before it is rejected for them.
+ * Returns the cache key of an estimate. Values of different types have different keys, even those that do not fit the
+ * variable, because operations are estimated before their variables are checked.
  */
 const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
   id +
@@ -236,9 +240,9 @@ const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
   );
 
 /**
- * Estimates an operation of a valid document with these variables, whatever the store contains. Each
- * field costs its weight, multiplied by the sizes of the pages around it, which are MAX_LIST_SIZE at most.
- * Selections that @skip or @include leave out count too, and repeated selections count each time.
+ * Estimates the worst case of an operation in a valid document with these variables, whatever data is stored. Each
+ * field costs its weight, multiplied by the sizes of the pages around it (at most MAX_LIST_SIZE each). Selections that
+ * @skip or @include leave out count too, and repeated selections count each time.
  */
 export function estimate(
   schema: GraphQLSchema,

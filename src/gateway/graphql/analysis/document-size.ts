@@ -12,11 +12,10 @@ import {
 import type { Limits } from '../../config/config.ts';
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 
-// Far more than real documents have. With these limits, validation takes less than 20 ms.
+// Far above what real documents need. Within these limits, validation takes less than 20 ms.
 const SPREADS_PER_FRAGMENT = 6;
 const COMPARISONS_PER_TOKEN = 2;
 
-/** Returns the fragments of a document by their names. */
 export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, FragmentDefinitionNode> =>
   new Map(
     definitions
@@ -25,10 +24,9 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, Fragment
   );
 
 /**
- * Creates a function that measures a selection set: `ofSelection` measures one selection from the
- * measure of its own selection set, and `combine` combines the selections of a set. Each fragment is
- * measured once, because nested spreads can expand to an exponential number of selections. Inside itself
- * a fragment measures 0.
+ * Creates a function that measures a selection set: `ofSelection` measures one selection, given the measure of its own
+ * selection set, and `combine` combines the measures of a set. Each fragment is measured once, because nested spreads
+ * can expand to an exponential number of selections. Inside itself, a fragment counts as 0.
  */
 export function createFold(
   document: DocumentNode,
@@ -53,26 +51,25 @@ export function createFold(
   return fold;
 }
 
-/** Combines by adding. */
 export const add = (total: number, next: number): number => total + next;
 
-/** Returns how many values a value consists of. */
+/** Counts the nodes of a value. */
 function sizeOf(value: ValueNode): number {
   if (value.kind === Kind.LIST) return value.values.reduce((sum, part) => sum + sizeOf(part), 1);
   if (value.kind !== Kind.OBJECT) return 1;
   return value.fields.reduce((sum, field) => sum + sizeOf(field.value), 1);
 }
 
-/** Fields that are merged, as they have the same response key. */
+/** Fields with the same response key, which are merged. */
 interface Merged {
   count: number;
   readonly inside: SelectionSetNode[];
 }
 
 /**
- * Counts what takes validation longest, with fragments where they are spread: each selection, each value of
- * its arguments, and each pair of fields that are merged, as validation compares all pairs. It stops beyond
- * `max`, and at `maxDepth`, as a fragment may spread itself.
+ * Counts what takes validation longest, expanding fragments where they are spread: each selection, each value in its
+ * arguments, and each pair of fields that are merged, because validation compares all pairs. Stops above `max`, and at
+ * `maxDepth`, because a fragment may spread itself.
  */
 function countComparisons(document: DocumentNode, max: number, maxDepth: number): number {
   const fragments = fragmentsOf(document);
@@ -89,10 +86,10 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
     merged.set(key, others);
   };
 
-  /** Merges the fields of selection sets, in which each fragment counts once. */
+  /** Merges the fields of several selection sets, counting each fragment once. */
   const merge = (sets: readonly SelectionSetNode[], depth: number): void => {
     const merged = new Map<string, Merged>();
-    // Grows while it is iterated.
+    // Grows during the iteration.
     const open = new Set(sets);
     for (const set of open) {
       reached.add(set);
@@ -111,14 +108,14 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
   for (const node of document.definitions) {
     if (node.kind === Kind.OPERATION_DEFINITION) merge([node.selectionSet], 1);
   }
-  // Validation compares the fields of fragments that no operation spreads too.
+  // Validation also compares the fields of fragments that no operation spreads.
   for (const { selectionSet } of fragments.values()) {
     if (!reached.has(selectionSet)) merge([selectionSet], 1);
   }
   return total;
 }
 
-/** Counts nodes that take long to validate or to execute, and finds the longest list and string. */
+/** Counts the nodes that take long to validate or execute, and finds the longest list and string. */
 function countNodes(document: DocumentNode) {
   const counts = { aliases: 0, directives: 0, fragments: 0, spreads: 0, values: 0, characters: 0 };
   visit(document, {
@@ -136,13 +133,13 @@ function countNodes(document: DocumentNode) {
   return counts;
 }
 
-/** Measures what a document has, and how many it may have of it; what takes least time first. */
+/** Measures a document and returns each measure with its limit, the cheapest one first. */
 export function* measureDocument(
   document: DocumentNode,
   limits: Limits,
 ): Generator<[count: number, max: number, unit: string]> {
   const { definitions } = document;
-  // Inline fragments are levels like fields, as counting visits the selections of nested ones at each level.
+  // Inline fragments count as levels, because each level visits the selections of nested ones.
   const depthOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),

@@ -15,25 +15,27 @@ import {
   visit,
 } from 'graphql';
 
-/** Upper bounds for the execution of an operation or a part of it, whatever the store contains. */
+/** Upper bounds for executing an operation or part of one, whatever data is stored. */
 export interface Estimate {
   readonly cost: number;
-  /** The length of its data as JSON in UTF-8. */
+  /** The length of the data as JSON in UTF-8. */
   readonly bytes: number;
-  /** How many of its fields need a statement. */
+  /** How many fields need a statement. */
   readonly statements: number;
 }
 
 export const ZERO: Estimate = { cost: 0, bytes: 0, statements: 0 };
 
-/** Adds estimates. Nested fragments could add up to Infinity, and Infinity times 0 rows is NaN. */
+/**
+ * Adds estimates. They are capped because nested fragments could add up to Infinity, and Infinity times 0 rows is NaN.
+ */
 export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   cost: Math.min(a.cost + b.cost, Number.MAX_SAFE_INTEGER),
   bytes: Math.min(a.bytes + b.bytes, Number.MAX_SAFE_INTEGER),
   statements: Math.min(a.statements + b.statements, Number.MAX_SAFE_INTEGER),
 });
 
-/** Multiplies an estimate by a number of rows: one statement reads those of all parents. */
+/** Multiplies an estimate by a number of rows. Statements are not multiplied: one reads the rows of all parents. */
 export const multiplyEstimate = (
   { cost, bytes, statements }: Estimate,
   rows: number,
@@ -43,16 +45,15 @@ export const multiplyEstimate = (
   statements,
 });
 
-// An id, a number, a time, the name of an enum value or of a type.
+// An id, a number, a time, or the name of an enum value or type.
 const OTHER_BYTES = 50;
-// The quotes, the colon, and the comma or brace of a key and its value.
+// For a key and its value: the quotes, the colon, and the comma or brace.
 const PUNCTUATION_BYTES = 8;
 
-/** Returns the cost of one value of a field. */
 export const weightOf = ({ extensions }: GraphQLField<unknown, unknown>): number =>
   Number(extensions.directives?.cost?.weight ?? 1);
 
-/** Returns the field of a type by its name; also the fields of introspection. */
+/** Returns the field of a type by its name, including introspection fields. */
 export function fieldOf(
   schema: GraphQLSchema,
   type: GraphQLCompositeType,
@@ -66,7 +67,7 @@ export function fieldOf(
   return isUnionType(type) ? undefined : type.getFields()[name];
 }
 
-/** Returns the largest size of one value of a field with its key. */
+/** Returns the maximum size of one value of a field, including its key. */
 export const bytesOf = (
   { extensions }: GraphQLField<unknown, unknown>,
   { name, alias }: FieldNode,
@@ -75,7 +76,7 @@ export const bytesOf = (
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Whether an index of trigrams (pg_trgm) can find a text. */
+/** Whether a trigram index (pg_trgm) can find a text. */
 export const isIndexed = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
 const UNINDEXED_FACTOR = 5;
 
@@ -104,13 +105,13 @@ function canCost({ type, extensions }: GraphQLArgument): boolean {
   return [{ extensions }, ...fields].some((one) => one.extensions.directives?.cost);
 }
 
-/** Returns the cost of an argument: its own, for each value of a list, and that of the input fields in its value. */
+/** Returns the cost of an argument: its own, once per value of a list, plus that of the input fields in its value. */
 function costOfArgument({ type, extensions }: GraphQLArgument, value: unknown): number {
   const count = Array.isArray(value) ? value.length : value == null ? 0 : 1;
   return count * Number(extensions.directives?.cost?.weight ?? 0) + costOfValue(type, value);
 }
 
-/** Returns the cost of the arguments of a field, and adds the variables in them to `used`. */
+/** Returns the cost of a field's arguments, and adds their variables to `used`. */
 export function costOfArguments(
   { arguments: nodes = [] }: FieldNode,
   { args }: GraphQLField<unknown, unknown>,

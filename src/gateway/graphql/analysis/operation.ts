@@ -11,23 +11,23 @@ import type { Usage } from './usage.ts';
 
 const MAX_NAME_LENGTH = 100;
 
-/** What was found out about an operation; it is cached with its document. */
+/** The results of analysing an operation, cached with its document. */
 export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
-  /** The fragments of its document. */
+  /** The fragments of the document. */
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Its name for logs and traces, at most 100 characters; undefined if it has none. */
+  /** Its name in logs and traces, at most 100 characters; undefined for an anonymous operation. */
   readonly name: string | undefined;
   /** Set by the first call of usageOf. */
   usage?: Usage;
-  /** Set by estimate: an estimate for each combination of the variables that it depends on. */
+  /** Set by `estimate`: an estimate for each combination of the variables that it depends on. */
   estimates?: Estimates;
 }
 
 const operationsOf = new WeakMap<DocumentNode, Map<string, Operation>>();
 
-/** Returns the operation that a request executes; undefined if the document has no such operation. */
+/** Returns the operation that a request executes; undefined if the document does not contain it. */
 export function operationOf(
   document: DocumentNode,
   operationName: string | null | undefined,

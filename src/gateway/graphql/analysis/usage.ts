@@ -20,15 +20,15 @@ import {
 
 import type { Operation } from './operation.ts';
 
-/** The parts of the schema that an operation uses, as schema coordinates. */
+/** The parts of the schema that an operation uses, named by their schema coordinates. */
 export interface Usage {
-  /** The root fields (`Query.node`) and the deprecated elements. */
+  /** Root fields (such as `Query.node`) and deprecated elements. */
   readonly counted: Set<string>;
-  /** The reason of every deprecated field, argument, input field and enum value. */
+  /** The deprecated fields, arguments, input fields and enum values that are used, with their reasons. */
   readonly deprecated: Map<string, string>;
   /** The fields that have arguments. */
   readonly fields: Map<FieldNode, GraphQLField<unknown, unknown>>;
-  /** Whether it reads the store: by Query, or by selecting other rows of a mutation's payload. */
+  /** Whether the operation reads data: through Query, or by selecting other rows in a mutation's payload. */
   reads: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Element {
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** False for a value that its resolver makes of what it has: the row, or what a mutation wrote. */
+    /** False if the resolver computes the value from what it already has: the row, or what a mutation wrote. */
     readonly ofOtherRow?: false;
   }
 }
@@ -48,7 +48,7 @@ const isError = (type: GraphQLCompositeType): boolean =>
   type.name === 'Error' ||
   ('getInterfaces' in type && type.getInterfaces().some(({ name }) => name === 'Error'));
 
-/** Whether the value of a field is from the row itself. */
+/** Whether the value of a field comes from the row itself. */
 function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
   const { ofOtherRow, sql, pothosExposedField } = extensions;
   if (ofOtherRow === false) return true;
@@ -57,7 +57,7 @@ function isOwn({ type, extensions }: GraphQLField<unknown, unknown>): boolean {
 }
 
 /**
- * Whether a field reads the store: all do but mutations themselves, the fields of an error, and those whose value is
+ * Whether a field reads data: all fields do, except mutations themselves, the fields of an error, and values that come
  * from the row that was written.
  */
 function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
@@ -68,7 +68,7 @@ function readsStore(schema: GraphQLSchema, typeInfo: TypeInfo): boolean {
   return parent !== schema.getMutationType() && !isError(parent) && !isOwn(field);
 }
 
-/** Returns the name of the type that declares a field: the interface, if the type has it from one. */
+/** Returns the name of the type that declares a field: the interface, if the type inherits it. */
 function declaredBy(type: GraphQLNamedType, field: string): string {
   const interfaces = 'getInterfaces' in type ? type.getInterfaces() : [];
   return (interfaces.find((one) => field in one.getFields()) ?? type).name;
@@ -126,7 +126,7 @@ function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operat
     fields: new Map(),
     reads: false,
   };
-  // Grows while it is iterated: the visitor adds the fragments that are spread.
+  // Grows during the iteration: the visitor adds the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
   const visitor = visitWithTypeInfo(typeInfo, {
     ...createVisitor(schema, typeInfo, operation, used),
@@ -139,7 +139,7 @@ function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operat
   return used;
 }
 
-/** Returns the reason of every deprecated field, argument, input field and enum value of a schema. */
+/** Returns all deprecated fields, arguments, input fields and enum values of a schema, with their reasons. */
 export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
   const deprecated = new Map<string, string>();
   const collect = (
@@ -164,8 +164,8 @@ export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
 }
 
 /**
- * Returns what an operation of a valid document uses of the schema. It ignores the values of variables,
- * and includes selections that @skip or @include leave out.
+ * Returns the schema elements that an operation of a valid document uses. It ignores the values of variables, and
+ * includes selections that @skip or @include leave out.
  */
 export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
   (operation.usage ??= findUsage(schema, operation));

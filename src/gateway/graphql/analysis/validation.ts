@@ -18,14 +18,17 @@ import { toExecutionError } from '../client-errors.ts';
 import { measureDocument } from './document-size.ts';
 import { withValuePath } from './value-errors.ts';
 
-/** How many errors a document, or its variables, can get. */
+/** How many errors are reported for a document, or for its variables. */
 export const MAX_VALIDATION_ERRORS = 5;
 
-/** The error of a document that has too much of something. */
+/** The error of a document that exceeds a limit. */
 const documentTooLarge = (max: number, unit: string): GatewayError =>
   new GatewayError('DOCUMENT_TOO_LARGE', `The document must have at most ${max} ${unit}.`);
 
-/** Runs recursive work on a document; a deep document may exceed the stack. @throws GatewayError */
+/**
+ * Runs recursive work on a document, which may overflow the stack if the document is deep.
+ * @throws GatewayError
+ */
 function withinStack<Result>(recurse: () => Result): Result {
   try {
     return recurse();
@@ -35,13 +38,10 @@ function withinStack<Result>(recurse: () => Result): Result {
   }
 }
 
-// graphql-js 16.15 has "that" in this message.
+// graphql-js 16.15 misspells "than" as "that" in this message.
 const TOO_MANY_TOKENS = /contains more tha[nt] \d+ tokens/;
 
-/**
- * Parses a document.
- * @throws GraphQLError, GatewayError
- */
+/** @throws GraphQLError, GatewayError */
 export function parseWithin({ maxTokens }: Limits, source: string | Source): DocumentNode {
   try {
     return withinStack(() => parse(source, { maxLexicalTokens: maxTokens }));
@@ -58,10 +58,10 @@ function findExcess(document: DocumentNode, limits: Limits): GatewayError | unde
   return undefined;
 }
 
-/** The parts of the configuration that decide which documents are valid. */
+/** The parts of the configuration that determine which documents are valid. */
 export type Bounds = Pick<Config, 'limits' | 'introspection'>;
 
-/** Rejects aliases inside `__schema` and `__type`: without them, a result has each part of the schema a few times. */
+/** Rejects aliases inside `__schema` and `__type`, so a result repeats each part of the schema only a few times. */
 const noIntrospectionAliases = (context: ValidationContext): ASTVisitor => ({
   Field: (node) => {
     const parent = context.getParentType();
@@ -74,7 +74,7 @@ const noIntrospectionAliases = (context: ValidationContext): ASTVisitor => ({
 const WITH_INTROSPECTION = [...specifiedRules, noIntrospectionAliases];
 const WITHOUT_INTROSPECTION = [...specifiedRules, NoSchemaIntrospectionCustomRule];
 
-/** Validates a document, after its size: measuring takes less time than validation. */
+/** Validates a document after checking its size, because measuring takes less time than validation. */
 export function validateWithin(
   { limits, introspection }: Bounds,
   schema: GraphQLSchema,

@@ -13,7 +13,9 @@ import {
 const UNKNOWN_VALUE = /^Value "[^"]*" does not exist in "(\w+)" enum/;
 const MISSING_FIELD = /^Field "(?:\w+\.)?(\w+)" of required type/;
 
-/** Returns a message of graphql-js (16.15) with the values of the enum that it names, if the schema may be shown. */
+/**
+ * Returns a message of graphql-js (16.15). For an unknown enum value, adds the valid ones if the schema may be shown.
+ */
 export function withExpected(message: string, shown: GraphQLSchema | undefined): string {
   const type = shown?.getType(UNKNOWN_VALUE.exec(message)?.[1] ?? '');
   if (!isEnumType(type)) return message;
@@ -21,13 +23,13 @@ export function withExpected(message: string, shown: GraphQLSchema | undefined):
   return `${message} It must be one of ${names.join(', ')}.`;
 }
 
-/** Returns the path of an error in an object: that of the field, if one is missing. */
+/** Returns the path of an error in an object; for a missing field, the path of that field. */
 export const withMissingField = (path: readonly string[], message: string): string[] => [
   ...path,
   ...(MISSING_FIELD.exec(message)?.slice(1) ?? []),
 ];
 
-/** Returns the path of a node in a value whose own path is `path`; undefined if it is not in it. */
+/** Returns the path of a node in a value whose own path is `path`; undefined if the value does not contain the node. */
 function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): string[] | undefined {
   if (value === node) return [...path];
   const inner =
@@ -43,7 +45,7 @@ function pathIn(value: ValueNode, node: ASTNode, path: readonly string[]): strin
   return undefined;
 }
 
-/** Returns the path of a node in the arguments of its field; undefined if it is in none. */
+/** Returns the path of a node in the arguments of its field; undefined if no argument contains it. */
 function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
   let found: string[] | undefined;
   visit(document, {
@@ -56,7 +58,7 @@ function pathTo(document: DocumentNode, node: ASTNode): string[] | undefined {
   return found;
 }
 
-/** Returns the error of a document with the path of the value that graphql-js does not accept, if it is about one. */
+/** Returns a document's error with the path of the value that graphql-js rejects, if the error is about a value. */
 export function withValuePath(
   document: DocumentNode,
   error: GraphQLError,

@@ -5,14 +5,14 @@ import type { Estimate, Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { DocumentParams } from '../params.ts';
 
-/** What plugins get with a request. */
+/** The context that plugins get for a request. */
 export interface RequestContext extends CallContext, Exchange {
   readonly params: DocumentParams;
-  /** Set when its document is parsed, if that has the operation. */
+  /** Set once the document is parsed, if it contains the operation. */
   readonly operation: Operation | undefined;
 }
 
-/** An operation of a valid document that a caller requests. */
+/** A request to execute one operation of a valid document. */
 export interface Call {
   readonly schema: GraphQLSchema;
   readonly operation: Operation;
@@ -20,31 +20,31 @@ export interface Call {
   readonly variables: Variables;
   readonly context: CallContext & Exchange;
   readonly estimate: Estimate;
-  /** The value from which the root fields are resolved: the change, for the result of a subscription. */
+  /** The root value of the execution: for the result of a subscription, the change. */
   readonly root?: object;
 }
 
-/** Executes an operation. It returns a promise only if it has to wait, or if it is traced. */
+/** Executes an operation. Returns a promise only if it has to wait or is traced. */
 export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
 
-/** Begins a subscription. It returns its results, or one result with the errors that prevent it. */
+/** Starts a subscription. Returns its results, or one result with the errors that prevent it. */
 export type Subscribe = (
   call: Call,
 ) => ExecutionResult | Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>;
 
-/** A step of the execution: it returns a result of its own, or that of the next step. */
+/** A step of the execution: it returns its own result or the next step's. */
 export type Step = (next: Execute) => Execute;
 
-/** A step before an execution or a subscription: it rejects a call, or leaves it to the next step. */
+/** A step before an execution or a subscription: it rejects a call or passes it to the next step. */
 export type Check = <Result>(
   next: (call: Call) => Result,
 ) => (call: Call) => Result | ExecutionResult;
 
-/** Returns the function that takes these steps, in this order, and at last `run`. */
+/** Returns the function that runs these steps in order, and `run` last. */
 export const inOrder = <Run>(steps: readonly ((next: Run) => Run)[], run: Run): Run =>
   steps.reduceRight((next, step) => step(next), run);
 
-/** Converts the result of an execution. */
+/** Converts the result of an execution, synchronously if it is not a promise. */
 export function mapResult(
   result: ExecutionResult | Promise<ExecutionResult>,
   convert: (result: ExecutionResult) => ExecutionResult,

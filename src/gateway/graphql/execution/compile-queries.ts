@@ -16,18 +16,18 @@ import { UNSENDABLE } from '../statement/json-sql.ts';
 import { createRunStatement } from '../statement/run-statement.ts';
 import type { Call, Step } from './call.ts';
 
-// Compiling and planning take as long as some executions, so only repeated queries are compiled.
+// Compiling and planning take as long as several executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
-// After its statement failed, a query is compiled again only when it was executed this many times more.
+// After its statement failed, a query is compiled again only after this many more executions.
 const EXECUTIONS_AFTER_FAILURE = 100;
 
-/** How often a query was executed, and its compiled form if it has one. */
+/** How often a query was executed, and its compiled form if there is one. */
 interface QueryState {
   executions: number;
   compiled: CompiledQuery | undefined;
 }
 
-/** Returns the statement of a query; undefined if graphql-js has to execute the query for its errors. */
+/** Returns the statement of a query; undefined if graphql-js has to execute the query to report its errors. */
 function prepare(
   { prepare: prepareFor }: CompiledQuery,
   { schema, operation, variables }: Call,
@@ -37,12 +37,12 @@ function prepare(
   try {
     return coerced && prepareFor(coerced);
   } catch {
-    // graphql-js finds the same error, at its place.
+    // graphql-js finds the same error and reports its location.
     return undefined;
   }
 }
 
-/** Returns a call for which every read fails with an error. */
+/** Returns a call in which every read fails with this error. */
 function withFailingReads(call: Call, error: unknown): Call {
   const { context } = call;
   const { source } = context;
@@ -54,9 +54,9 @@ function withFailingReads(call: Call, error: unknown): Call {
 }
 
 /**
- * Executes queries by one statement, in which PostgreSQL writes the JSON of the whole data, from their
- * third execution. `next` executes everything else: a query whose data could be too large for that, and
- * every query that has an error, so that errors have one implementation.
+ * Executes each query, from its third execution on, with one statement in which PostgreSQL writes all of the data as
+ * JSON. `next` executes everything else, including queries whose data could be too large for that, and every query with
+ * an error, so errors have one implementation.
  */
 export const compileQueries =
   (source: DataSource): Step =>
@@ -86,7 +86,7 @@ export const compileQueries =
           state.compiled = undefined;
           state.executions = COMPILE_AT_EXECUTION - 1 - EXECUTIONS_AFTER_FAILURE;
         }
-        // The statement is not run again: graphql-js reports its error for each root field.
+        // The statement is not retried: graphql-js reports its error for each root field.
         return next(withFailingReads(call, error));
       }
       if (json.includes(UNSENDABLE)) return next(call);

@@ -26,8 +26,8 @@ import { toExecutionError, toInputError } from '../client-errors.ts';
 import type { Call, Check, Execute } from './call.ts';
 
 /**
- * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js
- * has the path in its messages only.
+ * Returns the errors of variables that do not fit their types, with the path of each value, which graphql-js includes
+ * only in its messages.
  */
 function findVariableErrors(
   { schema, operation, variables }: Call,
@@ -62,7 +62,7 @@ function findVariableErrors(
   return errors;
 }
 
-/** Returns the error of an argument or a directive at a node. */
+/** Returns the error of an argument or directive, located at a node. */
 function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
   if (error instanceof GraphQLError) return toInputError(error, node);
   if (error instanceof GatewayError) return toExecutionError(error, node);
@@ -70,8 +70,8 @@ function toArgumentError(error: unknown, node: SelectionNode): GraphQLError {
 }
 
 /**
- * Returns the errors of the arguments that an operation selects with coerced variables. Like graphql-js, it collects a
- * fragment once, and selects nothing inside a field whose arguments are invalid.
+ * Returns the errors of the arguments in an operation's selections, given coerced variables. Like graphql-js, it
+ * collects each fragment once, and selects nothing inside a field whose arguments are invalid.
  */
 function findArgumentErrors(
   { schema, operation }: Call,
@@ -81,7 +81,7 @@ function findArgumentErrors(
   const errors: GraphQLError[] = [];
   const spread = new Set<string>();
 
-  /** Checks a node, and returns the selections in it; none if it is left out. */
+  /** Checks a node and returns its selections, or none if the node is left out. */
   const checkNode = (node: SelectionNode): SelectionSetNode | undefined => {
     if (!shouldIncludeNode(variables, node)) return undefined;
     if (node.kind === Kind.FRAGMENT_SPREAD) {
@@ -115,9 +115,9 @@ function findArgumentErrors(
 }
 
 /**
- * Rejects an operation before any of it runs if a variable does not fit its type, or if a page size, a
- * cursor, an id or another argument is invalid: a mistake that can be found before must cost neither a
- * write its result nor other fields theirs. The errors have no path, as there is no result.
+ * Rejects an operation before execution if a variable does not fit its type, or if a page size, cursor, id or other
+ * argument is invalid: an error that can be found in advance must not discard the result of a write, or of other
+ * fields. The errors have no path, because there is no result.
  */
 export const checkArguments =
   ({ introspection }: Pick<Config, 'introspection'>): Check =>
@@ -133,10 +133,9 @@ export const checkArguments =
   };
 
 /**
- * Returns a copy of the schema in which every mutation, and every field that reads other rows, may be
- * null. Mutations are executed with it: if one fails, or a read after a write, only that field is null,
- * with its error, and the caller still has what was written. In the schema itself the error would make
- * the whole data null.
+ * Returns a copy of the schema in which every mutation, and every field that reads other rows, is nullable. Mutations
+ * are executed with it: if one fails, or a read after a write fails, only that field is null, and the caller still gets
+ * what was written. With the schema itself, the error would make all of the data null.
  */
 const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {
@@ -150,7 +149,7 @@ const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
 
 const copyOf = perObject(withNullableResults);
 
-/** Executes operations by graphql-js. After each mutation, subscribers at all gateways look for changes. */
+/** Executes operations with graphql-js. After each mutation, notifies the change feeds of all gateways. */
 export const executeByGraphqlJs: Execute = ({ schema, operation, variables, context, root }) => {
   const isMutation = operation.node.operation === OperationTypeNode.MUTATION;
   const result = execute({

@@ -18,7 +18,7 @@ const tooCostly = (cost: number, maxCost: number): GatewayError =>
 const responseTooLarge = (maxBytes: number): GatewayError =>
   new GatewayError('RESPONSE_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
 
-/** Returns the most that an operation, or one result of a subscription, may cost. */
+/** Returns the maximum cost of an operation, or of one result of a subscription. */
 const allowedFor = ({ operation }: Call, { maxCost }: Limits): number =>
   operation.node.operation === SUBSCRIPTION ? Math.min(MAX_RESULT_COST, maxCost) : maxCost;
 
@@ -31,8 +31,8 @@ const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionRe
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
 /**
- * Rejects a call that costs too much, or that is no query and whose response, or one of those to a subscription,
- * could be too large: so a write is always followed by its result.
+ * Rejects an operation that is too costly, and a mutation or subscription whose response could be too large, so a write
+ * is never followed by a rejected response.
  */
 export const rejectCostly =
   (limits: Limits): Check =>
@@ -51,7 +51,7 @@ export const rejectCostly =
   };
 
 /**
- * Rejects the response to a query that is too large, before it is sent. `extensions.cost` has the cost in each
+ * Rejects a query's response that is too large, before it is sent. `extensions.cost` contains the cost in each
  * rejection, and in each response to a request with the header `GraphQL-Cost: report`.
  */
 export const limitResponse =

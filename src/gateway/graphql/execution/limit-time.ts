@@ -5,9 +5,9 @@ import { toExecutionError } from '../client-errors.ts';
 import type { Call, Step } from './call.ts';
 
 /**
- * Returns an error for an operation that takes longer after its request has arrived, or for a result of a
- * subscription that takes longer: OUTCOME_UNKNOWN for a mutation, else SERVICE_UNAVAILABLE. Its reads stop as
- * soon as the caller has the error (database/recipient.ts); its writes go on.
+ * Returns an error if an operation takes longer than this after its request arrived, or if a subscription takes longer
+ * for one result: OUTCOME_UNKNOWN for a mutation, otherwise SERVICE_UNAVAILABLE. Reads stop once the caller has the
+ * error (database/recipient.ts); writes continue.
  */
 export function limitTime(timeoutMs: number): Step {
   const message = `The operation took longer than ${timeoutMs} ms.`;
@@ -18,7 +18,7 @@ export function limitTime(timeoutMs: number): Step {
   const withTimeout = (call: Call, execution: Promise<ExecutionResult>): Promise<ExecutionResult> =>
     new Promise((resolve, reject) => {
       const { root, context } = call;
-      // A new document has waited for its turn.
+      // An operation with a new document has already waited in the queue.
       const passedMs = root === undefined ? performance.now() - context.arrivedAt : 0;
       const timer = setTimeout(
         () => resolve({ errors: [toExecutionError(errorOf(call))] }),

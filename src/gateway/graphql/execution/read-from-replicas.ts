@@ -6,7 +6,7 @@ import type { Reads } from '../../tables/reads.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Call, Step } from './call.ts';
 
-/** A result with an error that another server may not have. */
+/** A result with an error that another server might not return. */
 class FailedResult extends Error {
   readonly result: ExecutionResult;
 
@@ -16,7 +16,7 @@ class FailedResult extends Error {
   }
 }
 
-/** Throws the error of a result that another server may not have. */
+/** Throws if a result contains an error that another server might not return. */
 function requireServer(result: ExecutionResult): ExecutionResult {
   for (const { originalError } of result.errors ?? []) {
     if (originalError && isServerFault(originalError)) {
@@ -26,21 +26,21 @@ function requireServer(result: ExecutionResult): ExecutionResult {
   return result;
 }
 
-/** Adds the position of the log after the mutation to the response. */
+/** Adds the log position after the mutation to the response headers. */
 async function addPosition({ context }: Call, reads: Reads, log: Log): Promise<void> {
   try {
     context.res.setHeader(POSITION_HEADER, formatPosition(await reads.readPosition()));
   } catch (error) {
-    // The mutation is done: its result must reach the caller.
+    // The mutation is complete, so its result must reach the caller.
     if (!toGatewayError(error).isLogged) return;
     log.warn({ err: error, requestId: context.requestLog.id }, 'The log position is unknown.');
   }
 }
 
 /**
- * Executes queries on a replica. If its server fails, the whole query is executed on
- * another one, so that all parts of a result come from one server. Mutations use the primary, and their
- * responses have the position that later requests can send to read what was written.
+ * Executes queries on a replica. If that server fails, the whole query is executed on another one, so all parts of a
+ * result come from one server. Mutations use the primary. Their responses contain a log position that later requests
+ * can send to read what was written.
  */
 export const readFromReplicas =
   (reads: Reads, log: Log): Step =>

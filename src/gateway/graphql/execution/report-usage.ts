@@ -2,7 +2,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { usageOf } from '../analysis/usage.ts';
 import { type Check, mapResult, type Step } from './call.ts';
 
-/** Counts the root fields and the deprecated elements of an operation in the metrics. */
+/** Counts an operation's root fields and deprecated elements in the metrics. */
 export const countUsage =
   (metrics: Metrics): Check =>
   (next) =>
@@ -13,7 +13,7 @@ export const countUsage =
     return next(call);
   };
 
-/** Adds `extensions.deprecations` to a result: the deprecated schema elements that its operation uses. */
+/** Adds `extensions.deprecations` to a result: the deprecated schema elements that the operation uses. */
 export const reportDeprecations: Step = (next) => (call) => {
   const { deprecated } = usageOf(call.schema, call.operation);
   if (deprecated.size === 0) return next(call);

@@ -7,11 +7,11 @@ import { createFairQueue } from '../fair-queue.ts';
 import type { Stream } from '../streams.ts';
 import type { Call, Execute } from './call.ts';
 
-// Streams that keep up ask for the same result within milliseconds.
+// Streams that keep up request the same result within milliseconds of each other.
 const MAX_RECENT = 50;
-// How many results are made at the same time, so that requests are executed between them.
+// How many results are computed at the same time. Other requests run between them.
 const MAX_EXECUTIONS = 10;
-// A result that costs more is made alone, and then the queue rests. One that costs this takes about 1 ms.
+// Costlier results are computed one at a time, with a rest after each. A result of this cost takes about 1 ms.
 const MAX_CHEAP = 1000;
 
 let numbers = 0;
@@ -20,7 +20,7 @@ const numberOf = perObject(() => {
   return numbers;
 });
 
-/** The change whose result a stream needs. */
+/** The result that a stream needs. */
 interface ResultRequest {
   readonly root: object;
   /** The variables as JSON. */
@@ -29,21 +29,21 @@ interface ResultRequest {
 }
 
 /**
- * Executes an operation once for all streams that have it with the same variables, as the result of a
- * change is the same for every caller. Callers take turns, and costly results wait for each other, not the
- * others for them. An execution stops when all streams that wait for it have ended. A result is
+ * Executes an operation once for all streams that request it with the same variables, because the result of
+ * a change is the same for every caller. Callers take turns. Costly results have their own queue, so they delay
+ * only each other. An execution stops when all streams that wait for it have ended. A result is
  *
- *   pending     until it is made: streams that ask for it wait
- *   abandoned   if all of them have ended before: the next stream that asks begins another one
- *   recent      once it is made, for streams that ask later
+ *   pending     while it is computed: streams that request it wait
+ *   abandoned   if all waiting streams have ended: the next request starts a new execution
+ *   recent      once it is computed, for streams that request it later
  */
 export function shareResults(
   execute: Execute,
 ): (call: Call, request: ResultRequest) => Promise<ExecutionResult> {
-  // A stream has at most one result in a queue, so they have no other limit.
+  // No limit on what waits, because each stream has at most one result in a queue.
   const cheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
   const costly = createFairQueue({ concurrency: 1 });
-  // With the streams that wait for a result.
+  // Results in progress, with the streams that wait for them.
   const pending = new Map<string, { result: Promise<ExecutionResult>; streams: Recipients }>();
   const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
 
@@ -56,12 +56,12 @@ export function shareResults(
     const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
     let isMade = false;
     const recipient: Recipient = {
-      // Also after its timeout.
+      // Also true once the result has timed out.
       get destroyed() {
         return isMade || streams.destroyed;
       },
     };
-    // Not before it is pending.
+    // Starts only after `pending` contains the result.
     await Promise.resolve();
     try {
       return await enqueue(stream.callerKey, () =>
@@ -85,7 +85,7 @@ export function shareResults(
     const made = recent.get(key);
     if (made) return made;
     const known = pending.get(key);
-    // One that all streams have left has no result.
+    // If all of its streams have ended, it will have no result.
     if (known && !known.streams.destroyed) {
       known.streams.add(stream);
       return known.result;

@@ -24,13 +24,16 @@ async function findSource({ schema, operation, variables, context }: Call): Prom
       contextValue: context,
     });
   } catch (error) {
-    // graphql-js takes for granted that there is a root field.
+    // graphql-js assumes that there is a root field.
     const selectsNothing = error instanceof TypeError;
     throw selectsNothing ? new GatewayError('BAD_REQUEST', NO_FIELD, error) : error;
   }
 }
 
-/** Creates the function that begins subscriptions. `execute` makes the results, one of each change for all streams. */
+/**
+ * Creates the function that starts subscriptions. `execute` computes the results: one per change, shared by all
+ * streams.
+ */
 export function createSubscribe(
   execute: Execute,
   streams: Streams,
@@ -40,7 +43,8 @@ export function createSubscribe(
   return async (call: Call) => {
     const { operation, context } = call;
     const stream = streams.open(context, call.estimate.cost);
-    // Nothing rejects it any more but its cursor. Other requests wait for the document, but not for the store.
+    // Only its cursor can still be rejected. Other requests wait until the document is cached, but not for the
+    // database.
     documents.add(operation.document, context.caller);
     const inStream = { ...call, context: { ...context, stream } };
     let source: Source = {};

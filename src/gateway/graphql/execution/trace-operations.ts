@@ -10,19 +10,19 @@ import { NAME } from '../../config/version.ts';
 import type { Step } from './call.ts';
 
 /**
- * Creates a span for each operation that is executed, within the span of its request
- * (https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/). Does nothing unless
- * OpenTelemetry was set up before the start.
+ * Creates a span for each executed operation, inside the span of its request
+ * (https://opentelemetry.io/docs/specs/semconv/graphql/graphql-spans/). Does nothing unless OpenTelemetry was set up
+ * before the gateway started.
  */
 export const traceOperations: Step = (next) => {
   const tracer = trace.getTracer(NAME);
-  // Without an SDK, a span has no valid trace id.
+  // Without an SDK, spans have invalid trace ids.
   const probe = tracer.startSpan('start');
   probe.end();
   if (!isSpanContextValid(probe.spanContext())) return next;
   return (call) => {
     const { node, name } = call.operation;
-    // Those of the semantic conventions without the document, which may contain values.
+    // The attributes of the semantic conventions, except the document, which may contain values.
     const attributes: Attributes = {
       'graphql.operation.type': node.operation,
       'graphql.operation.name': name,

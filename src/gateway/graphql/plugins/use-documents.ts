@@ -12,7 +12,7 @@ import type { RequestContext } from '../execution/call.ts';
 import type { Manifest } from '../manifest.ts';
 import type { DocumentParams } from '../params.ts';
 
-/** Returns the parameters with the text in place of the id: Yoga rejects those that it does not know. */
+/** Returns the parameters with the text instead of the id: Yoga rejects parameters it does not recognise. */
 const withText = (
   { documentId: _documentId, ...others }: DocumentParams,
   query: string,
@@ -21,22 +21,22 @@ const withText = (
 const ignore = (): void => {};
 
 /**
- * Requires the scope `read` for an operation that reads the store, before it is validated, so that its rejection
- * takes little time. The scope of a mutation is required when it is resolved (schema/mutations.ts).
+ * Requires the scope `read` for an operation that reads data, before validation, so a rejection is cheap. A mutation's
+ * scope is required when the mutation is resolved (schema/mutations.ts).
  */
 function requireRead({ operation, caller }: RequestContext, schema: GraphQLSchema): void {
   if (operation && usageOf(schema, operation).reads) requireScope(caller, 'read');
 }
 
 /**
- * Finds the document of a request, and parses and validates it within its limits or takes it from the cache:
+ * Finds the document of a request, and takes it from the cache or parses and validates it within its limits:
  *
  *   cached                        run
- *   another request has its turn  wait for the end of that turn, and look again
- *   anything else                 wait for a turn of the caller, then run; the turn ends when `run` first waits
+ *   another request has a slot    wait until that slot ends, and look again
+ *   anything else                 wait for a slot of the caller, then run; the slot ends when `run` first waits
  *
- * `run` is the rest of the request, from parsing to the result. Parsing, validating and estimating the worst document
- * within the limits takes as long as a hundred small queries.
+ * `run` is the rest of the request, from parsing to the result. Parsing, validating and estimating the costliest
+ * document within the limits takes as long as a hundred small queries.
  */
 export function useDocuments(
   documents: Documents,
@@ -44,7 +44,7 @@ export function useDocuments(
   config: Config,
 ): Plugin<RequestContext, RequestContext> {
   const findText = createFindText(documents, manifest, config.documents);
-  // The ends of turns, by the caller and the text: other requests for the same document wait for the first.
+  // Promises for the ends of slots, by caller and text: further requests for the same document wait for the first one.
   const turns = new Map<string, Promise<void>>();
   return {
     onParams: ({ params: sent, setParams, context, paramsHandler: run, setParamsHandler }) => {
@@ -62,7 +62,7 @@ export function useDocuments(
           key,
           () => {
             if (recipient.destroyed) throw new RecipientGone();
-            // In an object, as the turn ends before the operation does.
+            // Wrapped in an object, because the slot ends before the operation does.
             return { result: run(request) };
           },
           arrivedAt,
@@ -80,7 +80,7 @@ export function useDocuments(
       const document = documents.find(String(source), caller);
       if (document) setParsedDocument(document);
       else setParseFn((text) => parseWithin(config.limits, text));
-      // Also the operation of a request that is rejected.
+      // Also for the operation of a rejected request.
       return ({ context: { requestLog, params }, extendContext, result }) => {
         if (result === null || result instanceof Error) return;
         const operation = operationOf(result, params.operationName);

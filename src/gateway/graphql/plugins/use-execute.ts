@@ -14,11 +14,11 @@ const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
 
-/** A list of objects is the lines of a mutation, which says itself how many it takes. */
+/** A list of objects contains the lines of a mutation, which have a limit of their own. */
 const maxSizeOf = (value: object, depth: number): number =>
   depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 
-/** Finds a value in a variable that is too large; one variable can be used by many fields. */
+/** Finds a value in a variable that is too large. It is checked once, although many fields can use the variable. */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
   const { maxTextLength } = limits;
   if (typeof value === 'string') {
@@ -27,7 +27,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
   }
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > MAX_INPUT_DEPTH) return tooLarge('is nested too deeply.');
-  // graphql-js reports every unknown field separately and quotes the whole input each time.
+  // graphql-js reports each unknown field separately, and quotes the whole input each time.
   const size = Array.isArray(value) ? value.length : Object.keys(value).length;
   const max = maxSizeOf(value, depth);
   if (size > max) return tooLarge(`must have at most ${max} values.`);
@@ -42,9 +42,9 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
 }
 
 /**
- * Returns the variables that an operation declares; others have no effect (GraphQL §6.1.2), and there may be
- * as many as fit into a body.
- * @throws InvalidInput if one of them is too large
+ * Returns the variables that the operation declares. Others have no effect (GraphQL §6.1.2), and their number is
+ * limited only by the size of the body.
+ * @throws InvalidInput if a variable is too large
  */
 function takeDeclared({ node }: Operation, variables: Variables, limits: Limits): Variables {
   const names = (node.variableDefinitions ?? [])
@@ -58,7 +58,7 @@ function takeDeclared({ node }: Operation, variables: Variables, limits: Limits)
 }
 
 /**
- * Returns the call for the arguments with which Yoga executes, with its estimate: the steps begin with its limit.
+ * Returns the call for the arguments that Yoga passes, with its estimate, because the steps start with the cost limit.
  * @throws InvalidInput if a variable is too large
  */
 function toCall(
@@ -78,7 +78,7 @@ function toCall(
   };
 }
 
-/** Executes operations, and begins subscriptions, by these functions. */
+/** Executes operations and starts subscriptions with these functions. */
 export const useExecute = (
   execute: Execute,
   subscribe: Subscribe,

@@ -10,14 +10,14 @@ import { concatenate } from './json-sql.ts';
 import { readSelection, type Selection, type SlotSql } from './read-selection.ts';
 import { type PreparedSlot, prepareSlot, type SlotArguments } from './slots.ts';
 
-/** A statement without values. Its rows have the column `json`: the data of a query. */
+/** The text of a statement. Its rows have a column `json` with the data of a query. */
 export interface StatementText {
   readonly text: string;
   readonly planning: Planning;
   readonly load: Load;
   /**
-   * Whether several requests can share the statement. Its parameters are then arrays with one item for
-   * each request, and the column `number` of a row says for which of them it is, from 1.
+   * Whether several requests can share the statement. Its parameters are then arrays with one item per request, and the
+   * column `number` of a row gives the request's position in them, from 1.
    */
   readonly isShared: boolean;
 }
@@ -28,7 +28,7 @@ export interface PreparedStatement {
   readonly values: readonly unknown[];
 }
 
-/** What has the data of one request: a statement, or JSON if the data is constant. */
+/** How to get the data of one request: by a statement, or as JSON if the data is constant. */
 export type PreparedQuery =
   | PreparedStatement
   | { readonly statement?: undefined; readonly json: string };
@@ -48,43 +48,43 @@ export type PreparedQuery =
  *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
  *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
  *
- * for all requests of a tick: `$1` has the ids, `request.v1` is that of one. E'\x01' stands for what can't be sent.
+ * for all requests in a tick: `$1` contains their ids, `request.v1` the id of one. E'\x01' marks what can't be sent.
  *
- * What is kept:
+ * What is cached:
  *
- *   states (compile-queries.ts)   by operation                                    as long as its document
- *   prepares                      by that, and the variables of @skip, @include   the last 300
- *   texts                         by that, and what the arguments change in SQL   the last 2000
+ *   states (compile-queries.ts)   by operation                                    until its document is evicted
+ *   prepares                      also by the variables of @skip and @include     the last 300
+ *   texts                         also by the parts of arguments in its text      the last 2000
  *
- * graphql-js executes a query instead:
+ * graphql-js executes a query:
  *
- *   the first two times, a hundred times after a failure,
+ *   the first two times, and a hundred times after a failure
  *   if its data could be too large, or an argument is invalid   compile-queries.ts
  *   with too many fields                                        isCompilable
- *   if a field has no form in SQL                               readSelection
+ *   if a field can't be written in SQL                          readSelection
  *   with too many relations, or for one row on PGlite           compileQuery
  *   with too long a statement                                   createPrepare
  */
 export interface CompiledQuery {
   /**
    * Returns what to run for coerced variables; undefined if graphql-js has to execute the query with them.
-   * @throws the error of an argument that graphql-js or the store rejects
+   * @throws the error of an argument that graphql-js or its rule rejects
    */
   readonly prepare: (variables: Record<string, unknown>) => PreparedQuery | undefined;
 }
 
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
-// PostgreSQL plans the joins of a statement together. A hundred relations took it seconds and 775 MB; PGlite,
-// which keeps no plans, took up to 230 ms for eighteen.
+// PostgreSQL plans all joins of a statement together. For a hundred relations it took seconds and 775 MB; PGlite, which
+// does not keep plans, took up to 230 ms for eighteen.
 const MAX_RELATIONS = 10;
-// Of a statement that is planned for each execution. Longer ones take more time to parse and plan than the
-// statements of the loaders: with 2,000 characters about a millisecond.
+// For a statement that is planned for each execution. Longer ones take more time to parse and plan than the loaders'
+// statements; 2,000 characters take about a millisecond.
 const MAX_PLANNED_LENGTH = 2000;
-// Of any other statement: to plan it, a process of PostgreSQL needs up to a kilobyte for each character.
+// For any other statement: to plan it, a PostgreSQL process needs up to a kilobyte per character.
 const MAX_LENGTH = 10_000;
-// The caches of all operations: a selection is for one combination of @skip and @include, a text for one
-// combination of page sizes, sorting and filters.
+// Limits for the caches of all operations. There is a selection for each combination of @skip and @include, and a text
+// for each combination of page sizes, sorting and filters.
 const MAX_SELECTIONS = 300;
 const MAX_TEXTS_LENGTH = 5_000_000;
 
@@ -112,10 +112,9 @@ function writeArguments(
   return { window, filters: filters.map(write), conditions: conditions.map(write) };
 }
 
-// The time of PostgreSQL alone, without that in which the statement waits for a connection.
+// The time in PostgreSQL alone, excluding the wait for a connection.
 const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real`;
 
-/** Writes the statement for some arguments. */
 function writeStatement(selection: Selection, prepared: readonly PreparedSlot[]): StatementText {
   const args = prepared.map((slot) => slot.args);
   const types = prepared.flatMap(({ values }) => values.map((value) => ARRAY_TYPES[typeof value]));
@@ -136,7 +135,7 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
   }
-  // In a subquery, or PostgreSQL would plan each time for the lengths of the arrays.
+  // In a subquery, because PostgreSQL would otherwise plan each time for the lengths of the arrays.
   const arrays = types.map((type, index) => `(select $${index + 1}::${type})`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
   const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;
@@ -144,7 +143,7 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   return { text, planning, load, isShared };
 }
 
-/** Creates the function that prepares a statement for a selection. */
+/** Creates the function that prepares the statement of a selection. */
 function createPrepare(selection: Selection, id: string): CompiledQuery['prepare'] {
   if (selection.slots.length === 0) {
     const constant = { json: selection.write([]).map(String).join('') };
@@ -162,7 +161,7 @@ function createPrepare(selection: Selection, id: string): CompiledQuery['prepare
   };
 }
 
-/** Returns the names of the variables of @skip and @include. */
+/** Returns the names of the variables that @skip and @include use. */
 function conditionsOf({ document }: Operation): string[] {
   const names = new Set<string>();
   const collect = ({ arguments: nodes = [] }: DirectiveNode): void => {
@@ -172,9 +171,9 @@ function conditionsOf({ document }: Operation): string[] {
   return [...names];
 }
 
-/** Whether an operation is not too large. */
+/** Whether an operation is small enough to compile. */
 function isCompilable({ document, node }: Operation): boolean {
-  // The fields of a fragment count once for each spread: counted before they are collected.
+  // Fields are counted before they are collected, so those of a fragment count once per spread.
   const countFields = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),
@@ -183,7 +182,7 @@ function isCompilable({ document, node }: Operation): boolean {
   return countFields(node.selectionSet) <= MAX_FIELDS;
 }
 
-// Planning the statement for a single row takes longer than a look-up by a loader.
+// Whether the query reads only single rows. Planning such a statement takes longer than a loader's lookup.
 const isRowsOnly = ({ slots }: Selection): boolean =>
   slots.length > 0 && slots.every(({ sql }) => sql.kind === 'row');
 

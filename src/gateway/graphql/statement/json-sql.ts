@@ -4,22 +4,22 @@ import type { Part } from '../../kinds/kind.ts';
 import { kindOfScalar } from '../../kinds/kinds.ts';
 
 /**
- * Stands in an answer for a value that can't be sent, such as a date beyond year 9999: graphql-js then
- * executes the query for its error. JSON has this character only escaped.
+ * Marks a value in the response that cannot be sent, such as a date after the year 9999: graphql-js then executes the
+ * query to report its error. In JSON, this character occurs only escaped.
  */
 export const UNSENDABLE = '\u0001';
 const UNSENDABLE_SQL = `E'\\x01'`;
 
 const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** Joins terms in pairs: from left to right, PostgreSQL would keep a copy of the text before each term. */
+/** Joins terms in pairs: joining from left to right, PostgreSQL would copy the preceding text for each term. */
 const joinTerms = (terms: readonly string[]): string => {
   if (terms.length <= 2) return terms.join(' || ');
   const middle = Math.ceil(terms.length / 2);
   return `(${joinTerms(terms.slice(0, middle))}) || (${joinTerms(terms.slice(middle))})`;
 };
 
-/** Returns SQL that joins parts; `||` is the fastest way in which PostgreSQL writes JSON. */
+/** Returns SQL that joins parts. `||` is PostgreSQL's fastest way to write JSON. */
 export function concatenate(parts: readonly Part[]): string {
   const terms: string[] = [];
   let text = '';
@@ -35,14 +35,17 @@ export function concatenate(parts: readonly Part[]): string {
   return joinTerms(terms);
 }
 
-/** Writes a value of a GraphQL type as JSON; `null` if the type has no such form. */
+/** Writes a value of a GraphQL type as JSON; `null` if PostgreSQL cannot write the type. */
 function writeValue(type: GraphQLNamedType, column: string): readonly Part[] {
   if (!isEnumType(type)) return kindOfScalar(type.name)?.json(column) ?? ['null'];
   const cases = type.getValues().map(({ name, value }) => `when '${value}' then '"${name}"'`);
   return [{ sql: `case ${column} ${cases.join(' ')} end` }];
 }
 
-/** Returns SQL of JSON that may be null: `null` if it may be in the answer. */
+/**
+ * Returns SQL for JSON that may be null in PostgreSQL: `null` in the response if the field is nullable, otherwise the
+ * mark.
+ */
 export const orNull = (parts: readonly Part[], isNullable: boolean): string =>
   `coalesce(${concatenate(parts)}, ${isNullable ? `'null'` : UNSENDABLE_SQL})`;
 
@@ -60,7 +63,7 @@ export function writeColumn(
   const isSendable = kindOfScalar(type.name)?.isSendable;
   if (!isSendable && !isEnumType(type)) return isNullable ? [{ sql: orNull(json, true) }] : json;
   if (!isNullable) return [{ sql: orNull(json, false) }];
-  // An infinite time is null, as one that is not set.
+  // Infinite times are written as null, like missing ones.
   const isSet = isSendable?.(column) ?? `${column} is not null`;
   return [{ sql: `case when ${isSet} then ${orNull(json, false)} else 'null' end` }];
 }

@@ -6,7 +6,7 @@ import { concatenate, orNull } from './json-sql.ts';
 export const whereAll = (conditions: readonly string[]): string =>
   conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
 
-/** Returns the rows of a page; if they are numbered, with the row after them, for `pageInfo`. */
+/** Returns the rows of a page. If they are numbered, includes the row after them, for `pageInfo`. */
 export function writeRows(
   { name }: Table<never>,
   { size, readingOrder: { sql: order } }: Window,
@@ -19,7 +19,7 @@ export function writeRows(
   return `(select *, row_number() over (order by ${order}) as number, count(*) over () as total from ${rows(size + 1)} as page)`;
 }
 
-/** Writes the JSON of each row of a page as a list. */
+/** Writes the rows of a page as a JSON list. */
 export function writeList(
   json: readonly Part[],
   { size, order }: Window,
@@ -36,10 +36,10 @@ export const writeCursor = ({ cursor }: Window): readonly Part[] => [
   '"',
 ];
 
-/** Returns the fields of `pageInfo` as SQL. */
+/** Returns SQL for each field of `pageInfo`. */
 export function writePageInfo(window: Window): Readonly<Record<string, string>> {
   const { size, backwards, hasAfter, hasBefore } = window;
-  // Always with an aggregate, so that the page is one row. Rows are read from one end only.
+  // Always contains an aggregate, so the page is one row. Rows are read from one end only.
   const hasMore = (isRead: boolean, isExcluded: boolean): string =>
     `(${isExcluded} or (${isRead} and count(*) > ${size}))::text`;
   const cursorOf = (number: string): string =>

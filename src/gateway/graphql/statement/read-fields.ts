@@ -11,10 +11,10 @@ import {
 import type { Part } from '../../kinds/kind.ts';
 import type { Slot } from './slots.ts';
 
-/** Writes a value as JSON. What it is was read before; only the arguments are new. */
+/** Writes a value as JSON. The fields were read before; only the arguments are new. */
 export type Write<Scope> = (scope: Scope) => readonly Part[];
 
-/** A selection that is being read. */
+/** The state while a selection is read. */
 export interface Reading {
   readonly schema: GraphQLSchema;
   readonly fragments: Parameters<typeof collectFields>[1];
@@ -23,14 +23,14 @@ export interface Reading {
   relations: number;
 }
 
-/** Thrown for a field that has no form in SQL. */
+/** Thrown for a field that cannot be written in SQL. */
 export class Unsupported extends Error {}
 
 export type Nodes = [FieldNode, ...FieldNode[]];
 export type Field = GraphQLField<unknown, unknown>;
 type Read<Scope> = (field: Field, nodes: Nodes) => Write<Scope>;
 
-/** Reads fields as the members of an object. */
+/** Reads fields as the members of a JSON object. */
 export function readMembers<Scope>(
   type: GraphQLObjectType,
   fields: ReadonlyMap<string, FieldNode[]>,

@@ -19,22 +19,22 @@ import {
 } from './read-fields.ts';
 import type { Slot } from './slots.ts';
 
-/** The arguments of a field as SQL, with the names of their parameters. */
+/** The arguments of a field as SQL that contains the names of its parameters. */
 export interface SlotSql {
-  /** The page of a list; undefined for a row, whose id is the only filter. */
+  /** The page of a list; undefined for a row, which is filtered only by id. */
   readonly window: Window | undefined;
   readonly filters: readonly string[];
   readonly conditions: readonly string[];
 }
 
-/** A statement that is being written. */
+/** The state while a statement is written. */
 interface Writing {
   readonly slots: readonly SlotSql[];
-  /** How many aliases are in use. */
+  /** The number of aliases in use. */
   aliases: number;
 }
 
-/** A row whose columns are read, and the joins of its FROM. */
+/** A row whose columns are selected, and the joins in its FROM clause. */
 interface RowScope {
   readonly writing: Writing;
   readonly table: Table<never>;
@@ -42,28 +42,29 @@ interface RowScope {
   readonly joins: string[];
 }
 
-/** A page whose parts are read. */
+/** A page whose parts are selected. */
 interface PageScope {
   readonly row: RowScope;
   readonly window: Window;
-  /** The condition for what is counted. */
+  /** The WHERE clause of the count. */
   readonly counted: string;
   readonly isNumbered: boolean;
 }
 
 /**
- * A query is read once and written for each combination of arguments: `read…` checks fields and returns the function
- * that writes them. A field with arguments is a slot: reading adds it to `reading.slots`, writing finds its arguments
- * at the same index. For `{ books(first: 2) { totalCount nodes { title } } }`, reading makes one slot, of `books`, with
- * `reads` and `counts`; writing opens a row, such as t1, and takes the limit 2 and the order from the slot.
+ * A query is read once, and written for each combination of arguments: each `read…` function checks fields and returns
+ * the function that writes them. A field with arguments is a slot: reading adds it to `reading.slots`, and writing
+ * finds its arguments at the same index. For `{ books(first: 2) { totalCount nodes { title } } }`, reading creates one
+ * slot, for `books`, with `reads` and `counts`; writing opens a row, such as t1, and takes the limit 2 and the order
+ * from the slot.
  */
 
-/** What a query selects with given values of its @skip and @include. */
+/** What a query selects for given values in @skip and @include. */
 export interface Selection {
   readonly slots: readonly Slot[];
-  /** How many rows and pages of other tables it reads. */
+  /** The number of rows and pages that it reads from other tables. */
   readonly relations: number;
-  /** Writes the data as JSON; `slots` has the arguments of its fields. */
+  /** Writes the data as JSON; `slots` contains the arguments of its fields. */
   readonly write: (slots: readonly SlotSql[]) => readonly Part[];
 }
 
@@ -92,7 +93,7 @@ const readRow = (
     }
     if (sql.kind === 'row') throw new Unsupported();
     const { name } = getNamedType(field.type);
-    // As toNodeId: the base64 of letters, digits and `_` has no character that base64url writes otherwise.
+    // The same text as toNodeId returns: for letters, digits and `_`, base64 and base64url differ only in the padding.
     return ({ alias }) => [
       '"',
       { sql: `rtrim(encode(('${name}_' || ${alias}.${table.id.column})::bytea, 'base64'), '=')` },
@@ -105,11 +106,11 @@ const openRow = (writing: Writing, table: Table<never>): RowScope => {
   return { writing, table, alias: `t${writing.aliases}`, joins: [] };
 };
 
-/** Returns the rows in FROM with the rows that were joined to them. */
+/** Returns the rows for FROM, including their joins. */
 const fromRow = (rows: string, { alias, joins }: RowScope): string =>
   `${rows} ${alias}${joins.join('')}`;
 
-/** Joins a related row. A lateral join takes half of the time of a subquery. */
+/** Joins a related row. A lateral join takes half the time of a subquery. */
 function readRelated(
   reading: Reading,
   { table, by, value, otherwise }: RelatedRow,
@@ -134,7 +135,7 @@ function readRelated(
   };
 }
 
-// The names of the fields are those of Relay's connections.
+// The field names are those of Relay connections.
 function readPagePart(
   reading: Reading,
   table: Table<never>,
@@ -163,7 +164,7 @@ function readPagePart(
     readsRows = true;
     return ({ window }) => [{ sql: writePageInfo(window)[name] ?? '' }];
   });
-  // With `__typename` alone, no aggregate would make one row of the page.
+  // If only `__typename` is selected, no aggregate would reduce the page to one row.
   if (!readsRows) throw new Unsupported();
   return write;
 }
@@ -174,7 +175,7 @@ function slotOf({ slots }: Writing, index: number): SlotSql {
   return slot;
 }
 
-/** Reads a page; in a parent row it has only the rows that belong to it. */
+/** Reads a page. Inside a parent row, the page contains only the rows that belong to it. */
 function readPage(
   reading: Reading,
   sql: ListPage,
@@ -226,8 +227,8 @@ function readRoot(reading: Reading, field: Field, nodes: Nodes): Write<Writing> 
 }
 
 /**
- * Reads what a query selects. Its variables must be coerced; only those of @skip and @include matter.
- * Returns undefined if a field has no form in SQL.
+ * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
+ * undefined if a field cannot be written in SQL.
  */
 export function readSelection(
   schema: GraphQLSchema,

@@ -4,42 +4,42 @@ import { type Recipient, shareInTurn } from '../../database/recipient.ts';
 import { MAX_SHARED, SHARED, type DataSource } from '../../tables/loaders.ts';
 import type { PreparedStatement, StatementText } from './compile.ts';
 
-/** A row of a statement. */
+/** A row that the statement returns. */
 interface Row {
   readonly number: number;
   readonly json: string;
-  /** How long PostgreSQL took until this row, in milliseconds; only of statements that can be shared. */
+  /** How long PostgreSQL took until this row, in milliseconds; only for statements that can be shared. */
   readonly ms?: number;
 }
 
 type Values = readonly unknown[];
 
 const MAX_SHARED_MS = 20;
-// A statement can take longer for other values, so its longest time counts, with each execution less.
+// Other values can make a statement slower, so its longest time counts; it decays with each execution.
 const REMEMBERED = 0.95;
 
 const keyOf = (values: Values): string => JSON.stringify(values.map(String));
 
-/** Returns the data in a row of a statement. */
+/** Returns the data in a row that the statement returned. */
 function jsonOf(row: Row | undefined): string {
   if (!row?.json) throw new Error('A compiled query returned no data.');
   return row.json;
 }
 
 /**
- * Creates the function that runs a statement for one request, and returns the data as JSON. Requests of one tick whose statements
- * differ only in ids and texts share one, which saves PostgreSQL and the gateway a round trip each; equal
- * requests are one for PostgreSQL.
+ * Creates the function that runs a statement for one request and returns the data as JSON. Requests in the same tick
+ * whose statements differ only in ids and texts share a statement, which saves PostgreSQL and the gateway a round trip
+ * each. Equal requests are sent only once.
  */
 export function createRunStatement({ db, observeBatch }: DataSource) {
   const share = shareInTurn<DataLoader<Values, string, string>>();
-  // How long a statement takes for each of its requests: the longest time, falling slowly.
+  // The time of a statement per request: the longest one, decaying slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
-  /** Returns how many requests can share a statement, so that none waits long for the others. */
+  /** Returns how many requests can share a statement without waiting long for each other. */
   const maxSharedOf = (statement: StatementText): number => {
     if (!statement.isShared) return 1;
-    // How long a count or a search takes is not known before.
+    // The time of the first count or search is unknown.
     const ms = msPerRequest.get(statement) ?? (statement.load === 'heavy' ? MAX_SHARED_MS : 0);
     return Math.max(1, Math.min(MAX_SHARED, Math.floor(MAX_SHARED_MS / ms)));
   };

@@ -5,7 +5,7 @@ import { parseId } from '../../contract/parse.ts';
 import type { ListPage, RowByArgument } from '../../schema/rows.ts';
 import type { Window } from '../../tables/window.ts';
 
-/** A field whose arguments decide about the statement. */
+/** A field whose arguments determine the statement. */
 export interface Slot {
   readonly field: GraphQLField<unknown, unknown>;
   readonly node: FieldNode;
@@ -15,19 +15,19 @@ export interface Slot {
   readonly counts: boolean;
 }
 
-/** The arguments of a field. */
+/** The arguments of a field as SQL. */
 export interface SlotArguments {
   readonly window: Window | undefined;
-  /** The id of a row, or what is counted of a list. */
+  /** The id of a row, or the conditions of a list's count. */
   readonly filters: readonly Sql[];
-  /** The rows of a page. */
+  /** The conditions for the rows of a page. */
   readonly conditions: readonly Sql[];
 }
 
 /** The arguments of a field for one request. */
 export interface PreparedSlot {
   readonly args: SlotArguments;
-  /** Everything in the arguments that changes the text of a statement. */
+  /** Everything in the arguments that changes the statement's text. */
   readonly key: string;
   readonly values: readonly unknown[];
 }
@@ -42,7 +42,7 @@ function argumentsOf(
     return { window: undefined, filters: [sql`${id}`], conditions: [] };
   }
   const window = fieldSql.source.toWindow(args);
-  // PostgreSQL can't tell the type of a parameter that the text does not use.
+  // Unused ones are omitted: PostgreSQL can't infer the type of a parameter that is missing in the text.
   return {
     window,
     filters: counts ? window.filters : [],
@@ -63,7 +63,10 @@ const keyOf = ({ window, filters, conditions }: SlotArguments): string =>
     ...conditions.map((condition) => condition.sql),
   ].join('\n');
 
-/** Prepares a slot for coerced variables. @throws the error of an argument that is rejected */
+/**
+ * Prepares a slot for coerced variables.
+ * @throws the error of an argument that is rejected
+ */
 export function prepareSlot(slot: Slot, variables: Record<string, unknown>): PreparedSlot {
   const args = argumentsOf(slot, variables);
   const values = [...args.filters, ...args.conditions].flatMap(({ values: own }) => own);
