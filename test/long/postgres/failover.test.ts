@@ -65,13 +65,13 @@ const found = (server: ReplicatedServer): RegExp =>
   new RegExp(`^${nameOf(server)} is now the primary, after \\d+ ms without one\\.$`);
 
 const linesAboutPrimary = (): string[] =>
-  gateway.messages.filter((message) => message.startsWith('The primary '));
+  gateway.messages.filter((message) => /^Lost the primary|is now the primary/.test(message));
 
 /** Waits until all standbys serve queries: after a failover, each must be known to follow the primary. */
 async function expectReadsOnStandbys(): Promise<void> {
   const lastLines = () =>
     standbys().map((standby) =>
-      gateway.messages.findLast((line) => line.includes(`the replica ${nameOf(standby)}`)),
+      gateway.messages.findLast((line) => line.startsWith(`Replica ${nameOf(standby)} `)),
     );
   const used = standbys().map((standby) => `Replica ${nameOf(standby)} now serves reads.`);
   await expect.poll(lastLines).toEqual(used);

@@ -65,7 +65,7 @@ const notAsked = ({ port }: ReplicatedServer, why: string): string =>
 
 /** Returns the log messages about replicas. */
 const linesAbout = (server: ReplicatedServer): string[] =>
-  gateway.messages.filter((line) => line.includes(`the replica 127.0.0.1:${server.port}`));
+  gateway.messages.filter((line) => line.startsWith(`Replica 127.0.0.1:${server.port} `));
 
 /** Whether the last log message reports that a replica lags too far behind to serve reads. */
 const isBehind = (server: ReplicatedServer): boolean =>
