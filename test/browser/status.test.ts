@@ -57,8 +57,8 @@ describeInChromium((chromium) => {
     });
 
     it('reports that there were no errors and no calls to deprecated operations', async () => {
-      await expectShown(page.getByText('None since the start.'));
-      await expectShown(page.getByText('No calls since the start.').first());
+      await expectShown(page.getByText('None since startup.'));
+      await expectShown(page.getByText('No calls since startup.').first());
     });
 
     it('shows the database, the errors and the callers of deprecated routes', async () => {
@@ -126,7 +126,7 @@ describeInChromium((chromium) => {
       await page.clock.resume();
     });
 
-    it('reads no figures while it is hidden, and immediately when it becomes visible', async () => {
+    it('does not read figures while it is hidden, and immediately when it becomes visible', async () => {
       await page.goto(`${chromium.gateway.url}/status`);
       await page.locator('.figure').first().waitFor();
       let reads = 0;

@@ -152,7 +152,7 @@ const CHANGES: Fault[] = [
     file: 'src/gateway/changes/row-filter.ts',
     text: "if (typeof now === 'boolean') return now || isMet(before);",
     replacement: "if (typeof now === 'boolean') return isMet(after ?? before);",
-    test: ['postgres', 'test/store/subscriptions.test.ts', 'when they come into it and leave it'],
+    test: ['postgres', 'test/store/subscriptions.test.ts', 'start or stop matching it'],
   },
   {
     name: 'a subscription after an expired cursor skips what it has missed',
@@ -234,7 +234,7 @@ const ACCESS: Fault[] = [
     scope: 'inventory:write'`,
     replacement: `never set counts as 0.',
     scope: 'orders:write'`,
-    test: ['postgres', 'test/gateway/scopes.test.ts', 'needs exactly its scope'],
+    test: ['postgres', 'test/gateway/scopes.test.ts', 'requires exactly one scope'],
   },
 ];
 

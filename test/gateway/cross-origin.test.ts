@@ -225,7 +225,7 @@ describe('CORS_ORIGINS', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('allows every site with *, without credentials', async () => {
+  it('allows every site if set to *, but never credentials', async () => {
     for (const origin of [SITE, 'null', undefined]) {
       for (const answer of await askAll(open, origin)) {
         expect(allowed(answer)).toBe('*');

@@ -33,7 +33,7 @@ async function time(body: string, statuses: readonly number[] = EXPECTED): Promi
 
 const postHonest = (): Promise<number> => time(JSON.stringify({ query: HONEST }), [200]);
 
-/** Makes requests one after the other and returns their times, the shortest first. */
+/** Makes requests one at a time and returns their times, the shortest first. */
 async function times(count: number, send: (index: number) => Promise<number>): Promise<number[]> {
   const all: number[] = [];
   for (let index = 0; index < count; index += 1) all.push(await send(index));

@@ -121,7 +121,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   };
 }
 
-/** Returns the schema with all fields nullable, so that an error in one field removes no other. */
+/** Returns the schema with all fields nullable, so that an error in one field does not null out others. */
 const leniently = (strict: GraphQLSchema): GraphQLSchema =>
   mapSchema(strict, {
     [MapperKind.COMPOSITE_FIELD]: (field) => {
@@ -158,8 +158,8 @@ const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
   [...new Set(errors.map(({ path = [] }) => placeOf(data, path)))].toSorted();
 
 /**
- * Checks that a response is that of graphql-js. Errors may come in any order, and if several leave
- * the same null, an executor may report one or more of them.
+ * Checks that a response equals graphql-js's. Errors may come in any order, and if several null
+ * the same field, an executor may report one or more of them.
  */
 async function expectSame(
   operation: Operation,

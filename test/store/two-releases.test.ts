@@ -186,7 +186,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('of cancelOrder has all columns of the stock, also one that another release did not store', async () => {
+    it('of cancelOrder has all columns of the stock, even one that another release did not store', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
       await cancelOrder(gateway.db, args, undefined);

@@ -159,7 +159,7 @@ export class ReplicatedServer extends PostgresServer {
 }
 
 export interface Replication {
-  /** The primary at the start, and its two standbys. */
+  /** The initial primary, and its two standbys. */
   readonly servers: readonly [ReplicatedServer, ReplicatedServer, ReplicatedServer];
   /** Returns a URL with several hosts, by default all, for a database of any of the servers. */
   multiHostUrl(databaseUrl: string, servers?: readonly ReplicatedServer[]): string;

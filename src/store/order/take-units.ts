@@ -46,7 +46,7 @@ export function rejectionOf(
 }
 
 /**
- * Takes the units of an order from its pet's stock and creates the order, both or neither.
+ * Takes the units of an order from its pet's stock and creates the order, atomically.
  *
  * One statement does both, so no transaction spans several round trips. It locks the pet, then its stock, and reads
  * their values under the locks, so they cannot change before it writes, however many gateways there are. The lock on

@@ -30,7 +30,7 @@ const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
 // Fewer than the gateways' connections, which have to share them.
 const SERVER_CONNECTIONS = 2;
 
-/** Starts PgBouncer in transaction mode before a PostgreSQL, and returns its port. */
+/** Starts PgBouncer in transaction mode in front of PostgreSQL, and returns its port. */
 async function startPgbouncer(server: string, folder: string): Promise<[Daemon, number]> {
   const { hostname, port, username, password } = new URL(server);
   const ownPort = await freePort();

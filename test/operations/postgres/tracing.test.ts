@@ -142,6 +142,6 @@ describe('with OpenTelemetry, a request', () => {
     const [statement] = trace.filter(
       ({ scope, name }) => scope === PG && name.startsWith('pg.query'),
     );
-    expect(statement).toMatchObject({ parentSpanId: request?.spanId ?? 'that of a request' });
+    expect(statement).toMatchObject({ parentSpanId: request?.spanId ?? 'the span of a request' });
   });
 });

@@ -12,7 +12,7 @@ import { repeat } from '../../support/repeat.ts';
 
 const POOL_SIZE = 4;
 const MAX_HEAVY = POOL_SIZE / 2;
-// Longer than a test: the clock stands still until the caller disconnects.
+// Longer than any test: fake timers stop the clock until the caller disconnects.
 const RESPONSE_TIMEOUT_MS = 500_000;
 
 let gateway: Gateway;
@@ -123,7 +123,7 @@ async function compile(query: string): Promise<void> {
   }
 }
 
-/** Requires that each connection of the pool can be used. */
+/** Expects every connection in the pool to be usable. */
 async function expectFullPool(): Promise<void> {
   await lock('pets');
   const all = Array.from({ length: POOL_SIZE }, (_, index) =>

@@ -135,7 +135,7 @@ describe('orders that arrive at the same time', () => {
       Array.from({ length: 4 }, () => makePet(gateway, { stock: 5 })),
     );
     const petIds = [...others, locked, ...others];
-    // On new connections, the requests would arrive one after the other.
+    // On new connections, the requests would arrive one at a time.
     await Promise.all(petIds.map((petId) => placeOrder(petId)));
     gateway.statements.length = 0;
     const unlock = await holdLock(url, `select from ${table} where ${id} = ${locked} for update`);
@@ -178,7 +178,7 @@ describe('orders that arrive at the same time', () => {
         );
         return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? data.placeOrder;
       });
-    // On new connections, the requests would arrive one after the other.
+    // On new connections, the requests would arrive one at a time.
     await Promise.all(placeAll(1));
     gateway.statements.length = 0;
     const unlock = await holdLock(url, 'select pg_advisory_xact_lock(7)');

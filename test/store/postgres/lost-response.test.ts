@@ -85,7 +85,7 @@ function expectLogged(): void {
   expect([err, err?.cause]).toContainEqual(lost);
 }
 
-/** Returns the number of orders for some pets, and their units. */
+/** Returns how many orders there are for some pets, and for how many units. */
 async function ordersOf(...petIds: string[]): Promise<unknown> {
   const [row] = await runSql(
     database.url,
@@ -193,7 +193,7 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
         );
         return errors?.[0]?.extensions.code;
       };
-      // On new connections, the requests would arrive one after the other.
+      // On new connections, the requests would arrive one at a time.
       await Promise.all(petIds.map(() => place('999999')));
       lose('its answer', 'skip locked', severity);
       const codes = await Promise.all(petIds.map(place));

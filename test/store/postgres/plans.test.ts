@@ -18,8 +18,8 @@ import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 const { schema } = petStore;
 
 // Pets are in the first 500 of 50,000 categories. One in 25 is sold, one in 500 pending; one order
-// in 50 is open, without a date or with one that comes last, as in a real store. Every name has its
-// number, so that a number is a rare part of a name. One pet in 19 has no inventory entry, and
+// in 50 is open, without a date or with one that comes last, as in a real store. Every name contains
+// a different number, so that searching for a number matches few names. One pet in 19 has no inventory entry, and
 // category 501 has 60 pets. One order in 20 is for pet 90,001.
 // The statistics cover all rows: with a sample of them, plans would depend on chance.
 // As a replica, the session does not look up the row of each foreign key.
@@ -427,7 +427,7 @@ describe('a page of pets in stock when few are', () => {
     'orderBy: { field: NAME }, first: 20) { nodes { id } }',
     'orderBy: { field: NAME }, last: 20) { nodes { id } }',
     ') { totalCount }',
-  ])('reads no other pets: %s', async (rest) => {
+  ])('does not read other pets: %s', async (rest) => {
     const statements = await statementsOf(`{ pets(filter: { inStock: true }, ${rest} }`);
     await expectFewRows(statements, 3 * FEW);
   });
