@@ -1,4 +1,4 @@
-/** A plausible mistake: a text in a source file, and its replacement. */
+/** A plausible mistake: a string in a source file, and its replacement. */
 export interface Fault {
   /** The effect on callers. */
   readonly name: string;

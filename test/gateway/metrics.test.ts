@@ -41,7 +41,7 @@ function ask(query: string, headers: Record<string, string>, more = {}): Promise
   });
 }
 
-/** Returns the values of a metric by some of its labels, without those of /metrics: { 'Query.pet shop': 2 }. */
+/** Returns the values of a metric by some of its labels, without those of requests to /metrics: { 'Query.pet shop': 2 }. */
 async function valuesOf(name: string, ...by: string[]): Promise<Record<string, number>> {
   const values: Record<string, number> = {};
   for (const { labels, value, ...sample } of await readMetrics(gateway)) {

@@ -43,7 +43,7 @@ async function times(count: number, send: (index: number) => Promise<number>): P
 const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
 
-// The comment makes each document unique, so no cache has it.
+// The comment makes each document unique, so it is not in any cache.
 let count = 0;
 const toBody = (query: string): string => JSON.stringify({ query: `${query}#${(count += 1)}` });
 

@@ -87,7 +87,7 @@ const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
     ),
 };
 
-/** A second way to execute operations on the same store: by the executor of graphql-js. */
+/** A second way to execute operations on the same store: with the executor of graphql-js. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
   const limits = { ...CONFIG.limits, ...UNLIMITED };
@@ -170,7 +170,7 @@ async function expectSame(
     ...reference,
     errors: placesOf(reference),
   });
-  // The fields are in the order of the document: some clients compare or cache the text.
+  // The fields are in the order of the document: some clients compare or cache the JSON.
   expect(JSON.stringify(answer.data)).toBe(JSON.stringify(reference.data));
   const told = texts(answer.errors);
   expect(new Set(told).size).toBe(told.length);
@@ -180,7 +180,7 @@ async function expectSame(
   expect(possible).toEqual(expect.arrayContaining(told));
 }
 
-/** Checks that the gateway returns the result of graphql-js each time it gets the operation. */
+/** Checks that the gateway returns the same result as graphql-js each time it receives the operation. */
 async function expectAsReference(operation: Operation): Promise<void> {
   const isWriting = operation.query.includes('mutation');
   const reference = await askReference(operation);
@@ -243,7 +243,7 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
   ],
 ];
 
-/** Returns the cursor of a pet in the list by name. */
+/** Returns the cursor of a pet in the list sorted by name. */
 const cursor = (...position: string[]): string =>
   Buffer.from(JSON.stringify(['NAME', ...position])).toString('base64url');
 

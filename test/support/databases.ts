@@ -84,7 +84,7 @@ export interface RawDatabase {
   /** Runs SQL and returns the rows of the last statement. */
   run(sql: string): Promise<Record<string, unknown>[]>;
   migrate(log: Log): Promise<void>;
-  /** Opens it for a gateway; closing that removes it too. */
+  /** Opens it for a gateway; closing the returned database removes it too. */
   open(config: Config, log: Log): Promise<TestDatabase>;
   close(): Promise<void>;
 }

@@ -65,7 +65,7 @@ function hasMoreUnits(units: number, idBounds: (column: Sql) => Sql[]): Sql {
     select from inventory_items where ${isOfPet} and inventory_items.quantity > ${units})`;
 }
 
-/** A condition about the stock: PostgreSQL may read the whole of it, even for few pets. */
+/** A condition on the stock: PostgreSQL may read all of it, even for few pets. */
 const byStock = <Value>(
   type: string,
   rule: z.ZodType<Value>,

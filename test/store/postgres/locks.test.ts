@@ -15,7 +15,7 @@ import { holdLock, runSql } from '../../support/postgres.ts';
 let gateway: Gateway;
 let url = '';
 beforeAll(async () => {
-  // Longer than a test, so that no statement times out.
+  // Longer than any test, so that no statement times out.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, async (config, log) => {
     const db = await openCopyOnPostgres(config, log);
     url = db.url ?? '';
@@ -245,7 +245,7 @@ it.each<[string, () => Promise<unknown>]>([
 ])('many reads of a whole list leave connections to others: %s', async (_name, read) => {
   const petId = await makePet(gateway);
   const other = await begin('lock table orders in access exclusive mode');
-  // More than there are connections. Queries of one tick would share a statement.
+  // More than there are connections. Queries in one tick would share a statement.
   const reads: Promise<unknown>[] = [];
   for (let count = 0; count < 15; count += 1) {
     reads.push(read());

@@ -115,7 +115,7 @@ interface Plan {
   converting: string[];
 }
 
-// For a text as a value, or a parameter.
+// For a string, as a value or a parameter.
 const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
@@ -154,7 +154,7 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
   return (await Promise.all(plans)).flat();
 }
 
-/** Returns the statements that the gateway sends for a request, except the sample of rare texts. */
+/** Returns the statements that the gateway sends for a request, except the sample of rare strings. */
 async function sentFor(request: () => Promise<unknown>): Promise<Statement[]> {
   sending.mockClear();
   await request();
@@ -187,7 +187,7 @@ const statementsOf = (query: string): Promise<Statement[]> =>
 
 const TABLE_ROWS = 100_000;
 const FEW_ROWS = 5000;
-// The first rows that meet a filter of another table can be anywhere in the list, and PostgreSQL knows no order by
+// The first rows that meet a filter of another table can be anywhere in the list, and no index orders rows by
 // two tables.
 const FEW_ROWS_OF_SEARCH = 20_000;
 
@@ -291,7 +291,7 @@ async function pagesOf(list: string, args: string): Promise<string[]> {
   ];
 }
 
-/** Returns all of them in `npm run test:long`, and else one, by turns. */
+/** Returns all of them in `npm run test:long`; otherwise one, a different one each time. */
 const some = <Item>(all: readonly Item[], turn: number): readonly Item[] =>
   all.filter((_item, index) => index === turn % all.length || inject('isLong'));
 
