@@ -14,7 +14,7 @@ describeInChromium((chromium) => {
   const takeComplaints = (): string[] =>
     chromium.takeComplaints().filter((text) => !text.startsWith('left'));
 
-  describe('a page of another site', () => {
+  describe('a page on another site', () => {
     let site: Server;
     let shared: Gateway;
 

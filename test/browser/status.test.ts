@@ -90,7 +90,7 @@ describeInChromium((chromium) => {
       await expectFits(page);
     });
 
-    it('shows by how much the counts grew, and no decrease after a worker is lost', async () => {
+    it('shows how much the counts grew, and no decrease after a worker is lost', async () => {
       // Each response is read once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {
@@ -126,7 +126,7 @@ describeInChromium((chromium) => {
       await page.clock.resume();
     });
 
-    it('does not read figures while it is hidden, and immediately when it becomes visible', async () => {
+    it('does not read figures while it is hidden, but reads them as soon as it becomes visible', async () => {
       await page.goto(`${chromium.gateway.url}/status`);
       await page.locator('.figure').first().waitFor();
       let reads = 0;

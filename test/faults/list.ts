@@ -51,7 +51,7 @@ const ORDERS: Fault[] = [
     test: [
       'postgres',
       'test/store/postgres/locks.test.ts',
-      'begins with what that leaves: placeOrder\\(',
+      'starts from the resulting stock: placeOrder\\(',
     ],
   },
   {
@@ -100,7 +100,11 @@ const STOCK: Fault[] = [
     file: 'src/store/inventory/change-stocks.ts',
     text: 'order by pet_id for update',
     replacement: 'order by pet_id',
-    test: ['postgres', 'test/store/postgres/locks.test.ts', 'begins with what that leaves: adjust'],
+    test: [
+      'postgres',
+      'test/store/postgres/locks.test.ts',
+      'starts from the resulting stock: adjust',
+    ],
   },
 ];
 

@@ -268,7 +268,7 @@ describeOnDatabases(() => {
   afterAll(() => gateway.close());
 
   describe('executing an operation', () => {
-    it('returns the result of graphql-js each time for generated queries without errors', async () => {
+    it('returns the same result as graphql-js each time for generated queries without errors', async () => {
       const queries = operationsOn(schema, OperationTypeNode.QUERY, rounds(5, 7), TAME);
       await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
     });
@@ -295,19 +295,25 @@ describeOnDatabases(() => {
       it.each([
         ['queries', OperationTypeNode.QUERY, rounds(5, 6), QUERIES, WILD],
         ['mutations', OperationTypeNode.MUTATION, 4, MUTATIONS, FAILING],
-      ] as const)('returns the result of graphql-js each time for generated %s', async (...row) => {
-        const [, kind, depth, numRuns, ingredients] = row;
-        const operations = operationsOn(schema, kind, depth, ingredients);
-        await assert(asyncProperty(operations, expectAsReference), { numRuns });
-      });
+      ] as const)(
+        'returns the same result as graphql-js each time for generated %s',
+        async (...row) => {
+          const [, kind, depth, numRuns, ingredients] = row;
+          const operations = operationsOn(schema, kind, depth, ingredients);
+          await assert(asyncProperty(operations, expectAsReference), { numRuns });
+        },
+      );
     });
 
     describe('on a store with missing rows and values that cannot be sent', () => {
       beforeAll(() => store.spoilValues());
 
-      it.each(CASES)('returns the result of graphql-js for %s', async (_what, query, variables) => {
-        await expectAsReference({ query, variables: variables ?? {} });
-      });
+      it.each(CASES)(
+        'returns the same result as graphql-js for %s',
+        async (_what, query, variables) => {
+          await expectAsReference({ query, variables: variables ?? {} });
+        },
+      );
 
       it('stops at the first of several mutations that fails', async () => {
         const query = `mutation {

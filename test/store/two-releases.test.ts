@@ -168,7 +168,7 @@ describeOnGateways(() => {
     ];
 
     it.each(cases)(
-      'has the default of a column that another release did not store: %s)',
+      'has the default of a column that another release did not store: %s',
       async (call, fields, stored) => {
         const petId = await makePet(gateway, { stock: 10 });
         const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);

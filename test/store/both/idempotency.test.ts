@@ -340,7 +340,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('can be up to 255 characters of any kind', async () => {
+    it('can be up to 255 characters long, of any kind', async () => {
       const petId = await makePet(gateway, { stock: 2 });
       const key = '🐾'.repeat(255);
       const first = await place({ petId, quantity: 1 }, key);

@@ -258,7 +258,7 @@ describe('the result of a subscription', () => {
     await expectWaiting(0);
   });
 
-  it('is computed for the streams that stay', async () => {
+  it('is still computed for the streams that remain open', async () => {
     const leaving = await openEvents(gateway, QUERY);
     const staying = await openEvents(gateway, QUERY);
     await changeWithLock();

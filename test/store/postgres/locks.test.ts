@@ -106,7 +106,7 @@ describe.concurrent('a change of stock', () => {
       2,
     ],
   ] as const)(
-    'waits for a concurrent change, and begins with what that leaves: %s',
+    'waits for a concurrent change, and starts from the resulting stock: %s',
     async ([mutation, type, left], { expect: expected }) => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
