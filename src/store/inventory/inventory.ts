@@ -63,7 +63,7 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
     ),
     categoryIds: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.categoryId, { only: 'of pets of the categories with these ids' }),
+      filterBy.oneOf(pets.fields.categoryId, { only: 'of pets in the categories with these ids' }),
     ),
     name: filterBy.related(ofPet, filterBy.words(pets.fields.name, { only: 'of pets whose name' })),
     petIds: filterBy.oneOf(petId, { only: 'of the pets with these ids', changes: true }),

@@ -45,7 +45,7 @@ export const orders = createRepository(table('Order'), {
     ),
     categoryIds: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.categoryId, { only: 'for pets of the categories with these ids' }),
+      filterBy.oneOf(pets.fields.categoryId, { only: 'for pets in the categories with these ids' }),
     ),
     minQuantity: filterBy.min(quantity, { only: 'for at least this many units' }),
     maxQuantity: filterBy.max(quantity, { only: 'for at most this many units' }),

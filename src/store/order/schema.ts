@@ -108,7 +108,7 @@ builder.mutationFields((t) => ({
     }),
     description:
       'Creates an order for each line and takes all units from the stock, in one transaction: ' +
-      'all lines or none. The units of lines for the same pet are added up. An error contains ' +
+      'all or nothing. The units of lines for the same pet are added up. An error contains ' +
       'the index of the first line that cannot be fulfilled.',
     scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },

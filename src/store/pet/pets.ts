@@ -97,7 +97,7 @@ export const pets = createRepository(petTable, {
       changes: true,
     }),
     categoryIds: filterBy.oneOf(categoryId, {
-      only: 'of the categories with these ids',
+      only: 'in the categories with these ids',
       changes: true,
     }),
     name: filterBy.words(name, { only: 'whose name' }),
@@ -106,7 +106,7 @@ export const pets = createRepository(petTable, {
       z.boolean(),
       (wanted, idBounds) =>
         wanted ? hasMoreUnits(0, idBounds) : sql`not ${hasMoreUnits(0, idBounds)}`,
-      'with units in stock if true, with none if false',
+      'with units in stock if true, or with none if false',
     ),
     minQuantity: byStock(
       'Int',
