@@ -21,7 +21,7 @@ import {
 
 const START_MS = 60_000;
 
-/** Prints a line with the seconds since the start. */
+/** Prints a line with the seconds since the script started. */
 const report = (text: string): void =>
   void process.stdout.write(`${(performance.now() / 1000).toFixed(0).padStart(4)} s  ${text}\n`);
 

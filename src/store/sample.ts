@@ -7,11 +7,11 @@ import type { PetStatus } from './generated/prisma/client.ts';
 const CATEGORIES = `
   Dogs | Loyal, loud and always ready for a walk. | Biscuit Luna Max Bella Charlie Daisy Rocky Molly Bruno Hazel
   Cats | They choose you, not the other way round. | Whiskers Cleo Simba Nala Felix Misty Oscar Pumpkin Salem Mango
-  Rabbits | Quiet company with a great need for hay. | Clover Thumper Hazelnut Snowball Juniper Oreo Willow Marshmallow Basil Poppy
+  Rabbits | Quiet company with a bottomless appetite for hay. | Clover Thumper Hazelnut Snowball Juniper Oreo Willow Marshmallow Basil Poppy
   Guinea pigs | They whistle when the fridge opens. | Peanut Ginger Patches Truffle Nibbles Mocha Waffles Cookie Acorn Butterscotch
   Hamsters | Small, busy, and awake at night. | Pip Squeak Nugget Dumpling Button Sesame Chestnut Fidget Tofu Twix
   Parrots | They live long and repeat everything. | Kiwi Rio Captain Paco Skittles Azul Zazu Pepper Sunny Coco
-  Canaries and finches | Song from first light on. | Tweety Caruso Melody Saffron Pavarotti Sol Lemon Aria Figaro Celeste
+  Canaries and finches | They sing from first light. | Tweety Caruso Melody Saffron Pavarotti Sol Lemon Aria Figaro Celeste
   Fish | For a tank of 100 litres or more. | Nemo Bubbles Coral Flash Marlin Neptune Pearl Splash Koi Triton
   Turtles and tortoises | Plan for fifty years. | Sheldon Tank Olive Franklin Mossy Pebbles Atlas Shelly Bruce Methuselah
   Snakes and lizards | They need warmth, shade and patience. | Slinky Rex Jade Medusa Spike Noodle Amber Draco Sage Monty

@@ -72,7 +72,7 @@ const subscription = `subscription FollowOrders {
   }
 }`;
 
-/** The pet store's texts and examples on the pages. */
+/** The words and examples that the pages show for the pet store. */
 export const pages: Store['pages'] = {
   icon,
   heading: 'One endpoint for the whole pet store',

@@ -63,7 +63,7 @@ describeInChromium((chromium) => {
       expect(await titles()).toEqual(['OnePet', 'Typed', 'Typed']);
     });
 
-    it('opens no tab for an edited query', async () => {
+    it('does not open a tab for an edited query', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.type('# edited');
       await expect.poll(storedTabs).toContain('# edited');
@@ -128,7 +128,7 @@ describeInChromium((chromium) => {
       expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
     });
 
-    it('stores no token with a request, neither in a tab nor in the history', async () => {
+    it('does not store the token of a request in a tab or in the history', async () => {
       await typeHeaders(page, '{"X-Token":"typed-secret"}');
       const sent = page.waitForRequest(
         (request) => request.postData()?.includes('Linked') === true,

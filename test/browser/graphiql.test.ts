@@ -76,7 +76,7 @@ describeInChromium((chromium) => {
       await expectShown(page.locator('.graphiql-query-editor .squiggly-error').first());
     });
 
-    it('names no icon after a minified function', async () => {
+    it('does not name icons after minified functions', async () => {
       expect(await page.locator('svg > title').count()).toBe(0);
     });
 

@@ -14,7 +14,7 @@ describeInChromium((chromium) => {
   const takeComplaints = (): string[] =>
     chromium.takeComplaints().filter((text) => !text.startsWith('left'));
 
-  describe('a page of another site', () => {
+  describe('a page on another site', () => {
     let site: Server;
     let shared: Gateway;
 
@@ -54,7 +54,7 @@ describeInChromium((chromium) => {
       expect(takeComplaints()).toEqual([]);
     });
 
-    it('executes no query and reads no result if its origin is not allowed', async () => {
+    it("can't execute queries or read results if its origin is not allowed", async () => {
       const url = `${chromium.gateway.url}/graphql?query={pets{totalCount}}`;
       chromium.gateway.statements.length = 0;
       const rejected = page.waitForResponse((response) => response.url() === url);

@@ -57,8 +57,8 @@ describeInChromium((chromium) => {
     });
 
     it('reports that there were no errors and no calls to deprecated operations', async () => {
-      await expectShown(page.getByText('None since the start.'));
-      await expectShown(page.getByText('No calls since the start.').first());
+      await expectShown(page.getByText('None since startup.'));
+      await expectShown(page.getByText('No calls since startup.').first());
     });
 
     it('shows the database, the errors and the callers of deprecated routes', async () => {
@@ -90,7 +90,7 @@ describeInChromium((chromium) => {
       await expectFits(page);
     });
 
-    it('shows by how much the counts grew, and no decrease after a worker is lost', async () => {
+    it('shows how much the counts grew, and no decrease after a worker is lost', async () => {
       // Each response is read once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {
@@ -126,7 +126,7 @@ describeInChromium((chromium) => {
       await page.clock.resume();
     });
 
-    it('reads no figures while it is hidden, and immediately when it becomes visible', async () => {
+    it('does not read figures while it is hidden, but reads them as soon as it becomes visible', async () => {
       await page.goto(`${chromium.gateway.url}/status`);
       await page.locator('.figure').first().waitFor();
       let reads = 0;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-it('Apollo Client returns the fields of an error added later', async () => {
+it('Apollo Client returns the fields of an error type added later', async () => {
   const possibleTypes = Object.entries(await readPossibleTypes(gateway.url)).map(
     ([name, types]) => [name, types.filter((type) => type !== LATER)] as const,
   );
@@ -36,7 +36,7 @@ it('Apollo Client returns the fields of an error added later', async () => {
   });
 });
 
-it('urql with Graphcache returns an error added later in `error`', async () => {
+it('urql with Graphcache returns an error type added later as `error`, not as data', async () => {
   const older = introspectionFromSchema(buildSchema(schemaWithout(LATER)));
   const client = createUrqlClient(url, older);
   const { data, error } = await client.mutation(PLACE_ORDER, variables);

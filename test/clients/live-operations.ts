@@ -1,4 +1,4 @@
-/** The changes of some pets. */
+/** Changes to some pets. */
 export const PET_CHANGED = `subscription PetChanged($ids: [ID!], $after: String) {
   petChanged(filter: { ids: $ids }, after: $after) {
     cursor
@@ -8,7 +8,7 @@ export const PET_CHANGED = `subscription PetChanged($ids: [ID!], $after: String)
   }
 }`;
 
-/** A change of a pet. */
+/** A change to a pet. */
 export interface PetChange {
   readonly cursor: string;
   readonly kind: 'CREATED' | 'UPDATED' | 'DELETED';

@@ -78,7 +78,7 @@ async function renameOften(id: string, times: number): Promise<void> {
   for (let count = 1; count <= times; count += 1) await rename(id, `name ${count}`);
 }
 
-/** Reads the cursors of all changes of pets in the change log. */
+/** Reads the cursors of all changes to pets in the change log. */
 async function readRecord(): Promise<{ cursor: string; petId: string }[]> {
   const all: { cursor: string; petId: string }[] = [];
   let after: string | null = null;
@@ -147,7 +147,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     const received = (count: number): Promise<unknown> =>
       vi.waitUntil(() => errors.length > 0 || changes.length >= count, WAIT);
 
-    /** Expects the changes of these pets to be received once and in order. */
+    /** Expects the changes to these pets to be received once and in order. */
     const expectRecorded = async (after: number, ...ids: string[]): Promise<void> => {
       const record = (await readRecord()).slice(after).filter(({ petId }) => ids.includes(petId));
       expect(changes.map(({ cursor }) => cursor)).toEqual(record.map(({ cursor }) => cursor));

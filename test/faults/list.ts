@@ -1,4 +1,4 @@
-/** A plausible mistake: a text in a source file, and its replacement. */
+/** A plausible mistake: a string in a source file, and its replacement. */
 export interface Fault {
   /** The effect on callers. */
   readonly name: string;
@@ -51,7 +51,7 @@ const ORDERS: Fault[] = [
     test: [
       'postgres',
       'test/store/postgres/locks.test.ts',
-      'begins with what that leaves: placeOrder\\(',
+      'starts from the resulting stock: placeOrder\\(',
     ],
   },
   {
@@ -100,7 +100,11 @@ const STOCK: Fault[] = [
     file: 'src/store/inventory/change-stocks.ts',
     text: 'order by pet_id for update',
     replacement: 'order by pet_id',
-    test: ['postgres', 'test/store/postgres/locks.test.ts', 'begins with what that leaves: adjust'],
+    test: [
+      'postgres',
+      'test/store/postgres/locks.test.ts',
+      'starts from the resulting stock: adjust',
+    ],
   },
 ];
 
@@ -152,7 +156,7 @@ const CHANGES: Fault[] = [
     file: 'src/gateway/changes/row-filter.ts',
     text: "if (typeof now === 'boolean') return now || isMet(before);",
     replacement: "if (typeof now === 'boolean') return isMet(after ?? before);",
-    test: ['postgres', 'test/store/subscriptions.test.ts', 'when they come into it and leave it'],
+    test: ['postgres', 'test/store/subscriptions.test.ts', 'start or stop matching it'],
   },
   {
     name: 'a subscription after an expired cursor skips what it has missed',
@@ -234,7 +238,7 @@ const ACCESS: Fault[] = [
     scope: 'inventory:write'`,
     replacement: `never set counts as 0.',
     scope: 'orders:write'`,
-    test: ['postgres', 'test/gateway/scopes.test.ts', 'needs exactly its scope'],
+    test: ['postgres', 'test/gateway/scopes.test.ts', 'requires exactly one scope'],
   },
 ];
 

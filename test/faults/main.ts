@@ -13,7 +13,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     // Without the other tests, if the hinted one does not find a fault.
     hinted: { type: 'boolean', default: false },
-    // Also with the tests that only CI runs.
+    // Includes the tests that only CI runs.
     ci: { type: 'boolean', default: false },
   },
 });

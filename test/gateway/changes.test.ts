@@ -47,7 +47,7 @@ describe('CHANGELOG.md', () => {
   });
 });
 
-describe('a change of the GraphQL schema', () => {
+describe('a change to the GraphQL schema', () => {
   const SDL = `
     enum Status { FREE SOLD }
     input NewPet { name: String! status: Status = FREE }

@@ -124,7 +124,7 @@ describe('the configuration', () => {
   });
 
   it.each([':hunter2@', 'hunter2@'])(
-    'rejects AUTH_JWKS_URL with credentials without repeating them in the message: %s',
+    'rejects credentials in AUTH_JWKS_URL, and does not repeat them in the message: %s',
     (credentials) => {
       const AUTH_JWKS_URL = `https://${credentials}login.example/keys`;
       const read = () => readConfig({ ...JWT, AUTH_SECRET: '', AUTH_JWKS_URL });

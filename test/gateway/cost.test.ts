@@ -30,7 +30,7 @@ describe('the cost of an operation', () => {
   // A statement is counted once, for any number of rows.
   const STATEMENT = 100;
   const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
-  // A text as long as a name, in the change log before and after.
+  // A string as long as a name, in the change log before and after.
   const RECORD = 20;
   // A list of Query reads the whole store.
   const WHOLE = 10;
@@ -148,7 +148,7 @@ describe('the cost of an operation', () => {
     };
     const values = VALUES.split(' ');
     for (const value of [...values, ...values.toReversed()]) {
-      // A document of its own for each test and value.
+      // A separate document for each test and value.
       const alone = await costOf(`${query} # ${value}`, value);
       expect(await costOf(`${query} # all`, value)).toEqual(alone);
     }
@@ -211,7 +211,7 @@ describe('the cost of an operation', () => {
     expect(countFields(data)).toBeGreaterThan(3000);
     expect(cost.requested).toBeLessThan(50_000);
     const examples = await readExamples(petStore.pages.examples);
-    // A subscription does not report its cost, because each result costs it.
+    // A subscription does not report its cost, because each result has that cost.
     const queries = examples.filter((example) => !example.includes('subscription '));
     const costs = queries.map(async (query) => (await askCost(gateway, { query })).cost.requested);
     expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(20_000);

@@ -175,7 +175,7 @@ const allowed = ({ headers }: RawAnswer): string | null =>
   headers.get('access-control-allow-origin');
 
 describe('without CORS_ORIGINS', () => {
-  it('sends no CORS header in any response', async () => {
+  it('does not send CORS headers in any response', async () => {
     for (const answer of await askAll(gateway, SITE)) {
       expect(corsHeadersOf(answer)).toEqual([]);
       expect(answer.headers.get('vary') ?? '').not.toContain('Origin');
@@ -225,7 +225,7 @@ describe('CORS_ORIGINS', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('allows every site with *, without credentials', async () => {
+  it('allows every site if set to *, but never credentials', async () => {
     for (const origin of [SITE, 'null', undefined]) {
       for (const answer of await askAll(open, origin)) {
         expect(allowed(answer)).toBe('*');

@@ -46,8 +46,8 @@ const renewSlow = (): string =>
 const MANY = 20;
 
 /**
- * Sends many new documents that take long. Resolves when the first of them has a response with the number
- * of the others that have, so far, and a promise of all of them.
+ * Sends many new documents that take long. When the first has a response, resolves to the number of others
+ * that have one by then, and a promise of all responses.
  */
 async function flood(to: Gateway, headers: Record<string, string> = {}) {
   const state = { responses: 0 };

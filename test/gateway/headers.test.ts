@@ -120,7 +120,7 @@ describe('a header of 200,000 characters', () => {
 const listOf = (length: number, element: string): string => element.padEnd(length, ',a/b');
 
 describe('a list in a request header', () => {
-  it('is read if it has up to 1,000 characters, and ignored otherwise', async () => {
+  it('is read if it is at most 1,000 characters long, and ignored otherwise', async () => {
     const etag = (await requestRaw(gateway, 'GET', ASSET)).headers.get('etag') ?? '';
     const graphql = 'application/graphql-response+json';
     for (const [name, element, target, effect] of [
@@ -154,7 +154,7 @@ describe('a request with more than 1,000 headers', () => {
     ['for a tunnel', 'CONNECT localhost:80', ''],
     ['that waits for 100', 'POST /graphql', 'Expect: 100-continue\r\n'],
   ])(
-    'is rejected, and its body is not taken for another request: %s',
+    'is rejected, and its body is not mistaken for another request: %s',
     async (_what, line, headers) => {
       for (const count of [1001, 1010, 1100, 1500, 4000]) {
         const first = `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}`;

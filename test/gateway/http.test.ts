@@ -224,7 +224,7 @@ describe('a request that proxies may interpret differently', () => {
 });
 
 describe('the size of a GraphQL document', () => {
-  it('can be up to 50,000 characters, without counting variables', async () => {
+  it('can be up to 50,000 characters long, not counting variables', async () => {
     const variables = { x: Array(10).fill('y'.repeat(10_000)) };
     const bodyOf = (length: number) =>
       JSON.stringify({ query: TYPENAME.padEnd(length), variables });

@@ -41,7 +41,7 @@ function ask(query: string, headers: Record<string, string>, more = {}): Promise
   });
 }
 
-/** Returns the values of a metric by some of its labels, without those of /metrics: { 'Query.pet shop': 2 }. */
+/** Returns the values of a metric by some of its labels, without those of requests to /metrics: { 'Query.pet shop': 2 }. */
 async function valuesOf(name: string, ...by: string[]): Promise<Record<string, number>> {
   const values: Record<string, number> = {};
   for (const { labels, value, ...sample } of await readMetrics(gateway)) {
@@ -145,7 +145,7 @@ it('the metrics keep a hundred caller names, and evict the least recently used o
 
 const OPERATION = 'graphql_operation_duration_seconds_count';
 it.each(['scope', 'open'])(
-  'the metrics take names only from callers with a token, if tokens are used: AUTH_READ=%s',
+  'with AUTH=jwt, the metrics ignore the names that callers without a token send: AUTH_READ=%s',
   async (read) => {
     const guarded = await startGateway({ ...AUTH_BY_SECRET, AUTH_READ: read }, openThatOf(first));
     for (let index = 0; index < 120; index += 1) {

@@ -106,7 +106,7 @@ describe('an asset that is built on first request', () => {
 });
 
 describe('a large file', () => {
-  it('is in memory only once for a hundred slow clients', async () => {
+  it('is kept in memory only once for a hundred slow clients', async () => {
     const path = '/assets/graphiql/graphiql.js';
     await (await gateway.rest(path)).arrayBuffer();
     const before = process.memoryUsage.rss();

@@ -37,7 +37,7 @@ function get({ url }: Gateway, parameters: Parameters): Promise<Response> {
   return fetch(`${url}/graphql?${search}`, { headers: { accept: 'application/json' } });
 }
 
-/** Sends parameters by POST and by GET, and expects the same response. */
+/** Sends parameters with POST and with GET, and expects the same response. */
 async function ask(gateway: Gateway, parameters: Parameters): Promise<Answer> {
   const answer = await toAnswer(await post(gateway, parameters));
   expect(await toAnswer(await get(gateway, parameters))).toEqual(answer);
@@ -182,7 +182,7 @@ describe('a document of the manifest', () => {
     expect(refused.code).toBe('INVALID_ID');
   });
 
-  it('is rejected with METHOD_NOT_ALLOWED if it is a mutation sent by GET', async () => {
+  it('is rejected with METHOD_NOT_ALLOWED if it is a mutation sent with GET', async () => {
     const parameters = { documentId: hashOf(DELETE) };
     expect(await toAnswer(await get(trusted, parameters))).toMatchObject({
       status: 405,

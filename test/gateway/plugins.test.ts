@@ -55,7 +55,7 @@ const probe: Plugin = {
     return {
       onSubscribeResult: () => {
         ran.push('subscribed');
-        // A subscription may go on while the next test runs.
+        // A subscription may continue while the next test runs.
         const own = ran;
         return { onNext: () => void own.push('next') };
       },

@@ -68,7 +68,7 @@ const toData = ({ errors: [error] }: typeof READ) => ({
   httpStatus: error?.extensions.status,
 });
 
-// With its scope, each mutation fails with another error, so nothing changes.
+// With the required scope, each mutation fails with another error, so nothing changes.
 const MUTATIONS: [name: string, scope: string, args: string, code: string][] = [
   ['createCategory', 'pets:write', 'input: { name: "" }', 'INVALID_INPUT'],
   ['updateCategory', 'pets:write', 'id: "99", input: {}', 'CATEGORY_NOT_FOUND'],
@@ -114,7 +114,7 @@ describe('a mutation', () => {
     expect(listed.toSorted(), 'add the mutation to MUTATIONS').toEqual(fields.toSorted());
   });
 
-  it.each(MUTATIONS)('needs exactly its scope: %s', async (name, scope, args, code) => {
+  it.each(MUTATIONS)('requires exactly one scope: %s', async (name, scope, args, code) => {
     const query = `mutation { ${name}(${args}) {
       __typename ... on Error { code httpStatus message } ... on Forbidden { scope } } }`;
     const { description } = schema.getMutationType()?.getFields()[name] ?? {};
@@ -145,7 +145,7 @@ describe('a mutation', () => {
     expect((await post(open, query)).data[name]).toMatchObject({ code });
   });
 
-  it('is executed with its scope, beside one whose scope is missing', async () => {
+  it('is executed if its scope is granted, even next to one whose scope is not', async () => {
     const query = `mutation {
       first: updateInventory(petId: "${petId}", input: { quantity: 40 }) { ... on InventoryItem { quantity } }
       second: deletePet(id: "${petId}") { ... on Error { code } } }`;
@@ -153,7 +153,7 @@ describe('a mutation', () => {
     expect(data).toEqual({ first: { quantity: 40 }, second: { code: 'FORBIDDEN' } });
   });
 
-  it('changes nothing without its scope', async () => {
+  it('changes nothing without the scope it requires', async () => {
     const query = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) { __typename } }`;
     const before = await stockOf(open, petId);
     await post(gateway, query);

@@ -40,7 +40,7 @@ const readsAfter = (fields: string): boolean =>
     operationIn(`mutation { sellBook(id: "1") { ... on Book { ${fields} } } }`),
   ).reads;
 
-describe('a text of another store', () => {
+describe('a string column of another store', () => {
   it('has the size and the cost of its column', () => {
     const operation = operationIn('{ books(first: 1) { nodes { summary } } }');
     const { bytes } = estimate(bookshop.schema, operation, {});

@@ -64,7 +64,7 @@ describe('a client of graphql-transport-ws', () => {
     await client.dispose();
   });
 
-  it('sends its token in the first message, with either spelling', async () => {
+  it('can send its token in the first message, as `authorization` or `Authorization`', async () => {
     const { authorization } = bearing(await mint({ scope: 'read' }));
     for (const params of [{ authorization }, { Authorization: authorization }]) {
       const client = createSocketClient(guarded, params);
@@ -315,7 +315,7 @@ describe('a request to upgrade to another protocol', () => {
     },
   );
 
-  it('does not let its body be taken for a request if it is rejected early', async () => {
+  it('does not let its body be mistaken for a request if it is rejected early', async () => {
     const socket = await connectTo(gateway);
     let received = '';
     socket.on('data', (data: Buffer) => {

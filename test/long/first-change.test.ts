@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { post } from '../support/post.ts';
 import { V8_FLAGS } from '../support/program.ts';
 
-// Each block of code, and the last file that the text before it names.
+// Each block of code, and the last file named before it.
 const BLOCK = /`([\w./-]+\.(?:ts|prisma|sql))`[^`]*```(?:diff|sql|ts)\n([^]*?)^```$/gm;
 const tutorial = readFileSync('docs/first-change.md', 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'first-change-'));

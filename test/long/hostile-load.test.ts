@@ -33,7 +33,7 @@ async function time(body: string, statuses: readonly number[] = EXPECTED): Promi
 
 const postHonest = (): Promise<number> => time(JSON.stringify({ query: HONEST }), [200]);
 
-/** Makes requests one after the other and returns their times, the shortest first. */
+/** Makes requests one at a time and returns their times, the shortest first. */
 async function times(count: number, send: (index: number) => Promise<number>): Promise<number[]> {
   const all: number[] = [];
   for (let index = 0; index < count; index += 1) all.push(await send(index));
@@ -43,7 +43,7 @@ async function times(count: number, send: (index: number) => Promise<number>): P
 const at = (sorted: readonly number[], share: number): number =>
   sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
 
-// The comment makes each document unique, so no cache has it.
+// The comment makes each document unique, so it is not in any cache.
 let count = 0;
 const toBody = (query: string): string => JSON.stringify({ query: `${query}#${(count += 1)}` });
 

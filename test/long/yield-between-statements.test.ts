@@ -9,7 +9,7 @@ import { repeat } from '../support/repeat.ts';
 
 const COUNTS = 45;
 
-// One connection, open before the statements begin.
+// One connection, opened before the statements start.
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 const store = useProgramStore('PGlite');

@@ -51,7 +51,7 @@ async function ask(program: Program, query: string, variables = {}): Promise<voi
   expect(errors.filter(({ extensions }) => extensions.code !== 'RESPONSE_TOO_LARGE')).toEqual([]);
 }
 
-/** Creates a category of pets with texts of maximum length; returns its id. */
+/** Creates a category of pets with strings of maximum length; returns its id. */
 async function fill(program: Program, character: string): Promise<string> {
   const create = `mutation ($name: String!, $description: String) {
     createCategory(input: { name: $name, description: $description }) { ... on Category { id } } }`;
@@ -70,12 +70,12 @@ async function fill(program: Program, character: string): Promise<string> {
 function readMb(pid: number, value: 'VmRSS' | 'VmHWM'): number {
   const file = `/proc/${pid}/status`;
   if (!existsSync(file)) return 0;
-  // A process that has ended has a file without sizes until its parent has noticed.
+  // The file of a process that has ended contains no sizes until its parent has noticed.
   const status = readFileSync(file, 'utf8');
   return Number(new RegExp(`^${value}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1000;
 }
 
-/** Returns by how much the process, or those that replace it, grows at most in some steps, in MB. */
+/** Returns the maximum growth in MB, over some steps, of the process or those that replace it. */
 async function growthOf(
   findPid: () => Promise<number>,
   steps: readonly (() => Promise<void>)[],

@@ -10,7 +10,7 @@ const IN_USE =
 const store = useProgramStore('PGlite');
 
 describe('a system without a native file lock', () => {
-  it('fails the start with a message that advises setting DATABASE_URL', async () => {
+  it('stops the gateway from starting, with a message that advises setting DATABASE_URL', async () => {
     const preload = `data:text/javascript,Object.defineProperty(process,'arch',{value:'none'})`;
     const program = spawnProgram('main', {
       ...store.environment,

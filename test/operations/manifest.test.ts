@@ -28,14 +28,14 @@ describe('npm run manifest', () => {
 });
 
 describe('DOCUMENTS_MANIFEST', () => {
-  // Nothing listens there: a start that connects first fails with ECONNREFUSED.
+  // Nothing listens there: a gateway that connects first would fail with ECONNREFUSED.
   const SERVER = { DATABASE_URL: 'postgresql://127.0.0.1:1/store' };
 
   it.each([
-    ['creates no database', {}],
-    ['connects to no server', SERVER],
-    ['starts no workers', { ...SERVER, WORKERS: '2' }],
-  ])('stops an invalid start with one message, and %s', (_what, environment) =>
+    ['does not create a database', {}],
+    ['does not connect to a server', SERVER],
+    ['does not start workers', { ...SERVER, WORKERS: '2' }],
+  ])('stops an invalid startup with one message, and %s', (_what, environment) =>
     withFolder(async (folder) => {
       const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
       writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));

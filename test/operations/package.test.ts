@@ -25,13 +25,13 @@ const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FL
 
 const isNoTemplate = (path: string): boolean => !path.endsWith('template-store');
 
-/** Copies the packages that the image has beside the bundle, without this project's additions. */
+/** Copies the packages that the image has in addition to the bundle, without this project's additions. */
 async function copyPackages(target: string): Promise<void> {
   const [, selector = ''] = /npm query '([^']+)'/.exec(await readFile('Dockerfile', 'utf8')) ?? [];
   const found = execFileSync('npm', ['query', selector], { encoding: 'utf8', stdio: 'pipe' });
   const paths = (JSON.parse(found) as { location: string }[]).map(({ location }) => location);
   const options = { recursive: true, filter: isNoTemplate };
-  // One after the other, because some contain others.
+  // One at a time, because some contain others.
   for (const path of paths) await cp(path, join(target, path), options);
 }
 

@@ -14,7 +14,7 @@ beforeAll(() => {
   folder = store.environment['DATA_DIR'] ?? '';
 });
 
-/** Returns the identifier that initdb generates for a PostgreSQL. */
+/** Returns the system identifier that initdb generates for a database cluster. */
 const identify = async (pglite: string): Promise<bigint> =>
   (await readFile(join(pglite, 'global/pg_control'))).readBigUInt64LE();
 
@@ -85,7 +85,7 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a start that fails', () => {
+describe('a failed start', () => {
   it('exits with a readable message if DATA_DIR is not a folder', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
@@ -103,7 +103,7 @@ describe('a start that fails', () => {
   });
 });
 
-describe('a start on PostgreSQL', () => {
+describe('starting on PostgreSQL', () => {
   const onPostgres = useProgramStore();
 
   it('exits with a readable message if it loses its connection', async () => {

@@ -28,19 +28,24 @@ export class Journal {
     this.#lastFault = performance.now();
   }
 
-  /** Records an honest request without a response: a violation unless a fault was active. */
+  /** Records that an honest caller's request failed, which is a violation unless a fault was active. */
   addFailure(from: number, what: string): void {
     this.retried += 1;
     if (this.#faults !== '' || from - this.#lastFault <= GRACE_MS) return;
     const ms = Math.round(performance.now() - from);
-    this.violate(`An honest request failed outside of faults, after ${ms} ms: ${what}`);
+    this.violate(
+      `An honest caller's request failed while no fault was active, after ${ms} ms: ${what}`,
+    );
   }
 
   /** Records a violation and prints it with the last messages of the gateway's log. */
   violate(text: string): void {
     this.violations += 1;
     if (this.violations > MAX_SHOWN) return;
-    this.print(`VIOLATION: ${text}\n  faults going on: ${this.#faults || 'none'}`);
-    setTimeout(() => this.print(`The log at that violation:\n${this.readLog()}`), LOG_MS);
+    this.print(`VIOLATION: ${text}\n  active faults: ${this.#faults || 'none'}`);
+    setTimeout(
+      () => this.print(`The log at the time of that violation:\n${this.readLog()}`),
+      LOG_MS,
+    );
   }
 }

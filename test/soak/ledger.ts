@@ -99,7 +99,7 @@ export class Ledger {
   }
 }
 
-/** Returns the units of a pet in stock. */
+/** Returns how many units of a pet are in stock. */
 async function readStock(client: Client, petId: string): Promise<number> {
   const query = `{ inventoryItem(petId: "${petId}") { quantity } }`;
   const { data } = await client.graphql<{ inventoryItem: { quantity: number } | null }>({ query });

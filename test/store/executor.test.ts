@@ -87,7 +87,7 @@ const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
     ),
 };
 
-/** A second way to execute operations on the same store: by the executor of graphql-js. */
+/** A second way to execute operations on the same store: with the executor of graphql-js. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
   const limits = { ...CONFIG.limits, ...UNLIMITED };
@@ -121,7 +121,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   };
 }
 
-/** Returns the schema with all fields nullable, so that an error in one field removes no other. */
+/** Returns the schema with all fields nullable, so that an error in one field does not null out others. */
 const leniently = (strict: GraphQLSchema): GraphQLSchema =>
   mapSchema(strict, {
     [MapperKind.COMPOSITE_FIELD]: (field) => {
@@ -158,8 +158,8 @@ const placesOf = ({ data, errors = [] }: GraphqlAnswer): string[] =>
   [...new Set(errors.map(({ path = [] }) => placeOf(data, path)))].toSorted();
 
 /**
- * Checks that a response is that of graphql-js. Errors may come in any order, and if several leave
- * the same null, an executor may report one or more of them.
+ * Checks that a response equals graphql-js's. Errors may come in any order, and if several null
+ * the same field, an executor may report one or more of them.
  */
 async function expectSame(
   operation: Operation,
@@ -170,7 +170,7 @@ async function expectSame(
     ...reference,
     errors: placesOf(reference),
   });
-  // The fields are in the order of the document: some clients compare or cache the text.
+  // The fields are in the order of the document: some clients compare or cache the JSON.
   expect(JSON.stringify(answer.data)).toBe(JSON.stringify(reference.data));
   const told = texts(answer.errors);
   expect(new Set(told).size).toBe(told.length);
@@ -180,7 +180,7 @@ async function expectSame(
   expect(possible).toEqual(expect.arrayContaining(told));
 }
 
-/** Checks that the gateway returns the result of graphql-js each time it gets the operation. */
+/** Checks that the gateway returns the same result as graphql-js each time it receives the operation. */
 async function expectAsReference(operation: Operation): Promise<void> {
   const isWriting = operation.query.includes('mutation');
   const reference = await askReference(operation);
@@ -243,7 +243,7 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
   ],
 ];
 
-/** Returns the cursor of a pet in the list by name. */
+/** Returns the cursor of a pet in the list sorted by name. */
 const cursor = (...position: string[]): string =>
   Buffer.from(JSON.stringify(['NAME', ...position])).toString('base64url');
 
@@ -268,7 +268,7 @@ describeOnDatabases(() => {
   afterAll(() => gateway.close());
 
   describe('executing an operation', () => {
-    it('returns the result of graphql-js each time for generated queries without errors', async () => {
+    it('returns the same result as graphql-js each time for generated queries without errors', async () => {
       const queries = operationsOn(schema, OperationTypeNode.QUERY, rounds(5, 7), TAME);
       await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
     });
@@ -295,19 +295,25 @@ describeOnDatabases(() => {
       it.each([
         ['queries', OperationTypeNode.QUERY, rounds(5, 6), QUERIES, WILD],
         ['mutations', OperationTypeNode.MUTATION, 4, MUTATIONS, FAILING],
-      ] as const)('returns the result of graphql-js each time for generated %s', async (...row) => {
-        const [, kind, depth, numRuns, ingredients] = row;
-        const operations = operationsOn(schema, kind, depth, ingredients);
-        await assert(asyncProperty(operations, expectAsReference), { numRuns });
-      });
+      ] as const)(
+        'returns the same result as graphql-js each time for generated %s',
+        async (...row) => {
+          const [, kind, depth, numRuns, ingredients] = row;
+          const operations = operationsOn(schema, kind, depth, ingredients);
+          await assert(asyncProperty(operations, expectAsReference), { numRuns });
+        },
+      );
     });
 
     describe('on a store with missing rows and values that cannot be sent', () => {
       beforeAll(() => store.spoilValues());
 
-      it.each(CASES)('returns the result of graphql-js for %s', async (_what, query, variables) => {
-        await expectAsReference({ query, variables: variables ?? {} });
-      });
+      it.each(CASES)(
+        'returns the same result as graphql-js for %s',
+        async (_what, query, variables) => {
+          await expectAsReference({ query, variables: variables ?? {} });
+        },
+      );
 
       it('stops at the first of several mutations that fails', async () => {
         const query = `mutation {

@@ -64,7 +64,7 @@ const CATEGORIES: [string, Keep][] = [
   ['{ ids: ["3", 4, "99", "3"] }', ({ id }) => id === 3 || id === 4],
 ];
 
-/** A name without case and accents. */
+/** A name, ignoring case and accents. */
 const fold = (name: string): string =>
   name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
@@ -216,7 +216,7 @@ const CASES = Object.entries(LISTS).flatMap(([name, list]) =>
   list.filters.map(([filter, keep]) => ({ name, list, filter, keep })),
 );
 
-/** How to read a list: in which order, and from which end. */
+/** How to read a list: its order, and the end to start from. */
 type Way = readonly [field: string, direction: 'ASC' | 'DESC', size: 'first' | 'last'];
 
 const ENDS: readonly (readonly ['ASC' | 'DESC', 'first' | 'last'])[] = [

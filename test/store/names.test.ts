@@ -48,7 +48,7 @@ async function timeOf(name: string): Promise<number> {
 
 describeOnGateways(() => {
   beforeAll(async () => {
-    // In another order, except equal names.
+    // In a different order, except equal names.
     const data = NAMES.toReversed().flat();
     await gateway.db.write(
       sql`insert into categories (name) select * from unnest(${data}::text[])`,

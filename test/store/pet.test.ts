@@ -145,7 +145,7 @@ describeOnGateways(() => {
         {
           path: ['idempotencyKey'],
           code: 'INVALID_VALUE',
-          message: 'Idempotency key must have 1 to 255 characters.',
+          message: 'Idempotency key must be 1 to 255 characters long.',
           line: null,
         },
       ]);
@@ -205,7 +205,7 @@ describeOnGateways(() => {
     });
 
     it.each(['0', '9223372036854775807', '0000000000000000999'])(
-      'can be %s even if no pet has it',
+      'is valid as %s, even if no such pet exists',
       async (id) => {
         expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
       },

@@ -48,7 +48,7 @@ describeOnDatabases(() => {
 
   describe('the size of a GraphQL response', () => {
     it.each([
-      ['long texts', `{ categories { nodes { ${repeat(9, (i) => `a${i}: description`)} } } }`],
+      ['long strings', `{ categories { nodes { ${repeat(9, (i) => `a${i}: description`)} } } }`],
       [
         'long keys',
         `{ categories { nodes { ${repeat(20, (i) => `${'k'.repeat(2000)}${i}: id`)} ${repeat(20, (i) => `a${i}: name`)} } } }`,

@@ -46,7 +46,7 @@ describeOnGateways(() => {
       { petId: unlisted, quantity: 1 },
       { petId: '999999', quantity: 1 },
     ]).flat();
-    // On new connections, the requests arrive one after the other.
+    // On new connections, the requests arrive one at a time.
     const outcomes = [...(await placeAtOnce(lines)), ...(await placeAtOnce(lines))];
     expect(countShared()).toBeGreaterThan(0);
     for (let index = 0; index < outcomes.length; index += 5) {

@@ -48,7 +48,7 @@ describeOnGateways(() => {
     await write(sql`insert into inventory_items select id, 9 from pets`);
     await write(sql`insert into orders (pet_id, quantity)
       select 1 + number % 120, 1 from generate_series(0, 239) as number`);
-    // At the first search, and once a minute, the statistics of the names are read.
+    // Statistics on names are read on the first search, and once a minute after that.
     await gateway.data('{ pets(filter: { name: "pet" }) { nodes { name } } }');
   });
 

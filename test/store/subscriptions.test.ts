@@ -142,7 +142,7 @@ describeOnDatabases(() => {
       expect(await changed(later)).toEqual({ __typename: 'PetChange' });
     });
 
-    it('returns pets of its filter, also when they come into it and leave it', async () => {
+    it('returns pets that match its filter, and those that start or stop matching it', async () => {
       const cats = await makeCategory(gateway);
       const stream = await subscribe(
         `petChanged(filter: { categoryId: "${cats}", status: [AVAILABLE, PENDING] }) { kind petId before { status } after { name category { id } } }`,
@@ -249,7 +249,7 @@ describeOnDatabases(() => {
         for (;;) seenByOther.push((await changed(other)).after.name);
       };
       void readOther().catch(() => {});
-      // The pending poll is the last one until the clock continues.
+      // The pending poll is the last one until the clock runs again.
       vi.useFakeTimers({ toFake: ['setTimeout'] });
       // By SQL, because a mutation would publish its change and cause another read.
       await insert('read');
@@ -261,7 +261,7 @@ describeOnDatabases(() => {
       await vi.waitFor(() => expect(seenByOther).toContain('new'), WAIT);
       expect(seenByOther).toEqual(['read', 'not read', 'new']);
       expect(await first).toMatchObject({ after: { name: 'new' } });
-      // Ends the pause that started while the clock stood still.
+      // Ends the pause that started while the clock was stopped.
       vi.useRealTimers();
       await makeCategory(gateway, 'after the pause');
       expect(await changed(stream)).toMatchObject({ after: { name: 'after the pause' } });

@@ -168,7 +168,7 @@ describeOnGateways(() => {
     ];
 
     it.each(cases)(
-      'has the default of a column that another release did not store: %s)',
+      'has the default of a column that another release did not store: %s',
       async (call, fields, stored) => {
         const petId = await makePet(gateway, { stock: 10 });
         const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);
@@ -186,7 +186,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('of cancelOrder has all columns of the stock, also one that another release did not store', async () => {
+    it('of cancelOrder has all columns of the stock, even one that another release did not store', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
       await cancelOrder(gateway.db, args, undefined);

@@ -12,7 +12,7 @@ const CHROMIUM = '/usr/bin/chromium';
 export const hasChromium = existsSync(CHROMIUM);
 
 /**
- * Starts a browser that connects to nothing but what its pages load. It caches on disk, as people's
+ * Starts a browser that connects only to what its pages load. It caches on disk, as users'
  * browsers do, and each page starts with an empty local storage.
  */
 export async function launchChromium(): Promise<BrowserContext> {

@@ -3,7 +3,7 @@ export const BROWSER = {
   Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
 };
 
-/** The target of a query by GET. */
+/** The target of a GET request with a query. */
 export const QUERY = `/graphql?query=${encodeURIComponent('{ __typename }')}`;
 
 /** The files of GraphiQL. */

@@ -84,7 +84,7 @@ export interface RawDatabase {
   /** Runs SQL and returns the rows of the last statement. */
   run(sql: string): Promise<Record<string, unknown>[]>;
   migrate(log: Log): Promise<void>;
-  /** Opens it for a gateway; closing that removes it too. */
+  /** Opens it for a gateway; closing the returned database removes it too. */
   open(config: Config, log: Log): Promise<TestDatabase>;
   close(): Promise<void>;
 }
@@ -121,8 +121,8 @@ export const openRaw = (): Promise<RawDatabase> =>
   kind === 'PGlite' ? openRawPglite() : openRawPostgres();
 
 /**
- * Opens a copy of the empty database for a gateway; closing it removes it. It is on the first database of the
- * project, or on that of `describeOnDatabases`.
+ * Opens a copy of the empty database for a gateway; closing it removes it. It uses the project's first
+ * database, or inside `describeOnDatabases` the one under test.
  */
 export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRaw()).open(config, log);

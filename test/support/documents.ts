@@ -9,7 +9,7 @@ export interface Block {
   readonly text: string;
 }
 
-/** Reads the code blocks of a text, without indentation if they are in a list. */
+/** Reads the code blocks in a document, without indentation if they are in a list. */
 export const blocksOf = (markdown: string): Block[] =>
   [...markdown.matchAll(/^( *)```(\w*)\n([^]*?)^ *```$/gm)].map(
     ([, indent = '', language = '', text = '']) => ({

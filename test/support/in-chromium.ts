@@ -30,7 +30,7 @@ export interface Chromium {
 }
 
 /**
- * Declares tests that run in Chromium, or are skipped without it. To load a page takes most of their time,
+ * Declares tests that run in Chromium, or are skipped without it. Loading a page takes most of their time,
  * so the tests of a page share it and run in order.
  */
 export function describeInChromium(declareTests: (chromium: Chromium) => void): void {

@@ -47,7 +47,7 @@ export async function subscriptionTo(gateway: Gateway) {
   };
 }
 
-/** One Server-Sent Event; `comment` is that of a line without an event. */
+/** One Server-Sent Event; `comment` is the text of a comment line, which has no event. */
 interface ServerEvent {
   readonly event?: string;
   readonly data?: string;

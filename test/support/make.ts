@@ -73,7 +73,7 @@ export async function makeOrder(
   return id;
 }
 
-/** Returns the units of a pet in stock. */
+/** Returns how many units of a pet are in stock. */
 export async function stockOf(gateway: Gateway, petId: string): Promise<number> {
   const { inventoryItem } = await gateway.data(
     'query ($petId: ID!) { inventoryItem(petId: $petId) { quantity } }',

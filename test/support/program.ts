@@ -27,7 +27,7 @@ export interface Program {
 
 const LISTENING = /^Listening on (\S+)$/;
 // V8 compiles WebAssembly a second time, better optimized, in the background. For programs that run
-// for a few seconds that takes more CPU time than it saves: half of a start on PGlite.
+// for a few seconds that takes more CPU time than it saves: half of the startup on PGlite.
 export const V8_FLAGS: readonly string[] = ['--liftoff-only'];
 
 const running = new Map<ChildProcess, Promise<End>>();
@@ -54,7 +54,7 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
 const toEntry = (line: string): LogEntry | undefined =>
   line.startsWith('{') ? (JSON.parse(line) as LogEntry) : undefined;
 
-/** The programs that are built, and that of the second store. */
+/** The built programs, and the second store's. */
 const PROGRAMS = {
   main: ['dist/main.js'],
   migrate: ['dist/migrate.js'],

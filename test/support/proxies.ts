@@ -32,7 +32,7 @@ async function connectToFirst(targets: readonly string[]): Promise<Socket | unde
 }
 
 /**
- * Starts a proxy of TCP. After `limit` bytes from a gateway it cuts the connection, also in the middle of a
+ * Starts a TCP proxy. It cuts the connection after `limit` bytes from the gateway, even in the middle of a
  * message.
  */
 export async function startTcpProxy(targets: readonly string[], limit = Infinity): Promise<Proxy> {

@@ -34,8 +34,8 @@ const isWhole = ({ headers, body }: RawAnswer): boolean =>
 
 /**
  * Sends bytes as they are and returns what came back until the server closed the connection. By
- * default it closes its own side at once; with `wait` it keeps it open until one response is whole,
- * as node:http answers nothing after the client closed.
+ * default it closes its own side immediately; with `wait` it keeps it open until one response is complete,
+ * because node:http does not respond after the client has closed it.
  */
 export function sendRaw(
   { url }: { readonly url: string },

@@ -100,7 +100,7 @@ function startCallers(
   };
 }
 
-/** Starts callers that read, in turns by GraphQL and REST. None may fail, or take longer than MAX_MS. */
+/** Starts callers that read, alternating between GraphQL and REST. None may fail, or take longer than MAX_MS. */
 export function startReaders(
   gateway: Gateway,
   query: string,
@@ -179,7 +179,7 @@ export function startWriters(
   return { ...callers, ids };
 }
 
-/** Returns the ids of the orders of a database, or of those of some. */
+/** Returns the ids of the orders in a database that meet a condition. */
 export async function ordersOf(url: string, where = 'true'): Promise<Set<unknown>> {
   const rows = await runSql(url, `select id::text from orders where ${where}`);
   return new Set(rows.map(({ id }) => id));

@@ -55,7 +55,7 @@ const COPY = `
   cp -a "$0" "$1" 2>/dev/null
   cd "$1" && rm -rf postmaster.* pg_wal/*`;
 
-/** One of several servers: the primary, or a standby that streams its log and answers queries. */
+/** One of several servers: the primary, or a standby that streams its log and serves queries. */
 export class ReplicatedServer extends PostgresServer {
   /** The name, also in `cluster_name` and in `application_name` of `pg_stat_replication`. */
   readonly name: string;
@@ -101,7 +101,7 @@ export class ReplicatedServer extends PostgresServer {
     );
   }
 
-  /** Makes the server, in whatever state, a standby of a primary, with a new copy of its data. */
+  /** Makes the server, whatever its state, a standby of a primary, with a new copy of its data. */
   async rejoin(primary: ReplicatedServer): Promise<void> {
     await this.kill();
     await this.#copyData(primary);
@@ -159,7 +159,7 @@ export class ReplicatedServer extends PostgresServer {
 }
 
 export interface Replication {
-  /** The primary at the start, and its two standbys. */
+  /** The initial primary, and its two standbys. */
   readonly servers: readonly [ReplicatedServer, ReplicatedServer, ReplicatedServer];
   /** Returns a URL with several hosts, by default all, for a database of any of the servers. */
   multiHostUrl(databaseUrl: string, servers?: readonly ReplicatedServer[]): string;
@@ -171,8 +171,8 @@ const RECEIVED = `select pg_wal_lsn_diff(
   greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), '0/0')`;
 
 /**
- * Does what Patroni does when the primary is gone: promotes the one of the given standbys that
- * has received most, lets the others follow it, and returns it.
+ * Does what Patroni does when the primary is lost: promotes the given standby that has received
+ * most, lets the others follow it, and returns it.
  */
 export async function failOver(standbys: readonly ReplicatedServer[]): Promise<ReplicatedServer> {
   // From now on, they receive nothing, not even from a primary that is merely slow.

@@ -24,7 +24,7 @@ export async function requireRecorded(
   const table = missing && tables.get(missing.type);
   if (!table) return;
   throw new MigrationError(
-    `The changes of the table ${table.name} are not recorded. Add this line to a migration: ` +
+    `Changes to the table ${table.name} are not recorded. Add this line to a migration: ` +
       `SELECT record_changes_of('${table.name}', '${missing.type}', '${table.id.column}');`,
   );
 }

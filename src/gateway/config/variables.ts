@@ -34,8 +34,8 @@ export const Variables = z.object({
     .refine(isDatabaseUrl, DATABASE_URL_RULE)
     .optional()
     .describe(
-      '`postgresql://…`: use this PostgreSQL instead of the embedded database. Of several hosts ' +
-        '(`postgresql://a,b,c/store`), the gateway uses the primary.',
+      '`postgresql://…`: use this PostgreSQL server instead of the embedded database. If it lists ' +
+        'several hosts (`postgresql://a,b,c/store`), the gateway uses the primary.',
     )
     .meta({ reason: 'several gateways share the data, or it should be on a server' }),
   DATABASE_REPLICA_URLS: z
@@ -112,8 +112,8 @@ export const Variables = z.object({
     .default(30_000)
     .describe(
       'How long a GraphQL operation may take once its request has arrived. After that, a query ' +
-        'returns `SERVICE_UNAVAILABLE`, and a mutation, which may still complete, ' +
-        '`OUTCOME_UNKNOWN`.',
+        'returns `SERVICE_UNAVAILABLE`. A mutation returns `OUTCOME_UNKNOWN`, because it may ' +
+        'still complete.',
     )
     .meta({ reason: 'a proxy in front of the gateway times out earlier' }),
   MAX_COST: whole(1, 100_000_000)

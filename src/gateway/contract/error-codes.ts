@@ -39,7 +39,7 @@ export const ERRORS = {
   METHOD_NOT_ALLOWED: { status: 405, description: 'The path does not support this method.' },
   NOT_ACCEPTABLE: {
     status: 406,
-    description: 'The response is not available in an accepted media type.',
+    description: 'The response is not available in any media type that the request accepts.',
   },
   REQUEST_TIMEOUT: { status: 408, description: 'The request took too long to arrive.' },
   IDEMPOTENCY_CONFLICT: {

@@ -41,7 +41,7 @@ export const Text = z
 /** The idempotency key of a write, or the `sub` of a token: 1 to 255 characters (code points). */
 export const Label = Text.refine(
   (label) => label !== '' && characters(label) <= 255,
-  'must have 1 to 255 characters.',
+  'must be 1 to 255 characters long.',
 );
 
 const toIssue = ({ path, message }: z.core.$ZodIssue, start: readonly string[] = []): Issue => ({

@@ -41,7 +41,10 @@ function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<B
   return new Promise((resolve, reject) => {
     const rejectLarge = (): void =>
       reject(
-        new GatewayError('PAYLOAD_TOO_LARGE', `The body must have at most ${maxBodyBytes} bytes.`),
+        new GatewayError(
+          'PAYLOAD_TOO_LARGE',
+          `The body must be at most ${maxBodyBytes} bytes long.`,
+        ),
       );
     if (Number(request.headers['content-length']) > maxBodyBytes) return rejectLarge();
     const chunks: Buffer[] = [];
@@ -87,7 +90,7 @@ export function toDocumentParams(
   if (query && query.length > maxDocumentLength) {
     throw new GatewayError(
       'DOCUMENT_TOO_LARGE',
-      `The document must have at most ${maxDocumentLength} characters; use variables for long values.`,
+      `The document must be at most ${maxDocumentLength} characters long; use variables for long values.`,
     );
   }
   if (operationName != null && typeof operationName !== 'string') {

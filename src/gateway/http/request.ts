@@ -102,5 +102,5 @@ export function findRejection(
     return new GatewayError('MISDIRECTED_REQUEST');
   }
   if (url.length <= maxUrlBytes) return undefined;
-  return new GatewayError('URI_TOO_LONG', `The URL must have at most ${maxUrlBytes} bytes.`);
+  return new GatewayError('URI_TOO_LONG', `The URL must be at most ${maxUrlBytes} bytes long.`);
 }

@@ -8,7 +8,7 @@ const upTo = (maxLength: number): z.ZodType<string> =>
   Text.refine(
     // A character has one or two code units.
     (text) => text.length <= 2 * maxLength && characters(text) <= maxLength,
-    { error: `must have at most ${maxLength} characters.`, params: { code: 'TOO_LONG' } },
+    { error: `must be at most ${maxLength} characters long.`, params: { code: 'TOO_LONG' } },
   ).meta({ maxLength });
 
 /** Text that may be empty. */

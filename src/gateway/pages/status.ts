@@ -18,7 +18,7 @@ const renderFigure = (id: string, title: string): string => `<div class="figure 
 
 const renderCounts = (name: string, none: string): string => `<p class="none">${none}</p>
 <div class="table"><table>
-<thead><tr><th scope="col">${name}</th><th scope="col">Since opened</th><th scope="col">Since the start</th></tr></thead>
+<thead><tr><th scope="col">${name}</th><th scope="col">Since opened</th><th scope="col">Since startup</th></tr></thead>
 <tbody></tbody>
 </table></div>`;
 
@@ -58,7 +58,7 @@ const toFacts = ({ store, config }: Site, deprecated: readonly Deprecated[]): st
 const renderDeprecated = ({ operation, reason }: Deprecated): string => `<section>
 <h3><code>${escapeHtml(operation)}</code></h3>
 <p>${escapeHtml(reason)} <span class="badge end"></span></p>
-${renderCounts('Caller', 'No calls since the start.')}
+${renderCounts('Caller', 'No calls since startup.')}
 </section>`;
 
 /** The operator's page: what is running, and what happens while the page is open. Its figures come from /metrics. */
@@ -95,7 +95,7 @@ the REST routes and unknown paths are counted; requests to the pages, <code>/hea
 <code>/metrics</code> are not.</p>
 <div class="sides">
 <section id="errors"><h2>Errors</h2>
-${renderCounts('Code', 'None since the start.')}</section>
+${renderCounts('Code', 'None since startup.')}</section>
 <section id="deprecated"><h2>Deprecated</h2>
 ${deprecated.map(renderDeprecated).join('\n')}</section>
 </div>

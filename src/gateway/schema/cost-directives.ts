@@ -20,7 +20,7 @@ export const cost = new GraphQLDirective({
     '- an item of a list: 1',
     '- a field that reads from the database: 100 more, but only once for all items of a list',
     '- an argument: its weight, for a list once per value',
-    '- an input field: its weight; 5 times that for a text without three letters or digits in a row',
+    '- an input field: its weight; 5 times that for a string without three letters or digits in a row',
     '',
     'In a list of `Query`, `totalCount`, arguments and input fields cost 10 times as much: they search the whole table.',
   ].join('\n'),

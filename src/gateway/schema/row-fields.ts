@@ -163,7 +163,7 @@ interface LineNames {
 }
 
 /**
- * Returns the options of a mutation that writes several rows, all or none, and returns them in the order of its lines.
+ * Returns the options of a mutation that writes several rows, all or nothing, and returns them in the order of its lines.
  */
 export const defineLinesField =
   <Types extends StoreTypes>(builder: Builder<Types>) =>
@@ -219,11 +219,11 @@ function toLineFields<Row extends object>(
       field: words.all,
       description: `The ${done.toLowerCase()} ${words.all}.`,
     });
-  const rule = 'all or none. An error contains the index of the line that caused it.';
+  const rule = 'all or nothing. An error contains the index of the line that caused it.';
   return {
     createMany: () => ({
       ...toField('Created', named(`New${rows.type}`)),
-      description: `Creates several ${words.all}, ${rule}`,
+      description: `Creates several ${words.all}: ${rule}`,
       errors: { types: errorsOf(inputs) },
       resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
         rows: await createMany(source.db, args, caller.subject),
@@ -231,7 +231,7 @@ function toLineFields<Row extends object>(
     }),
     updateMany: () => ({
       ...toField('Updated', updateLineOf(rows)),
-      description: `Changes several ${words.all}, ${rule}`,
+      description: `Changes several ${words.all}: ${rule}`,
       errors: { types: [notFound, ...errorsOf(inputs)] },
       resolve: async (_root: object, args: object, { source, caller }: CallContext) => ({
         rows: await updateMany(source.db, args, caller.subject),

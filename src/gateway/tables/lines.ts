@@ -88,7 +88,7 @@ interface UpdateLine<Row> {
 }
 
 /**
- * Returns the UPDATE of several rows, all or none. A result row is null if no row has the id. Rows are locked in the
+ * Returns the UPDATE of several rows, all or nothing. A result row is null if no row has the id. Rows are locked in the
  * order of their ids, so concurrent updates do not deadlock.
  */
 function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
@@ -148,7 +148,7 @@ function toLineError(
   return line ? toConstraintError(error, inputs, line, index) : error;
 }
 
-/** Creates the function that creates several rows, all or none. */
+/** Creates the function that creates several rows, all or nothing. */
 export const createCreateMany = <Row extends object, New extends object>(
   table: StoredTable<Row>,
   inputs: readonly KnownInput[],
@@ -164,7 +164,7 @@ export const createCreateMany = <Row extends object, New extends object>(
     toError: (error, { input }) => toLineError(error, inputs, input),
   });
 
-/** Creates the function that updates several rows, all or none. */
+/** Creates the function that updates several rows, all or nothing. */
 export function createUpdateMany<Row extends object>(
   table: StoredTable<Row>,
   inputs: readonly KnownInput[],

@@ -77,7 +77,7 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   readonly create: Mutate<Row>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of its inputs */
   readonly update: Mutate<Row>;
-  /** The same functions for several rows, all or none. */
+  /** The same functions for several rows, all or nothing. */
   readonly createMany: Mutate<Row[]>;
   readonly updateMany: Mutate<Row[]>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */

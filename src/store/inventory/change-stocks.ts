@@ -63,7 +63,7 @@ function errorOf(
 }
 
 /**
- * Sets or adjusts the stock of several pets, all or none, and creates missing inventory rows.
+ * Sets or adjusts the stock of several pets, all or nothing, and creates missing inventory rows.
  *
  * The statement locks all pets, then their stock, both in the order of the pets' ids, as placeOrders does. If
  * another transaction creates one of the rows in the meantime, the whole statement fails with a duplicate key.
@@ -131,7 +131,7 @@ const retryDuplicates =
     }
   };
 
-/** Defines a write of the stock of one pet, by arguments that `toLine` makes a line of. */
+/** Defines a write to the stock of one pet; `toLine` turns its arguments into a line. */
 const defineStockWrite = <const Shape extends z.ZodRawShape>(
   operation: string,
   args: Shape,
@@ -148,7 +148,7 @@ const defineStockWrite = <const Shape extends z.ZodRawShape>(
     }),
   );
 
-/** Defines a write of the stock of several pets, all or none. */
+/** Defines an all-or-nothing write to the stock of several pets. */
 const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
   retryDuplicates(
     defineWrite({
@@ -187,13 +187,13 @@ export const adjustInventory = defineStockWrite(
 );
 
 /**
- * Sets the stock of several pets, all or none.
+ * Sets the stock of several pets: all or nothing.
  * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
  */
 export const updateInventories = defineStocksWrite('updateInventories', Count);
 
 /**
- * Adds units to the stock of several pets, or removes units, all or none.
+ * Adds units to the stock of several pets, or removes units: all or nothing.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export const adjustInventories = defineStocksWrite(

@@ -63,13 +63,13 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
     ),
     categoryIds: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.categoryId, { only: 'of pets of the categories with these ids' }),
+      filterBy.oneOf(pets.fields.categoryId, { only: 'of pets in the categories with these ids' }),
     ),
     name: filterBy.related(ofPet, filterBy.words(pets.fields.name, { only: 'of pets whose name' })),
     petIds: filterBy.oneOf(petId, { only: 'of the pets with these ids', changes: true }),
-    minQuantity: filterBy.min(quantity, { only: 'with at least this number of units' }),
+    minQuantity: filterBy.min(quantity, { only: 'with at least this many units' }),
     maxQuantity: filterBy.max(quantity, {
-      only: 'with at most this number of units',
+      only: 'with at most this many units',
       changes: true,
     }),
   }),

@@ -143,7 +143,7 @@ const InventoryCount = builder.inputType('InventoryCount', {
 });
 
 const InventoryAdjustment = builder.inputType('InventoryAdjustment', {
-  description: 'A line of `adjustInventories`: a pet and the change of its stock.',
+  description: 'A line of `adjustInventories`: a pet and the change to its stock.',
   fields: (t) => ({
     petId: t.id({ required: true, description: 'The id of the pet.' }),
     by: t.int({
@@ -161,7 +161,7 @@ builder.mutationFields((t) => ({
       description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Sets the stock of several pets, all or none. An error contains the index of the line that ' +
+      'Sets the stock of several pets: all or nothing. An error contains the index of the line that ' +
       'caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, StaleInventory] },
@@ -176,8 +176,8 @@ builder.mutationFields((t) => ({
       description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Adds units to the stock of several pets, or removes units, all or none. An error contains the ' +
-      'index of the line that caused it.',
+      'Adds units to the stock of several pets, or removes units: all or nothing. An error contains ' +
+      'the index of the line that caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     resolve: async (_root, args, { source, caller }) => ({

@@ -31,7 +31,7 @@ export const orders = createRepository(table('Order'), {
     petId: {},
     quantity: { rule: OrderQuantity },
     shipDate: {
-      create: 'The date and time of shipment, if known. Must not be more than a day in the past.',
+      create: 'When the order ships, if known. Must not be more than a day in the past.',
       isLater: true,
     },
   },
@@ -45,22 +45,22 @@ export const orders = createRepository(table('Order'), {
     ),
     categoryIds: filterBy.related(
       ofPet,
-      filterBy.oneOf(pets.fields.categoryId, { only: 'for pets of the categories with these ids' }),
+      filterBy.oneOf(pets.fields.categoryId, { only: 'for pets in the categories with these ids' }),
     ),
-    minQuantity: filterBy.min(quantity, { only: 'for at least this number of units' }),
-    maxQuantity: filterBy.max(quantity, { only: 'for at most this number of units' }),
+    minQuantity: filterBy.min(quantity, { only: 'for at least this many units' }),
+    maxQuantity: filterBy.max(quantity, { only: 'for at most this many units' }),
     complete: filterBy.value(complete, {
-      only: 'that are complete if true, open if false',
+      only: 'that are complete if true, or open if false',
       changes: true,
     }),
-    shipDate: filterBy.range(shipDate, { only: 'whose date of shipment is in this range' }),
+    shipDate: filterBy.range(shipDate, { only: 'whose ship date is in this range' }),
     hasShipDate: filterBy.isSet(shipDate, {
-      only: 'with a date of shipment if true, without one if false',
+      only: 'with a ship date if true, or without one if false',
     }),
   }),
   sorts: {
     id: 'Order by id.',
-    shipDate: 'Order by date of shipment. Orders without a date count as the latest.',
+    shipDate: 'Order by ship date. Orders without one count as the latest.',
   },
   errors: [OrderComplete],
 });
@@ -85,7 +85,7 @@ async function notOpenError({ query }: Session, id: bigint): Promise<GatewayErro
 }
 
 /**
- * Sets the date of shipment of an open order, once per idempotency key. Null removes the date.
+ * Sets the ship date of an open order, once per idempotency key. Null removes the date.
  * @throws InvalidInput, OrderNotFound, OrderComplete, IdempotencyConflict
  */
 export const rescheduleOrder = defineWrite({
@@ -121,7 +121,7 @@ export const completeOrder = defineWrite({
 });
 
 /**
- * Deletes an open order and returns its units to the stock, both or neither, once per idempotency key.
+ * Deletes an open order and returns its units to the stock, atomically and once per idempotency key.
  * @throws InvalidInput, OrderNotFound, OrderComplete, StockLimitExceeded, IdempotencyConflict
  */
 export const cancelOrder = defineWrite({

@@ -18,7 +18,7 @@ interface Line {
 }
 
 /**
- * Places an order for each line, all or none, and returns them in the order of the lines.
+ * Places an order for each line, all or nothing, and returns them in the order of the lines.
  * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
 export const placeOrders = defineWrite({
@@ -33,7 +33,7 @@ export const placeOrders = defineWrite({
 });
 
 /**
- * Takes the units of all lines from the stock and creates their orders, all or none. Returns the orders with their
+ * Takes the units of all lines from the stock and creates their orders: all or nothing. Returns the orders with their
  * pets.
  *
  * One statement does both, as in takeUnits. It locks all pets, then all their stock, each ordered by the pets' ids.

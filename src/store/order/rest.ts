@@ -106,7 +106,7 @@ export const listOrders: RestOperation = {
       'Ids are strings: "1".',
       'A shipDate that is not set is null instead of omitted.',
       'A page has at most 100 orders. For the next page, pass its endCursor as after.',
-      'Orders can be filtered, for example by pet or by complete, and sorted by date of shipment.',
+      'Orders can be filtered, for example by pet or by complete, and sorted by ship date.',
     ],
   },
   get: respondWithOrders,

@@ -31,7 +31,7 @@ const Order = builder.prismaObject('Order', {
     shipDate: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'The date and time of shipment, or null if not set.',
+      description: 'When the order ships, or null if not set.',
       extensions: { sql: { kind: 'column', field: 'shipDate' } },
       resolve: ({ shipDate }) => (shipDate && isInfinite(shipDate) ? null : shipDate),
     }),
@@ -108,7 +108,7 @@ builder.mutationFields((t) => ({
     }),
     description:
       'Creates an order for each line and takes all units from the stock, in one transaction: ' +
-      'all lines or none. The units of lines for the same pet are added up. An error contains ' +
+      'all or nothing. The units of lines for the same pet are added up. An error contains ' +
       'the index of the first line that cannot be fulfilled.',
     scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
@@ -118,7 +118,7 @@ builder.mutationFields((t) => ({
   }),
   rescheduleOrder: t.field({
     type: Order,
-    description: 'Changes the date of shipment of an open order.',
+    description: 'Changes the ship date of an open order.',
     scope: 'orders:write',
     errors: { types: [OrderNotFound, OrderComplete] },
     args: {
@@ -126,7 +126,7 @@ builder.mutationFields((t) => ({
       shipDate: t.arg({
         type: 'DateTime',
         description:
-          'The new date and time of shipment, not more than a day in the past, or null to remove it. ' +
+          'The new ship date and time, not more than a day in the past, or null to remove it. ' +
           'Required: if omitted, the result is InvalidInput.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),

@@ -19,8 +19,8 @@ const One = Dated.extend({ input: Dated.optional() });
 const Cart = z.object({ input: z.array(Dated) });
 
 /**
- * Rejects dates of shipment in the past, in the valid arguments of a mutation. It is called in the write, not with the
- * other rules: a retry with an idempotency key returns the first result, also when its date has passed.
+ * Rejects ship dates in the past, in the valid arguments of a mutation. It is called in the write, not with the
+ * other rules: a retry with an idempotency key returns the original result, even if its date has passed.
  * @throws InvalidInput with every such date
  */
 export function rejectPastDates(args: object): void {

@@ -46,7 +46,7 @@ export function rejectionOf(
 }
 
 /**
- * Takes the units of an order from its pet's stock and creates the order, both or neither.
+ * Takes the units of an order from its pet's stock and creates the order, atomically.
  *
  * One statement does both, so no transaction spans several round trips. It locks the pet, then its stock, and reads
  * their values under the locks, so they cannot change before it writes, however many gateways there are. The lock on
@@ -86,7 +86,7 @@ export async function takeUnits(
 }
 
 /**
- * Does the same for several orders of different pets, each independently. Returns a new order or an error for each.
+ * Does the same for several orders for different pets, each independently. Returns a new order or an error for each.
  * An order that is missing from the result has to be placed on its own: its pet or the stock is missing or locked.
  *
  * The statement skips locked rows. If it has to wait for any other lock, such as one taken by an operator's trigger,

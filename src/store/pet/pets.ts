@@ -65,7 +65,7 @@ function hasMoreUnits(units: number, idBounds: (column: Sql) => Sql[]): Sql {
     select from inventory_items where ${isOfPet} and inventory_items.quantity > ${units})`;
 }
 
-/** A condition about the stock: PostgreSQL may read the whole of it, even for few pets. */
+/** A condition on the stock: PostgreSQL may read all of it, even for few pets. */
 const byStock = <Value>(
   type: string,
   rule: z.ZodType<Value>,
@@ -97,7 +97,7 @@ export const pets = createRepository(petTable, {
       changes: true,
     }),
     categoryIds: filterBy.oneOf(categoryId, {
-      only: 'of the categories with these ids',
+      only: 'in the categories with these ids',
       changes: true,
     }),
     name: filterBy.words(name, { only: 'whose name' }),
@@ -106,19 +106,19 @@ export const pets = createRepository(petTable, {
       z.boolean(),
       (wanted, idBounds) =>
         wanted ? hasMoreUnits(0, idBounds) : sql`not ${hasMoreUnits(0, idBounds)}`,
-      'with units in stock if true, with none if false',
+      'with units in stock if true, or with none if false',
     ),
     minQuantity: byStock(
       'Int',
       z.int(),
       (min, idBounds) => (min > 0 ? hasMoreUnits(min - 1, idBounds) : sql`true`),
-      'with at least this number of units in stock',
+      'with at least this many units in stock',
     ),
     maxQuantity: byStock(
       'Int',
       z.int(),
       (max, idBounds) => (max >= 0 ? sql`not ${hasMoreUnits(max, idBounds)}` : sql`false`),
-      'with at most this number of units in stock',
+      'with at most this many units in stock',
     ),
     ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),

@@ -159,7 +159,7 @@ export const appendOrder: SelectorStoreUpdater = (store) => {
   ConnectionHandler.insertEdgeAfter(orders, edge);
 };
 
-/** The changes of some pets. Relay itself selects the `nodeId` of each. */
+/** Changes to some pets. Relay itself selects the `nodeId` of each. */
 export const petChangedSubscription = graphql`
   subscription petsChangedSubscription($ids: [ID!], $after: String) {
     petChanged(filter: { ids: $ids }, after: $after) {

@@ -39,7 +39,7 @@ const documents = [
   return { file, markdown, blocks: blocksOf(markdown) };
 });
 
-// A test of its own, test/long/first-change.test.ts, applies its blocks to a copy of the source.
+// A separate test, test/long/first-change.test.ts, applies its blocks to a copy of the source.
 const TUTORIAL = 'docs/first-change.md';
 
 const blocksIn = (language: string): Block[] =>
@@ -120,7 +120,7 @@ describe('the subscriptions of docs/live.md', () => {
   const blocks = blocksOf(read('docs/live.md'));
   const subscriptions = blocks.filter(({ text }) => isSubscription(text));
   const [mutation] = samplesOf(blocks);
-  // By those that are shown.
+  // Keyed by the cursors that are shown.
   const realCursors = new Map<string, string>();
   beforeAll(resetStore);
 

@@ -90,7 +90,7 @@ describe('the page /status', () => {
     expect(status.deprecated).toEqual([
       {
         sunset: IN_TEN_DAYS,
-        // Midnight may have passed since the start of the test.
+        // Midnight may have passed since the test started.
         daysLeft: (Date.parse(IN_TEN_DAYS) - Date.parse(toDay(new Date(status.at)))) / DAY_MS,
         enforced: false,
         callers: [

@@ -36,14 +36,14 @@ async function open(line: string): Promise<void> {
 }
 
 it.each(['', LINE.replace("'Book'", "'Author'")])(
-  'a store does not start if its migrations record no changes of a type: %s',
+  'a store does not start if its migrations do not record changes to a type: %s',
   async (line) => {
     await expect(open(line)).rejects.toThrow(
-      `The changes of the table books are not recorded. Add this line to a migration: ${LINE}`,
+      `Changes to the table books are not recorded. Add this line to a migration: ${LINE}`,
     );
   },
 );
 
-it('a store starts if its migrations record the changes of each type', async () => {
+it('a store starts if its migrations record the changes to each type', async () => {
   await expect(open(LINE)).resolves.toBeUndefined();
 });

@@ -21,7 +21,7 @@ import {
 const POOL_SIZE = 5;
 
 let replication: Replication;
-/** The primary at the start, the replica that is promoted, and the one that follows it then. */
+/** The initial primary, the replica that is promoted, and the one that follows it afterwards. */
 let former: ReplicatedServer;
 let promoted: ReplicatedServer;
 let follower: ReplicatedServer;

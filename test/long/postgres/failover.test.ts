@@ -27,7 +27,7 @@ let url: string;
 let gateway: ReplicatedGateway;
 let petId: string;
 
-/** Starts a gateway that knows the servers in this order. */
+/** Starts a gateway that is given the servers in this order. */
 function startOn(servers: readonly ReplicatedServer[]): Promise<ReplicatedGateway> {
   const all = replication.multiHostUrl(url, servers);
   return startReplicatedGateway({ DATABASE_URL: all, DATABASE_REPLICA_URLS: all });

@@ -12,7 +12,7 @@ const AT_ONCE = 250;
 /** The number of this level in pino's log. */
 const INFO = 30;
 
-// Connections are handled alike on both databases; on PostgreSQL programs start sooner.
+// Connections are handled the same way with both databases; programs start sooner with PostgreSQL.
 const store = useProgramStore();
 let program: Program;
 beforeAll(async () => {

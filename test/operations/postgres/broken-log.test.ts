@@ -16,7 +16,7 @@ import {
   startProgram,
 } from '../../support/program.ts';
 
-// The log is the same on both databases; on PostgreSQL programs start sooner.
+// The log is the same with both databases; programs start sooner with PostgreSQL.
 const store = useProgramStore();
 
 afterEach(killPrograms);
@@ -53,7 +53,7 @@ async function expectUndisturbed(program: Program, url: string): Promise<void> {
   expect((await fetch(`${url}/store/orders`)).status).toBe(200);
   const begin = performance.now();
   expect(await program.stop()).toBe(0);
-  // The log is flushed for two seconds at most; the rest is for a busy machine.
+  // The log is flushed within two seconds; the rest is for a busy machine.
   expect(performance.now() - begin).toBeLessThan(10_000);
 }
 

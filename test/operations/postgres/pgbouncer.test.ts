@@ -30,7 +30,7 @@ const hasPgbouncer = spawnSync(PROGRAM, ['--version']).status === 0;
 // Fewer than the gateways' connections, which have to share them.
 const SERVER_CONNECTIONS = 2;
 
-/** Starts PgBouncer in transaction mode before a PostgreSQL, and returns its port. */
+/** Starts PgBouncer in transaction mode in front of PostgreSQL, and returns its port. */
 async function startPgbouncer(server: string, folder: string): Promise<[Daemon, number]> {
   const { hostname, port, username, password } = new URL(server);
   const ownPort = await freePort();
@@ -121,7 +121,7 @@ describe.skipIf(!hasPgbouncer)(
         Array.from({ length: count }, (_, index) => work(index % 2 ? second : first, index)),
       );
 
-    it('shares its few connections among all those of both gateways', async () => {
+    it('shares its few connections among all connections from both gateways', async () => {
       await atOnce(100, (gateway) => gateway.db.write(sql`select 1`));
       const admin = new URL(through(database.url));
       admin.pathname = '/pgbouncer';
@@ -145,7 +145,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(await stockOf(second, petId)).toBe(90);
     });
 
-    it('keeps ship dates correct beside sessions in other time zones', async () => {
+    it('keeps ship dates correct next to sessions in other time zones', async () => {
       const petId = await makePet(first, { stock: 60 });
       const dates = Array.from({ length: 60 }, (_, index) =>
         new Date(Date.UTC(2100, index % 12, 1 + (index % 28), index % 24, 30)).toISOString(),
@@ -194,7 +194,7 @@ describe.skipIf(!hasPgbouncer)(
       await release();
     });
 
-    it('causes no later write if a database timeout ends a statement', async () => {
+    it('does not cause a later write if a database timeout ends a statement', async () => {
       const copy = await copyOnPostgres();
       const name = new URL(copy.url).pathname.slice(1);
       await runSql(copy.url, `alter database ${name} set statement_timeout to 300`);

@@ -49,12 +49,12 @@ async function startNginx(): Promise<void> {
   await vi.waitUntil(() => isReady(url), WAIT);
 }
 
-// By GET: nginx does not repeat a POST sent on a connection that a gateway was closing.
+// With GET: nginx does not repeat a POST sent on a connection that a gateway was closing.
 const query = (): Promise<Response> =>
   fetch(`${url}/graphql?query={pets{totalCount}}`, { headers: { accept: 'application/json' } });
 const listOrders = (): Promise<Response> => fetch(`${url}/store/orders`);
 
-/** Sends requests one after the other until `work` has ended; returns all their statuses. */
+/** Sends requests one at a time until `work` has ended; returns all their statuses. */
 async function sendDuring(work: Promise<void>, send: () => Promise<Response>): Promise<number[]> {
   const ended = new AbortController();
   const end = work.finally(() => ended.abort());
@@ -91,7 +91,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('loses no request while the gateways restart one after the other', async () => {
+  it('loses no request while the gateways restart one at a time', async () => {
     const restarts = restartAll();
     const statuses = await Promise.all([
       sendDuring(restarts, query),

@@ -39,7 +39,7 @@ async function readiness(): Promise<number[]> {
 }
 
 describe('the readiness check /ready', () => {
-  it('needs one extra connection for all requests while the pool is busy', async () => {
+  it('needs only one extra connection, however many requests arrive, while the pool is busy', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const unlock = await holdLock(store.url, 'select from inventory_items for update');
     const update = `mutation { updateInventory(petId: "${petId}", input: { quantity: 1 }) {

@@ -62,7 +62,7 @@ async function countOrders(petId: string | null = null): Promise<number> {
 async function fillOrders(): Promise<number> {
   const petId = BigInt(await makePet(gateway));
   await gateway.db.transaction(async ({ query }) => {
-    // Without foreign key checks, which take half of the time.
+    // Without foreign key checks, which take half the time.
     await query(sql`set local session_replication_role = replica`);
     for (let statement = 0; statement < 4; statement += 1) {
       await query(sql`

@@ -28,7 +28,7 @@ describe('a gateway in any time zone', () => {
     expect(found.nodes).toEqual([{ shipDate: date }]);
   });
 
-  it('stores the date of shipment', async () => {
+  it('stores the ship date', async () => {
     const date = '2100-07-01T08:00:00.120Z';
     const input = `{ petId: "1", quantity: 1, shipDate: "${date}" }`;
     const order = '... on Order { id shipDate }';

@@ -135,13 +135,13 @@ describe('with OpenTelemetry, a request', () => {
     expect(operation?.status.code).toBe(ERROR);
   });
 
-  it('is one trace with its statement if it is to REST', async () => {
+  it('is in one trace with its statement if it is a REST request', async () => {
     const response = await fetch(`${program.url}/pets/1`);
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [request] = trace.filter(({ scope }) => scope === HTTP);
     const [statement] = trace.filter(
       ({ scope, name }) => scope === PG && name.startsWith('pg.query'),
     );
-    expect(statement).toMatchObject({ parentSpanId: request?.spanId ?? 'that of a request' });
+    expect(statement).toMatchObject({ parentSpanId: request?.spanId ?? 'the span of a request' });
   });
 });

@@ -145,7 +145,7 @@ describeOnGateways(() => {
       ]);
     });
 
-    it('is recorded as an update of each row whose values it changes, and of no other', async () => {
+    it('is recorded as an update to each row whose values it changes, and to no other', async () => {
       const changed = await makeCategory(gateway, 'changed');
       await makeCategory(gateway, 'same');
       const contents = await contentsOf(async () => {
@@ -195,14 +195,14 @@ describeOnGateways(() => {
     });
   });
 
-  describe('an update of a long row', () => {
+  describe('an update to a large row', () => {
     const LONG = '🐾"\\\n\u0001'.repeat(400);
     it.each([
       ['another value', 'Cats', LONG, { name: 'Dogs' }],
-      ['a long value that ends', 'Cats', LONG, { description: null }],
-      ['a long value that begins', 'C'.repeat(255), null, { description: LONG }],
+      ['a long value that is removed', 'Cats', LONG, { description: null }],
+      ['a long value that is set', 'C'.repeat(255), null, { description: LONG }],
       ['two other values', 'Cats', LONG, { name: 'Dogs', description: `${LONG.slice(6)}other` }],
-    ])('is recorded with the whole row before and after it: %s', async (...row) => {
+    ])('is recorded with the complete row before and after: %s', async (...row) => {
       const [, name, description, data] = row;
       const id = await insertCategory(name, description);
       const before = { id: String(id), name, description };
@@ -225,7 +225,7 @@ describeOnGateways(() => {
       expect(size?.before).toBeLessThan(50);
     });
 
-    it('returns the whole row before and after it if release 2.0.0 recorded it', async () => {
+    it('is returned with the complete row before and after, if release 2.0.0 recorded it', async () => {
       const after = { id: '7', name: 'Dogs', description: 'x'.repeat(2000) };
       const before = { ...after, name: 'Cats' };
       const [change] = await contentsOf(() =>

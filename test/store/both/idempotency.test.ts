@@ -220,7 +220,7 @@ it('every mutation accepts an idempotency key, and is covered by this test', () 
 
 describeOnGateways(() => {
   describe.each(WRITES)('$mutation with an idempotency key', (write) => {
-    it('runs once, and returns its first result for the same input in any notation', async () => {
+    it('runs once, and returns the original result for the same input in any notation', async () => {
       const { send, read } = await prepare(write);
       const before = await read();
       const first = await send(write.input);
@@ -265,7 +265,7 @@ describeOnGateways(() => {
     },
   );
 
-  describe('an idempotency key whose date of shipment has passed since', () => {
+  describe('an idempotency key whose order has a ship date that has passed since', () => {
     const DAY_MS = 86_400_000;
     const shipDate = new Date(Date.now() + DAY_MS).toISOString();
     afterEach(() => {
@@ -284,7 +284,7 @@ describeOnGateways(() => {
         `input: [{ petId: "P", quantity: 1, shipDate: "${shipDate}" }]`,
       ],
       ['rescheduleOrder', '... on Order { id shipDate }', `id: "O", shipDate: "${shipDate}"`],
-    ])('returns the first result of %s', async (mutation, fields, input) => {
+    ])('returns the original result of %s', async (mutation, fields, input) => {
       const sent = await prepare({ mutation, fields, input, same: [], others: [] });
       const first = await sent.send(input);
       expect(first).not.toHaveProperty('code');
@@ -340,7 +340,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('can have up to 255 characters of any kind', async () => {
+    it('can be up to 255 characters long, of any kind', async () => {
       const petId = await makePet(gateway, { stock: 2 });
       const key = '🐾'.repeat(255);
       const first = await place({ petId, quantity: 1 }, key);
@@ -348,9 +348,9 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('returns the pet that a release without quantities created with it', async () => {
+    it('returns the pet that was created with it by a release that did not know quantities', async () => {
       const id = await makePet(gateway, { name: 'Ida' });
-      // The digest that release stored for this name, category 1 and the default status.
+      // The digest that the earlier release stored for this name, category 1 and the default status.
       const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
       const json = { id, name: 'Ida', categoryId: '1', status: 'available' };
       const meta = { values: { id: ['bigint'], categoryId: ['bigint'] }, v: 1 };

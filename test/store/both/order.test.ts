@@ -108,7 +108,7 @@ describeOnGateways(() => {
     );
   });
 
-  describe('placing an order with a date of shipment in the past', () => {
+  describe('placing an order with a ship date in the past', () => {
     it.each(PAST)('rejects a date %s, and takes no units', async (_when, hours) => {
       const petId = await makePet(gateway, { stock: 5 });
       const input = { petId, quantity: 1, shipDate: hoursAgo(hours) };
@@ -137,7 +137,7 @@ describeOnGateways(() => {
     });
   });
 
-  describe('an order whose date of shipment has passed', () => {
+  describe('an order whose ship date has passed', () => {
     it('can be read, found by its date, completed and cancelled', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const ids = [await makeOrder(gateway, petId), await makeOrder(gateway, petId)];

@@ -125,7 +125,7 @@ describeOnGateways(() => {
       expect(await ordersOf(served)).toBe(0);
     });
 
-    it('adds no line number to the errors of other mutations', async () => {
+    it('does not add a line number to the errors of other mutations', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       const { none, few } = await gateway.data(`mutation {
         none: deletePet(id: "999999") { ... on PetNotFound { line } }

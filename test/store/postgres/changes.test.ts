@@ -79,7 +79,7 @@ describe('an open transaction', () => {
     stream.disconnect();
   });
 
-  it('holds back nothing if it only reads', async () => {
+  it('does not hold back changes if it only reads', async () => {
     const client = new Client({ connectionString: url });
     await client.connect();
     await client.query('begin isolation level repeatable read; select from categories');

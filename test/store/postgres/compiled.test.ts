@@ -14,7 +14,7 @@ const WORDS: readonly [RegExp, string][] = [
   [/\bauthor/g, 'category'],
 ];
 
-/** Returns a text of the comment in the pet store's terms. */
+/** Returns part of the comment in the pet store's terms. */
 const toStore = (text: string): string =>
   WORDS.reduce((changed, [word, own]) => changed.replaceAll(word, own), text);
 

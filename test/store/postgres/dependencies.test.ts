@@ -73,7 +73,7 @@ const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unk
     },
   ],
   [
-    'a server that does not respond to a connection of the pool',
+    'a server that does not respond on a pooled connection',
     true,
     async () => {
       const settings = { connectionString: silentUrl, connectionTimeoutMillis: TIMEOUT_MS };

@@ -12,14 +12,14 @@ import { repeat } from '../../support/repeat.ts';
 
 const POOL_SIZE = 4;
 const MAX_HEAVY = POOL_SIZE / 2;
-// Longer than a test: the clock stands still until the caller disconnects.
+// Longer than any test: fake timers stop the clock until the caller disconnects.
 const RESPONSE_TIMEOUT_MS = 500_000;
 
 let gateway: Gateway;
 let hasty: Gateway;
 let url = '';
 beforeAll(async () => {
-  // Longer than a test, so that no statement times out.
+  // Longer than any test, so that no statement times out.
   const patient = { STATEMENT_TIMEOUT_MS: '600000', CONNECT_TIMEOUT_MS: '600000' };
   const environment = { ...patient, POOL_SIZE: String(POOL_SIZE) };
   gateway = await startGateway(environment, async (config, log) => {
@@ -81,7 +81,7 @@ async function askByWebSocket(query: string): Promise<Leave> {
   return () => opened.send({ type: 'complete', id: '1' });
 }
 
-/** The ways in which callers stop waiting; each returns a function that does. */
+/** The ways in which callers stop waiting. Each returns a function that stops. */
 const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   'closes its connection': askByHttp,
   'completes its operation on a WebSocket': askByWebSocket,
@@ -99,7 +99,7 @@ const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
 async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
   for (const { socket } of both) sockets.add(socket);
-  // In one tick of this process, and so of the gateway.
+  // In one tick of this process, which the gateway shares.
   for (const one of both) one.send({ type: 'subscribe', id: '1', payload: { query } });
   return [...both];
 }
@@ -123,7 +123,7 @@ async function compile(query: string): Promise<void> {
   }
 }
 
-/** Requires that each connection of the pool can be used. */
+/** Expects every connection in the pool to be usable. */
 async function expectFullPool(): Promise<void> {
   await lock('pets');
   const all = Array.from({ length: POOL_SIZE }, (_, index) =>
@@ -162,7 +162,7 @@ describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
     leave();
     await expectWaiting(0);
     await unlock();
-    // Also a scan, so it runs after all waiting tasks.
+    // It scans a table too, so it runs after all waiting tasks.
     await gateway.data('{ pets(filter: { name: "last" }) { nodes { id } } }');
     const searches = gateway.statements.filter((statement) => statement.includes('from pets'));
     expect(searches).toHaveLength(MAX_HEAVY + 1);
@@ -258,7 +258,7 @@ describe('the result of a subscription', () => {
     await expectWaiting(0);
   });
 
-  it('is computed for the streams that stay', async () => {
+  it('is still computed for the streams that remain open', async () => {
     const leaving = await openEvents(gateway, QUERY);
     const staying = await openEvents(gateway, QUERY);
     await changeWithLock();

@@ -18,7 +18,7 @@ describe('the indexes of a large store', () => {
   const run = (sql: string) => runSql(database.url, sql);
   const migrate = () => migratePostgres(database.url, readConfig({}), createLog('error'));
 
-  /** Runs concurrently.sql like psql, one statement after the other, with writes in between. */
+  /** Runs concurrently.sql like psql, one statement at a time, with writes in between. */
   async function createBefore(): Promise<void> {
     const script = await readFile(new URL(`${MIGRATION}/concurrently.sql`, MIGRATIONS), 'utf8');
     for (const statement of script.split(/;\n(?=\n|CREATE INDEX)/)) {

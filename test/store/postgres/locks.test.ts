@@ -15,7 +15,7 @@ import { holdLock, runSql } from '../../support/postgres.ts';
 let gateway: Gateway;
 let url = '';
 beforeAll(async () => {
-  // Longer than a test, so that no statement times out.
+  // Longer than any test, so that no statement times out.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '600000' }, async (config, log) => {
     const db = await openCopyOnPostgres(config, log);
     url = db.url ?? '';
@@ -106,7 +106,7 @@ describe.concurrent('a change of stock', () => {
       2,
     ],
   ] as const)(
-    'waits for a concurrent change, and begins with what that leaves: %s',
+    'waits for a concurrent change, and starts from the resulting stock: %s',
     async ([mutation, type, left], { expect: expected }) => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await begin(`update inventory_items set quantity = 2 where pet_id = ${petId}`);
@@ -135,7 +135,7 @@ describe('orders that arrive at the same time', () => {
       Array.from({ length: 4 }, () => makePet(gateway, { stock: 5 })),
     );
     const petIds = [...others, locked, ...others];
-    // On new connections, the requests would arrive one after the other.
+    // On new connections, the requests would arrive one at a time.
     await Promise.all(petIds.map((petId) => placeOrder(petId)));
     gateway.statements.length = 0;
     const unlock = await holdLock(url, `select from ${table} where ${id} = ${locked} for update`);
@@ -178,7 +178,7 @@ describe('orders that arrive at the same time', () => {
         );
         return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? data.placeOrder;
       });
-    // On new connections, the requests would arrive one after the other.
+    // On new connections, the requests would arrive one at a time.
     await Promise.all(placeAll(1));
     gateway.statements.length = 0;
     const unlock = await holdLock(url, 'select pg_advisory_xact_lock(7)');
@@ -245,7 +245,7 @@ it.each<[string, () => Promise<unknown>]>([
 ])('many reads of a whole list leave connections to others: %s', async (_name, read) => {
   const petId = await makePet(gateway);
   const other = await begin('lock table orders in access exclusive mode');
-  // More than there are connections. Queries of one tick would share a statement.
+  // More than there are connections. Queries in one tick would share a statement.
   const reads: Promise<unknown>[] = [];
   for (let count = 0; count < 15; count += 1) {
     reads.push(read());

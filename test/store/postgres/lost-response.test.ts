@@ -52,7 +52,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Closes the connection that sends a text. With a severity, it first sends an error, like poolers. */
+/** Closes the connection that sends a string. With a severity, it first sends an error, like poolers. */
 function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   proxy.intercept(text, (message, client, server) => {
     if (lost === 'the statement') {
@@ -68,7 +68,7 @@ function lose(lost: Loss, text: string | RegExp, severity?: string): void {
   });
 }
 
-/** Sends an operation whose connection is lost at a text in one of its statements. */
+/** Sends an operation whose connection is lost when one of its statements contains a string. */
 async function sendAndLose(operation: string, lost: Loss, text: string | RegExp) {
   lose(lost, text);
   const answer = await send(gateway, operation);
@@ -85,7 +85,7 @@ function expectLogged(): void {
   expect([err, err?.cause]).toContainEqual(lost);
 }
 
-/** Returns the number of orders for some pets, and their units. */
+/** Returns how many orders there are for some pets, and for how many units. */
 async function ordersOf(...petIds: string[]): Promise<unknown> {
   const [row] = await runSql(
     database.url,
@@ -103,7 +103,7 @@ const order = (key?: string): string =>
     placeOrder(input: { petId: "${petId}", quantity: 1 }, idempotencyKey: $key) { ... on Order { id } } }`;
 const ORDERED = 'insert into orders';
 
-// Each mutation once for each of its statements.
+// Each mutation is listed once for each of its statements.
 const MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
   ['createCategory', () => 'input: { name: "New" }'],
   ['updateCategory', async () => `id: "${await makeCategory(direct)}", input: { name: "New" }`],
@@ -193,7 +193,7 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
         );
         return errors?.[0]?.extensions.code;
       };
-      // On new connections, the requests would arrive one after the other.
+      // On new connections, the requests would arrive one at a time.
       await Promise.all(petIds.map(() => place('999999')));
       lose('its answer', 'skip locked', severity);
       const codes = await Promise.all(petIds.map(place));

@@ -18,8 +18,8 @@ import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 const { schema } = petStore;
 
 // Pets are in the first 500 of 50,000 categories. One in 25 is sold, one in 500 pending; one order
-// in 50 is open, without a date or with one that comes last, as in a real store. Every name has its
-// number, so that a number is a rare part of a name. One pet in 19 has no inventory entry, and
+// in 50 is open, without a date or with one that comes last, as in a real store. Every name contains
+// a different number, so that searching for a number matches few names. One pet in 19 has no inventory entry, and
 // category 501 has 60 pets. One order in 20 is for pet 90,001.
 // The statistics cover all rows: with a sample of them, plans would depend on chance.
 // As a replica, the session does not look up the row of each foreign key.
@@ -115,7 +115,7 @@ interface Plan {
   converting: string[];
 }
 
-// For a text as a value, or a parameter.
+// For a string, as a value or a parameter.
 const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
@@ -154,7 +154,7 @@ async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]
   return (await Promise.all(plans)).flat();
 }
 
-/** Returns the statements that the gateway sends for a request, except the sample of rare texts. */
+/** Returns the statements that the gateway sends for a request, except the sample of rare strings. */
 async function sentFor(request: () => Promise<unknown>): Promise<Statement[]> {
   sending.mockClear();
   await request();
@@ -187,7 +187,7 @@ const statementsOf = (query: string): Promise<Statement[]> =>
 
 const TABLE_ROWS = 100_000;
 const FEW_ROWS = 5000;
-// The first rows that meet a filter of another table can be anywhere in the list, and PostgreSQL knows no order by
+// The first rows that meet a filter of another table can be anywhere in the list, and no index orders rows by
 // two tables.
 const FEW_ROWS_OF_SEARCH = 20_000;
 
@@ -291,7 +291,7 @@ async function pagesOf(list: string, args: string): Promise<string[]> {
   ];
 }
 
-/** Returns all of them in `npm run test:long`, and else one, by turns. */
+/** Returns all of them in `npm run test:long`; otherwise one, a different one each time. */
 const some = <Item>(all: readonly Item[], turn: number): readonly Item[] =>
   all.filter((_item, index) => index === turn % all.length || inject('isLong'));
 
@@ -427,7 +427,7 @@ describe('a page of pets in stock when few are', () => {
     'orderBy: { field: NAME }, first: 20) { nodes { id } }',
     'orderBy: { field: NAME }, last: 20) { nodes { id } }',
     ') { totalCount }',
-  ])('reads no other pets: %s', async (rest) => {
+  ])('does not read other pets: %s', async (rest) => {
     const statements = await statementsOf(`{ pets(filter: { inStock: true }, ${rest} }`);
     await expectFewRows(statements, 3 * FEW);
   });

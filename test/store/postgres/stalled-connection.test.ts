@@ -26,7 +26,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Holds back the data sent to PostgreSQL from a text on; returns a function that sends it. */
+/** Holds back the data sent to PostgreSQL, starting with a string; returns a function that sends it. */
 function hold(text: string): () => void {
   let send: (() => void) | undefined;
   proxy.intercept(text, (message, client, server) => {

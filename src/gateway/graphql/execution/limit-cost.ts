@@ -16,7 +16,7 @@ const tooCostly = (cost: number, maxCost: number): GatewayError =>
   );
 
 const responseTooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('RESPONSE_TOO_LARGE', `The response must have at most ${maxBytes} bytes.`);
+  new GatewayError('RESPONSE_TOO_LARGE', `The response would be larger than ${maxBytes} bytes.`);
 
 /** Returns the maximum cost of an operation, or of one result of a subscription. */
 const allowedFor = ({ operation }: Call, { maxCost }: Limits): number =>

@@ -23,7 +23,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
   const { maxTextLength } = limits;
   if (typeof value === 'string') {
     if (value.length <= maxTextLength) return undefined;
-    return tooLarge(`must have at most ${maxTextLength} characters.`);
+    return tooLarge(`must be at most ${maxTextLength} characters long.`);
   }
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > MAX_INPUT_DEPTH) return tooLarge('is nested too deeply.');

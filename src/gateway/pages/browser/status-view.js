@@ -83,7 +83,7 @@ export function show(metrics) {
   showFact('start', day, start.toLocaleTimeString('en-GB'));
   showProcesses(status.processes);
   showDatabase(status.database);
-  showFact('requests', toCount(growth), `${toCount(requests.total)} since the start`);
+  showFact('requests', toCount(growth), `${toCount(requests.total)} since startup`);
   showFigures(samples);
   showCounts($('errors'), 'code', first.errors, errors);
   showDeprecated(first.deprecated, deprecated);
