@@ -178,6 +178,11 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   });
 }
 
+/** Closes a connection of a gateway that is shutting down, once no message is being handled. */
+function closeIfIdle({ pending, socket }: Connection): void {
+  if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
+}
+
 /** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
 export function createWebSockets(options: EndpointOptions) {
   const { config, log } = options;
@@ -187,9 +192,6 @@ export function createWebSockets(options: EndpointOptions) {
   server.on('wsClientError', rejectHandshake);
   const connections = new Set<Connection>();
   let isClosing = false;
-  const closeIfIdle = ({ pending, socket }: Connection): void => {
-    if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
-  };
   const receive = async (
     connection: Connection,
     text: string,
