@@ -29,7 +29,8 @@ declare module 'vitest' {
   }
 }
 
-let kind: DatabaseKind | undefined = inject('databases')[0];
+// Set while `describeOnDatabases` runs tests; scripts import this file without Vitest.
+let kind: DatabaseKind | undefined;
 
 /** Declares tests that run on each database of the project. */
 export function describeOnDatabases(declareTests: (database: DatabaseKind) => void): void {
@@ -118,7 +119,7 @@ async function openRawPostgres(): Promise<RawDatabase> {
 
 /** Creates a copy of the empty database; close() removes it. */
 export const openRaw = (): Promise<RawDatabase> =>
-  kind === 'PGlite' ? openRawPglite() : openRawPostgres();
+  (kind ?? inject('databases')[0]) === 'PGlite' ? openRawPglite() : openRawPostgres();
 
 /**
  * Opens a copy of the empty database for a gateway; closing it removes it. It uses the project's first
