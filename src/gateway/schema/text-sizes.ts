@@ -7,19 +7,11 @@ import {
   isObjectType,
 } from 'graphql';
 
+import type { Model } from '../tables/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
 
-/** A column, as described by prisma/tables.js. */
-interface Column {
-  readonly type: string;
-  readonly maxLength: number | null;
-  readonly isIndexed: boolean;
-}
-
-/** The models of a store, as described by prisma/tables.js. */
-export type Tables = Readonly<
-  Record<string, { readonly columns: Readonly<Record<string, Column>> }>
->;
+/** The models of a store. */
+export type Tables = Readonly<Record<string, Model>>;
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {

@@ -31,14 +31,14 @@ export type Place = 'list' | 'changes';
 export interface Requirement {
   /** Describes the matching rows, after "Only books": `with one of these ids`. */
   readonly only: string;
-  /** Additional sentences for the description. */
-  readonly note?: string;
   /** Whether the condition is also in the filter of changes. */
   readonly changes?: boolean;
 }
 
 /** A condition that callers can set, with everything that the gateway needs. */
 export interface Condition extends Requirement {
+  /** Additional sentences for the description. */
+  readonly note?: string;
   /** An additional sentence for the filter of changes. */
   readonly changesNote?: string;
   /** The GraphQL type of its value: a scalar, an enum or a range. */

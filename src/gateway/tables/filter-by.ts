@@ -258,7 +258,7 @@ export const search = <Value>(
     cost: string;
     where: (wanted: Value, idBounds: IdBounds) => Sql;
   },
-  requirement: Requirement,
+  requirement: Requirement & Pick<Condition, 'note'>,
 ): Condition => ({
   ...requirement,
   type,

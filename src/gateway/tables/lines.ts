@@ -10,22 +10,22 @@ import type { Field, StoredTable } from './stored-table.ts';
 import { valueIn } from './table.ts';
 
 /** Returns the rule for the lines of a mutation. No two lines may have the same value in the field `id`. */
-export const linesOf = <const Rule extends z.ZodType<object>>(rule: Rule, id?: string) =>
-  z
+export function linesOf<const Rule extends z.ZodType<object>>(rule: Rule, id?: string) {
+  const array = z
     .array(rule)
     .min(1, 'must have at least one line.')
-    .max(MAX_LINES, `must have at most ${MAX_LINES} lines.`)
-    .superRefine((lines, context) => {
-      const values = new Set<unknown>();
-      for (const [index, line] of id === undefined ? [] : lines.entries()) {
-        const value = valueIn(line, id ?? '');
-        const message = 'must not repeat an earlier line.';
-        if (values.has(value)) {
-          context.addIssue({ code: 'custom', path: [index, id ?? ''], message });
-        }
-        values.add(value);
-      }
-    });
+    .max(MAX_LINES, `must have at most ${MAX_LINES} lines.`);
+  if (id === undefined) return array;
+  return array.superRefine((lines, context) => {
+    const values = new Set<unknown>();
+    for (const [index, line] of lines.entries()) {
+      const value = valueIn(line, id);
+      const message = 'must not repeat an earlier line.';
+      if (values.has(value)) context.addIssue({ code: 'custom', path: [index, id], message });
+      values.add(value);
+    }
+  });
+}
 
 /**
  * Returns SQL that selects the lines as rows, with their `index`, from a single parameter. `columns` contains their

@@ -28,7 +28,7 @@ interface Column {
 }
 
 /** A model, as described by prisma/tables.js. */
-interface Model {
+export interface Model {
   readonly type: string;
   readonly name: string;
   readonly description: string | null;
