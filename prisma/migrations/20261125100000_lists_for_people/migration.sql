@@ -15,8 +15,8 @@ BEGIN
         RETURN lower("name" COLLATE "C");
     END IF;
     "name" := regexp_replace(lower(normalize("name", NFD) COLLATE "C"), '[\u0300-\u036f]', '', 'g');
-    -- Of the names with other letters, most are Latin with accents, or in writing without small letters. To look for a
-    -- letter takes a tenth of the time of translate, which compares each letter of the name with all of these.
+    -- Most other names need no translation: they are Latin with accents, or in a script without case. Checking for such
+    -- letters takes a tenth of the time of translate, which compares each letter of the name with each of these.
     IF "name" !~ '[ßæœþðÐđĐħĦıłŁøØŧŦŋŊÞÆŒẞΑ-ΩςЀ-ЯҐԱ-Ֆ]' THEN
         RETURN "name";
     END IF;

@@ -23,7 +23,7 @@ export interface StateRow {
 
 /** The state of a server that responds. */
 export interface ServerState extends Omit<StateRow, 'position'> {
-  /** The end of what it has written or, on a replica, replayed. */
+  /** The log position up to which it has written or, on a replica, replayed. */
   readonly position: bigint;
   /** When the check was sent, and when its response arrived, in milliseconds. */
   readonly askedAt: number;

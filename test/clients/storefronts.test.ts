@@ -13,7 +13,7 @@ import { makePet, stockOf } from '../support/make.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-/** Serves the shop fronts, as `npm start` in docs/examples. */
+/** Serves the storefronts, as `npm start` in docs/examples. */
 async function serveExamples(): Promise<Server> {
   const site = createServer(({ url = '' }, response) => {
     const { pathname } = new URL(url, 'http://localhost');
@@ -43,7 +43,7 @@ describeInChromium((chromium) => {
     site.close();
   });
 
-  describe.each(['apollo', 'relay', 'tanstack', 'urql'])('the shop front for %s', (client) => {
+  describe.each(['apollo', 'relay', 'tanstack', 'urql'])('the storefront for %s', (client) => {
     let page: Page;
     let petId: string;
     // Its name is the first of the list.
