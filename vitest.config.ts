@@ -23,8 +23,13 @@ function project(name: string, { databases, timeout = 60_000, setups = [], ...re
     test: {
       name,
       ...rest,
-      globalSetup: ['test/support/databases-setup.ts', ...setups],
-      provide: { databases, isLong: name === 'long' },
+      // Vitest runs the setups of projects before those of the root.
+      globalSetup: [
+        'test/support/temporary-folder.ts',
+        'test/support/databases-setup.ts',
+        ...setups,
+      ],
+      provide: { databases, isLong: name === 'long' || name === 'rest' },
       // No test mocks a module, so all files of a worker can share what they import.
       isolate: false,
       // V8 would compile PGlite a second time, better optimized: more CPU time than that saves. Threads for
@@ -50,24 +55,22 @@ const ROUNDS = [
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/temporary-folder.ts'],
     // One more than the cores, as some tests wait for programs or for PostgreSQL.
     maxWorkers: availableParallelism() + 1,
-    // `npm test` runs the projects `postgres` and `pglite`: all tests of the store and the gateway on PostgreSQL, but
-    // those in a folder `pglite` on PGlite, and those in a folder `both` on both. The other projects have the names
-    // of their scripts; `npm run test:long` also runs `rest`: on PGlite what `npm test` runs on PostgreSQL only.
+    // `npm test` runs the project `main`, on PostgreSQL, but the tests in a folder `both` on both databases, and those in
+    // a folder `pglite` on PGlite. `rest` is a part of `npm run test:long`: on PGlite what `main` runs on PostgreSQL
+    // only. The other projects have the names of their scripts.
     projects: [
-      project('postgres', {
-        include: ['test/{store,gateway}/{*,both/*,postgres/*}.test.ts'],
-        databases: ['PostgreSQL'],
+      project('main', {
+        include: ['test/{store,gateway}/{*,both/*,postgres/*,pglite/*}.test.ts'],
+        databases: ['PostgreSQL', 'PGlite'],
       }),
-      project('pglite', {
-        include: ['test/{store,gateway}/{both,pglite}/*.test.ts'],
-        databases: ['PGlite'],
+      project('quick', {
+        include: ['test/{store,gateway}/{*,both/*}.test.ts'],
+        databases: ['PostgreSQL'],
       }),
       project('rest', {
         include: ['test/{store,gateway}/*.test.ts'],
-        exclude: ROUNDS,
         databases: ['PGlite'],
       }),
       project('operations', {
@@ -77,7 +80,7 @@ export default defineConfig({
       }),
       project('long', {
         include: ['test/long/**/*.test.ts', ...ROUNDS],
-        databases: ['PGlite', 'PostgreSQL'],
+        databases: ['PostgreSQL', 'PGlite'],
         setups: [BUILD],
         timeout: 600_000,
       }),

@@ -38,13 +38,12 @@ function copyTree(): string {
 
 /** Runs the tests of faults; returns the test that fails. @throws Error if a fault has no test */
 async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<string | undefined> {
-  const names = tested.map(({ test: [, , name] }) => name);
+  const names = tested.map(({ test: [, name] }) => name);
   vitest.setGlobalTestNamePattern(new RegExp(names.join('|')));
-  const specifications = tested.map(({ test: [project, file] }) =>
-    vitest.getProjectByName(project).createSpecification(resolve(file)),
-  );
+  const main = vitest.getProjectByName('main');
+  const specifications = tested.map(({ test: [file] }) => main.createSpecification(resolve(file)));
   // One for each file.
-  const unique = new Map(specifications.map((one) => [`${one.project.name} ${one.moduleId}`, one]));
+  const unique = new Map(specifications.map((one) => [one.moduleId, one]));
   await vitest.runTestSpecifications([...unique.values()]);
   for (const { testModule } of unique.values()) {
     const [failed] = testModule?.children.allTests('failed') ?? [];

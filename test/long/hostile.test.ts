@@ -7,6 +7,7 @@ import { withGatewayErrors } from '../../src/gateway/contract/error-codes.ts';
 import { petStore } from '../../src/store/index.ts';
 import { arbitraryDocuments, arbitraryRequests, arbitraryVariables } from '../support/arbitrary.ts';
 import { connectTo } from '../support/callers.ts';
+import { openCopyOnPglite } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { HOSTILE_DOCUMENTS } from '../support/hostile-documents.ts';
 import { HOSTILE_BYTES, HOSTILE_REQUESTS } from '../support/hostile-http.ts';
@@ -103,7 +104,7 @@ async function expectServed(): Promise<void> {
 
 beforeAll(async () => {
   // Otherwise the gateway rejects every Host but localhost, before the rest is read.
-  gateway = await startGateway({ AUTH_NONE_ANYWHERE: 'true' });
+  gateway = await startGateway({ AUTH_NONE_ANYWHERE: 'true' }, openCopyOnPglite);
   petId = await makePet(gateway, { name: 'Luna' });
 });
 afterAll(() => gateway.close());

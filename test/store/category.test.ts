@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { toNodeId } from '../../src/gateway/schema/nodes.ts';
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { makeCategory, makePet, mutate } from '../support/make.ts';
 
 const CATEGORY = '... on Category { id name description }';
@@ -21,68 +21,67 @@ const find = async (id: string) =>
   (await gateway.data('query ($id: ID!) { category(id: $id) { id name description } }', { id }))
     .category;
 
-describeOnGateways(() => {
-  describe('creating a category', () => {
-    it('returns the category, and a query finds it', async () => {
-      const input = { name: 'Fish', description: 'For a tank.' };
-      const created = await create(input);
-      expect(created).toMatchObject(input);
-      expect(await find(created.id)).toEqual(created);
-    });
-
-    it.each(['  Zoë’s 🐈 % _ \\ \' " \n\t ', '🐈'.repeat(255)])(
-      'stores the name unchanged: $0',
-      async (name) => {
-        expect(await create({ name })).toMatchObject({ name, description: null });
-      },
-    );
-
-    it.each([
-      ['an empty name', { name: '' }, 'name'],
-      ['a name of white space', { name: ' \t\u00A0' }, 'name'],
-      ['a name of 256 characters', { name: '🐈'.repeat(256) }, 'name'],
-      ['a name with NUL', { name: 'a\0b' }, 'name'],
-      ['a name with half a surrogate pair', { name: 'a\uD83D' }, 'name'],
-      [
-        'a description of 2001 characters',
-        { name: 'a', description: 'x'.repeat(2001) },
-        'description',
-      ],
-      ['a description with NUL', { name: 'a', description: '\0' }, 'description'],
-    ])('rejects %s', async (_what, input, field) => {
-      const issues = [{ path: ['input', field] }];
-      expect(await create(input)).toEqual({ code: 'INVALID_INPUT', issues });
-    });
+useGateway();
+describe('creating a category', () => {
+  it('returns the category, and a query finds it', async () => {
+    const input = { name: 'Fish', description: 'For a tank.' };
+    const created = await create(input);
+    expect(created).toMatchObject(input);
+    expect(await find(created.id)).toEqual(created);
   });
 
-  describe('updating a category', () => {
-    it('keeps fields that are not given, and removes a description with null', async () => {
-      const { id } = await create({ name: 'Frogs', description: 'Green.' });
-      const renamed = { id, name: 'Toads', description: 'Green.' };
-      expect(await update(id, { name: 'Toads' })).toEqual(renamed);
-      const bare = { ...renamed, description: null };
-      expect(await update(id, { description: null })).toEqual(bare);
-      expect(await update(id, {})).toEqual(bare);
-    });
+  it.each(['  Zoë’s 🐈 % _ \\ \' " \n\t ', '🐈'.repeat(255)])(
+    'stores the name unchanged: $0',
+    async (name) => {
+      expect(await create({ name })).toMatchObject({ name, description: null });
+    },
+  );
 
-    it('rejects null for the name', async () => {
-      const id = await makeCategory(gateway);
-      expect(await update(id, { name: null })).toEqual({ code: 'INVALID_INPUT' });
-    });
+  it.each([
+    ['an empty name', { name: '' }, 'name'],
+    ['a name of white space', { name: ' \t\u00A0' }, 'name'],
+    ['a name of 256 characters', { name: '🐈'.repeat(256) }, 'name'],
+    ['a name with NUL', { name: 'a\0b' }, 'name'],
+    ['a name with half a surrogate pair', { name: 'a\uD83D' }, 'name'],
+    [
+      'a description of 2001 characters',
+      { name: 'a', description: 'x'.repeat(2001) },
+      'description',
+    ],
+    ['a description with NUL', { name: 'a', description: '\0' }, 'description'],
+  ])('rejects %s', async (_what, input, field) => {
+    const issues = [{ path: ['input', field] }];
+    expect(await create(input)).toEqual({ code: 'INVALID_INPUT', issues });
+  });
+});
+
+describe('updating a category', () => {
+  it('keeps fields that are not given, and removes a description with null', async () => {
+    const { id } = await create({ name: 'Frogs', description: 'Green.' });
+    const renamed = { id, name: 'Toads', description: 'Green.' };
+    expect(await update(id, { name: 'Toads' })).toEqual(renamed);
+    const bare = { ...renamed, description: null };
+    expect(await update(id, { description: null })).toEqual(bare);
+    expect(await update(id, {})).toEqual(bare);
   });
 
-  describe('deleting a category', () => {
-    it('deletes a category without pets', async () => {
-      const id = await makeCategory(gateway, 'Gone');
-      expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Category', BigInt(id)) });
-      expect(await remove(id)).toEqual({ code: 'CATEGORY_NOT_FOUND' });
-    });
+  it('rejects null for the name', async () => {
+    const id = await makeCategory(gateway);
+    expect(await update(id, { name: null })).toEqual({ code: 'INVALID_INPUT' });
+  });
+});
 
-    it('returns CATEGORY_IN_USE for a category with pets, and deletes nothing', async () => {
-      const id = await makeCategory(gateway);
-      await makePet(gateway, { categoryId: id });
-      expect(await remove(id)).toEqual({ code: 'CATEGORY_IN_USE' });
-      expect(await find(id)).toMatchObject({ id });
-    });
+describe('deleting a category', () => {
+  it('deletes a category without pets', async () => {
+    const id = await makeCategory(gateway, 'Gone');
+    expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Category', BigInt(id)) });
+    expect(await remove(id)).toEqual({ code: 'CATEGORY_NOT_FOUND' });
+  });
+
+  it('returns CATEGORY_IN_USE for a category with pets, and deletes nothing', async () => {
+    const id = await makeCategory(gateway);
+    await makePet(gateway, { categoryId: id });
+    expect(await remove(id)).toEqual({ code: 'CATEGORY_IN_USE' });
+    expect(await find(id)).toMatchObject({ id });
   });
 });

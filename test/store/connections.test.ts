@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 
 // With their parent, if they have one.
 const LISTS = [
@@ -32,98 +32,97 @@ async function page(list: string, args = '', parent = '') {
 const forge = (...place: unknown[]): string =>
   Buffer.from(JSON.stringify(place)).toString('base64url');
 
-describeOnGateways(() => {
-  beforeAll(async () => {
-    const { write } = gateway.db;
-    await write(sql`insert into categories (name) select 'Cats' from generate_series(1, 25)`);
-    await write(
-      sql`insert into pets (name, category_id) select 'Cleo', 1 from generate_series(1, 25)`,
-    );
-    await write(sql`insert into inventory_items select id, 1 from pets`);
-    await write(sql`insert into orders (pet_id, quantity) select 1, 1 from pets`);
-  });
+useGateway();
+beforeAll(async () => {
+  const { write } = gateway.db;
+  await write(sql`insert into categories (name) select 'Cats' from generate_series(1, 25)`);
+  await write(
+    sql`insert into pets (name, category_id) select 'Cleo', 1 from generate_series(1, 25)`,
+  );
+  await write(sql`insert into inventory_items select id, 1 from pets`);
+  await write(sql`insert into orders (pet_id, quantity) select 1, 1 from pets`);
+});
 
-  describe('a page of a list', () => {
-    it.each(LISTS)(
-      'has 20 rows of %s by default, and the count of all rows: %s',
-      async (list, parent) => {
-        const { edges, nodes, totalCount, pageInfo } = await page(list, '', parent);
-        expect(nodes.map(idOf)).toEqual(edges.map(({ node }: { node: Node }) => idOf(node)));
-        expect(nodes).toHaveLength(20);
-        expect(totalCount).toBe(25);
-        expect(pageInfo).toEqual({
-          hasNextPage: true,
-          hasPreviousPage: false,
-          startCursor: edges[0].cursor,
-          endCursor: edges[19].cursor,
-        });
-      },
-    );
-
-    it('can be empty', async () => {
-      expect(await page('pets', 'first: 0')).toMatchObject({ edges: [], totalCount: 25 });
-    });
-
-    it('is between the cursors `after` and `before`', async () => {
-      const { edges } = await page('pets');
-      const { nodes } = await page(
-        'pets',
-        `after: "${edges[2].cursor}", before: "${edges[6].cursor}"`,
-      );
-      expect(nodes.map(idOf)).toEqual([4, 5, 6]);
-    });
-
-    it.each([
-      ['after', 'first: 3', true, true],
-      ['after', 'first: 100', false, true],
-      ['after', 'last: 3', false, true],
-      ['before', 'first: 3', true, false],
-      ['before', 'last: 3', true, true],
-      ['before', 'last: 100', true, false],
-    ])(
-      'has the right page info with a cursor %s and %s: hasNextPage %s, hasPreviousPage %s',
-      async (end, size, hasNextPage, hasPreviousPage) => {
-        const { edges } = await page('pets');
-        const { pageInfo } = await page('pets', `${end}: "${edges[10].cursor}", ${size}`);
-        expect(pageInfo).toMatchObject({ hasNextPage, hasPreviousPage });
-      },
-    );
-
-    it.each(['first: 101', 'first: -1', 'last: 101', 'last: -1', 'first: 1, last: 1'])(
-      'is rejected as INVALID_INPUT with %s',
-      async (args) => {
-        const { errors } = await gateway.graphql(`{ pets(${args}) { nodes { id } } }`);
-        expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
-      },
-    );
-  });
-
-  describe('a cursor of a list', () => {
-    it.each([
-      ['garbage', 'pets', 'ID', 'garbage'],
-      ['the values of an order by id', 'pets', 'NAME', forge('ID', '1')],
-      ['the values of an order by name', 'pets', 'ID', forge('NAME', '1', 'a')],
-      ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
-      ['an id that is a number', 'pets', 'ID', forge('ID', 1)],
-      ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
-      ['no name', 'pets', 'NAME', forge('NAME', '1')],
-      ['a huge quantity', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
-      [
-        'a date that does not exist',
-        'orders',
-        'SHIP_DATE',
-        forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
-      ],
-    ])('is rejected as INVALID_CURSOR with %s', async (_what, list, field, cursor) => {
-      const { errors } = await gateway.graphql(
-        `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
-        { after: cursor },
-      );
-      expect(errors?.[0]?.extensions).toMatchObject({
-        code: 'INVALID_CURSOR',
-        status: 400,
-        issues: [{ path: ['after'] }],
+describe('a page of a list', () => {
+  it.each(LISTS)(
+    'has 20 rows of %s by default, and the count of all rows: %s',
+    async (list, parent) => {
+      const { edges, nodes, totalCount, pageInfo } = await page(list, '', parent);
+      expect(nodes.map(idOf)).toEqual(edges.map(({ node }: { node: Node }) => idOf(node)));
+      expect(nodes).toHaveLength(20);
+      expect(totalCount).toBe(25);
+      expect(pageInfo).toEqual({
+        hasNextPage: true,
+        hasPreviousPage: false,
+        startCursor: edges[0].cursor,
+        endCursor: edges[19].cursor,
       });
+    },
+  );
+
+  it('can be empty', async () => {
+    expect(await page('pets', 'first: 0')).toMatchObject({ edges: [], totalCount: 25 });
+  });
+
+  it('is between the cursors `after` and `before`', async () => {
+    const { edges } = await page('pets');
+    const { nodes } = await page(
+      'pets',
+      `after: "${edges[2].cursor}", before: "${edges[6].cursor}"`,
+    );
+    expect(nodes.map(idOf)).toEqual([4, 5, 6]);
+  });
+
+  it.each([
+    ['after', 'first: 3', true, true],
+    ['after', 'first: 100', false, true],
+    ['after', 'last: 3', false, true],
+    ['before', 'first: 3', true, false],
+    ['before', 'last: 3', true, true],
+    ['before', 'last: 100', true, false],
+  ])(
+    'has the right page info with a cursor %s and %s: hasNextPage %s, hasPreviousPage %s',
+    async (end, size, hasNextPage, hasPreviousPage) => {
+      const { edges } = await page('pets');
+      const { pageInfo } = await page('pets', `${end}: "${edges[10].cursor}", ${size}`);
+      expect(pageInfo).toMatchObject({ hasNextPage, hasPreviousPage });
+    },
+  );
+
+  it.each(['first: 101', 'first: -1', 'last: 101', 'last: -1', 'first: 1, last: 1'])(
+    'is rejected as INVALID_INPUT with %s',
+    async (args) => {
+      const { errors } = await gateway.graphql(`{ pets(${args}) { nodes { id } } }`);
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
+    },
+  );
+});
+
+describe('a cursor of a list', () => {
+  it.each([
+    ['garbage', 'pets', 'ID', 'garbage'],
+    ['the values of an order by id', 'pets', 'NAME', forge('ID', '1')],
+    ['the values of an order by name', 'pets', 'ID', forge('NAME', '1', 'a')],
+    ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
+    ['an id that is a number', 'pets', 'ID', forge('ID', 1)],
+    ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
+    ['no name', 'pets', 'NAME', forge('NAME', '1')],
+    ['a huge quantity', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
+    [
+      'a date that does not exist',
+      'orders',
+      'SHIP_DATE',
+      forge('SHIP_DATE', '1', '2027-02-30T00:00:00.000Z'),
+    ],
+  ])('is rejected as INVALID_CURSOR with %s', async (_what, list, field, cursor) => {
+    const { errors } = await gateway.graphql(
+      `query ($after: String) { ${list}(orderBy: { field: ${field} }, after: $after) { totalCount } }`,
+      { after: cursor },
+    );
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: 'INVALID_CURSOR',
+      status: 400,
+      issues: [{ path: ['after'] }],
     });
   });
 });

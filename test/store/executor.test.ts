@@ -29,7 +29,6 @@ import type { Log } from '../../src/gateway/telemetry/log.ts';
 import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import type { RequestLog } from '../../src/gateway/telemetry/request-log.ts';
 import { petStore } from '../../src/store/index.ts';
-import { describeOnDatabases } from '../support/databases.ts';
 import { type FilledStore, fillStore, openFaulty } from '../support/faulty-store.ts';
 import {
   type ClientError,
@@ -256,155 +255,153 @@ const FAILING = {
   texts: { ...WILD.texts, name: [...(WILD.texts['name'] ?? []), 'fails', 'busy'] },
 };
 
-describeOnDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway({}, openFaulty, UNLIMITED);
-    store = await fillStore(gateway.db);
-    askGateway = toAsk((init) => fetch(`${gateway.url}/graphql`, init));
-    const log: Log = { ...console, isLevelEnabled: () => false, error: () => {} };
-    askReference = referenceOn(schema, log);
-    askLenient = referenceOn(leniently(schema), log);
+beforeAll(async () => {
+  gateway = await startGateway({}, openFaulty, UNLIMITED);
+  store = await fillStore(gateway.db);
+  askGateway = toAsk((init) => fetch(`${gateway.url}/graphql`, init));
+  const log: Log = { ...console, isLevelEnabled: () => false, error: () => {} };
+  askReference = referenceOn(schema, log);
+  askLenient = referenceOn(leniently(schema), log);
+});
+afterAll(() => gateway.close());
+
+describe('executing an operation', () => {
+  it('returns the same result as graphql-js each time for generated queries without errors', async () => {
+    const queries = operationsOn(schema, OperationTypeNode.QUERY, rounds(5, 7), TAME);
+    await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
   });
-  afterAll(() => gateway.close());
 
-  describe('executing an operation', () => {
-    it('returns the same result as graphql-js each time for generated queries without errors', async () => {
-      const queries = operationsOn(schema, OperationTypeNode.QUERY, rounds(5, 7), TAME);
-      await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
+  it('needs one statement for most queries from the third execution on', async () => {
+    const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
+      seed: 1,
+      numRuns: 25,
     });
+    let single = 0;
+    for (const query of queries) {
+      for (let time = 1; time <= 2; time += 1) await askGateway(query);
+      gateway.statements.length = 0;
+      await askGateway(query);
+      const [statement, ...others] = gateway.statements;
+      if (others.length === 0 && (!statement || isCompiled(statement))) single += 1;
+    }
+    expect(single).toBeGreaterThan(7);
+  });
 
-    it('needs one statement for most queries from the third execution on', async () => {
-      const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
-        seed: 1,
-        numRuns: 25,
-      });
-      let single = 0;
-      for (const query of queries) {
-        for (let time = 1; time <= 2; time += 1) await askGateway(query);
-        gateway.statements.length = 0;
-        await askGateway(query);
-        const [statement, ...others] = gateway.statements;
-        if (others.length === 0 && (!statement || isCompiled(statement))) single += 1;
-      }
-      expect(single).toBeGreaterThan(7);
-    });
+  describe('on a store with missing rows', () => {
+    beforeAll(() => store.removeRows());
 
-    describe('on a store with missing rows', () => {
-      beforeAll(() => store.removeRows());
+    it.each([
+      ['queries', OperationTypeNode.QUERY, rounds(5, 6), QUERIES, WILD],
+      ['mutations', OperationTypeNode.MUTATION, 4, MUTATIONS, FAILING],
+    ] as const)(
+      'returns the same result as graphql-js each time for generated %s',
+      async (...row) => {
+        const [, kind, depth, numRuns, ingredients] = row;
+        const operations = operationsOn(schema, kind, depth, ingredients);
+        await assert(asyncProperty(operations, expectAsReference), { numRuns });
+      },
+    );
+  });
 
-      it.each([
-        ['queries', OperationTypeNode.QUERY, rounds(5, 6), QUERIES, WILD],
-        ['mutations', OperationTypeNode.MUTATION, 4, MUTATIONS, FAILING],
-      ] as const)(
-        'returns the same result as graphql-js each time for generated %s',
-        async (...row) => {
-          const [, kind, depth, numRuns, ingredients] = row;
-          const operations = operationsOn(schema, kind, depth, ingredients);
-          await assert(asyncProperty(operations, expectAsReference), { numRuns });
-        },
-      );
-    });
+  describe('on a store with missing rows and values that cannot be sent', () => {
+    beforeAll(() => store.spoilValues());
 
-    describe('on a store with missing rows and values that cannot be sent', () => {
-      beforeAll(() => store.spoilValues());
+    it.each(CASES)(
+      'returns the same result as graphql-js for %s',
+      async (_what, query, variables) => {
+        await expectAsReference({ query, variables: variables ?? {} });
+      },
+    );
 
-      it.each(CASES)(
-        'returns the same result as graphql-js for %s',
-        async (_what, query, variables) => {
-          await expectAsReference({ query, variables: variables ?? {} });
-        },
-      );
-
-      it('stops at the first of several mutations that fails', async () => {
-        const query = `mutation {
+    it('stops at the first of several mutations that fails', async () => {
+      const query = `mutation {
           a: createCategory(input: { name: "fails" }) { __typename }
           b: createCategory(input: { name: "not made" }) { __typename }
         }`;
-        await expectAsReference({ query, variables: {} });
-      });
+      await expectAsReference({ query, variables: {} });
     });
   });
+});
 
-  describe('a compiled query', () => {
-    it('gets its own data, whatever values other requests have for the same statement', async () => {
-      const query = `query ($after: String, $before: String) {
+describe('a compiled query', () => {
+  it('gets its own data, whatever values other requests have for the same statement', async () => {
+    const query = `query ($after: String, $before: String) {
         pets(first: 100, orderBy: { field: NAME }, after: $after, before: $before) { nodes { id } } }`;
-      // Joined by line breaks, both lists of values are the same.
-      const operations = [
-        [cursor('1', 'A'), cursor('2', 'M\n5\nZ')],
-        [cursor('5', 'A\n1\nM'), cursor('2', 'Z')],
-      ].map(([after, before]) => ({ query, variables: { after, before } }));
-      const expected = await Promise.all(operations.map(askReference));
-      expect(expected[0]).not.toEqual(expected[1]);
-      // Only requests that arrive at the same time share a statement.
-      let isShared = false;
-      for (let time = 1; time <= 100 && !isShared; time += 1) {
-        gateway.statements.length = 0;
-        expect(await Promise.all(operations.map(askGateway))).toEqual(expected);
-        isShared = gateway.statements.length === 1;
-      }
-      expect(isShared).toBe(true);
-    });
+    // Joined by line breaks, both lists of values are the same.
+    const operations = [
+      [cursor('1', 'A'), cursor('2', 'M\n5\nZ')],
+      [cursor('5', 'A\n1\nM'), cursor('2', 'Z')],
+    ].map(([after, before]) => ({ query, variables: { after, before } }));
+    const expected = await Promise.all(operations.map(askReference));
+    expect(expected[0]).not.toEqual(expected[1]);
+    // Only requests that arrive at the same time share a statement.
+    let isShared = false;
+    for (let time = 1; time <= 100 && !isShared; time += 1) {
+      gateway.statements.length = 0;
+      expect(await Promise.all(operations.map(askGateway))).toEqual(expected);
+      isShared = gateway.statements.length === 1;
+    }
+    expect(isShared).toBe(true);
+  });
 
-    it('depends on the variables of its own request, whatever earlier requests had', async () => {
-      const query = `query ($first: Int, $last: Int, $field: PetSortField!, $status: [PetStatus!], $isNamed: Boolean = true) {
+  it('depends on the variables of its own request, whatever earlier requests had', async () => {
+    const query = `query ($first: Int, $last: Int, $field: PetSortField!, $status: [PetStatus!], $isNamed: Boolean = true) {
         pets(first: $first, last: $last, orderBy: { field: $field, direction: DESC }, filter: { status: $status }) {
           nodes { id name @include(if: $isNamed) } } }`;
-      const each = [
-        { field: 'ID', first: 2 },
-        { field: 'ID', first: 3 },
-        { field: 'ID', last: 2 },
-        { field: 'NAME', first: 2 },
-        { field: 'ID', first: 2, status: ['SOLD'] },
-        { field: 'ID', first: 2, isNamed: false },
-      ];
-      const results = new Set<string>();
-      for (const variables of each) {
-        await expectAsReference({ query, variables });
-        results.add(JSON.stringify(await askReference({ query, variables })));
-      }
-      expect(results.size).toBe(each.length);
-    });
-
-    it('is left to graphql-js if it has too many relations to plan in one statement', async () => {
-      const relations = Array.from(
-        { length: 98 },
-        (_value, index) => `a${index}: category { pets(first: 1) { nodes { category { id } } } }`,
-      );
-      const query = `{ pet(id: 1) { ${relations.join(' ')} } }`;
-      for (let time = 1; time <= 3; time += 1) await gateway.data(query);
-      gateway.statements.length = 0;
-      await gateway.data(query);
-      expect(gateway.statements.length).toBeGreaterThan(0);
-      expect(gateway.statements.filter(isCompiled)).toEqual([]);
-    });
+    const each = [
+      { field: 'ID', first: 2 },
+      { field: 'ID', first: 3 },
+      { field: 'ID', last: 2 },
+      { field: 'NAME', first: 2 },
+      { field: 'ID', first: 2, status: ['SOLD'] },
+      { field: 'ID', first: 2, isNamed: false },
+    ];
+    const results = new Set<string>();
+    for (const variables of each) {
+      await expectAsReference({ query, variables });
+      results.add(JSON.stringify(await askReference({ query, variables })));
+    }
+    expect(results.size).toBe(each.length);
   });
 
-  describe('a compiled statement that fails', () => {
-    const FIELDS: readonly string[] = ['a', 'b', 'c'];
-    const QUERY = `{
+  it('is left to graphql-js if it has too many relations to plan in one statement', async () => {
+    const relations = Array.from(
+      { length: 98 },
+      (_value, index) => `a${index}: category { pets(first: 1) { nodes { category { id } } } }`,
+    );
+    const query = `{ pet(id: 1) { ${relations.join(' ')} } }`;
+    for (let time = 1; time <= 3; time += 1) await gateway.data(query);
+    gateway.statements.length = 0;
+    await gateway.data(query);
+    expect(gateway.statements.length).toBeGreaterThan(0);
+    expect(gateway.statements.filter(isCompiled)).toEqual([]);
+  });
+});
+
+describe('a compiled statement that fails', () => {
+  const FIELDS: readonly string[] = ['a', 'b', 'c'];
+  const QUERY = `{
       a: pet(id: 1) { id name }
       b: pet(id: 2) { name }
       c: category(id: 1) { pets(first: 1) { nodes { id } } }
     }`;
 
-    it('is not repeated, and returns its error in each of the root fields', async () => {
-      for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
-      await gateway.db.write(raw('alter table pets rename column name to title'));
-      gateway.statements.length = 0;
-      const { status, data, errors = [] } = await gateway.graphql(QUERY);
-      expect({ status, data }).toEqual({ status: 200, data: { a: null, b: null, c: null } });
-      expect(errors.map(({ path }) => path)).toEqual(FIELDS.map((field) => [field]));
-      expect(errors.map(({ extensions }) => extensions.code)).toEqual(
-        FIELDS.map(() => 'INTERNAL_SERVER_ERROR'),
-      );
-      expect(gateway.statements).toHaveLength(1);
-      expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-      await gateway.db.write(raw('alter table pets rename column title to name'));
-      // Then graphql-js executes the query for a while.
-      gateway.statements.length = 0;
-      await gateway.data(QUERY);
-      expect(gateway.statements.filter(isCompiled)).toEqual([]);
-    });
+  it('is not repeated, and returns its error in each of the root fields', async () => {
+    for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
+    await gateway.db.write(raw('alter table pets rename column name to title'));
+    gateway.statements.length = 0;
+    const { status, data, errors = [] } = await gateway.graphql(QUERY);
+    expect({ status, data }).toEqual({ status: 200, data: { a: null, b: null, c: null } });
+    expect(errors.map(({ path }) => path)).toEqual(FIELDS.map((field) => [field]));
+    expect(errors.map(({ extensions }) => extensions.code)).toEqual(
+      FIELDS.map(() => 'INTERNAL_SERVER_ERROR'),
+    );
+    expect(gateway.statements).toHaveLength(1);
+    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+    await gateway.db.write(raw('alter table pets rename column title to name'));
+    // Then graphql-js executes the query for a while.
+    gateway.statements.length = 0;
+    await gateway.data(QUERY);
+    expect(gateway.statements.filter(isCompiled)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { insertRows } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 import { rounds } from '../support/rounds.ts';
@@ -277,89 +277,88 @@ function sorted({ sorts }: List, rows: Row[], field: string, direction: string):
   return rows.toSorted(compare).map(({ id }) => id);
 }
 
-describeOnGateways(() => {
-  beforeAll(async () => {
-    await insertRows(
-      gateway.db,
-      'categories',
-      ROWS.map(({ name }) => ({ name })),
-    );
-    await insertRows(
-      gateway.db,
-      'pets',
-      ROWS.map(({ name, categoryId, isSold }) => ({
-        name,
-        category_id: categoryId,
-        status: isSold ? 'sold' : 'available',
-      })),
-    );
-    const stocked = ROWS.filter(({ stock }) => stock !== null);
-    await insertRows(
-      gateway.db,
-      'inventory_items',
-      stocked.map(({ id, stock }) => ({ pet_id: id, quantity: stock })),
-    );
-    await insertRows(
-      gateway.db,
-      'orders',
-      ROWS.map((row) => ({
-        pet_id: PET_OF_ORDER(row),
-        quantity: QUANTITY_OF_ORDER(row),
-        complete: isComplete(row),
-        ship_date: row.shipDate,
-      })),
-    );
-  });
+useGateway();
+beforeAll(async () => {
+  await insertRows(
+    gateway.db,
+    'categories',
+    ROWS.map(({ name }) => ({ name })),
+  );
+  await insertRows(
+    gateway.db,
+    'pets',
+    ROWS.map(({ name, categoryId, isSold }) => ({
+      name,
+      category_id: categoryId,
+      status: isSold ? 'sold' : 'available',
+    })),
+  );
+  const stocked = ROWS.filter(({ stock }) => stock !== null);
+  await insertRows(
+    gateway.db,
+    'inventory_items',
+    stocked.map(({ id, stock }) => ({ pet_id: id, quantity: stock })),
+  );
+  await insertRows(
+    gateway.db,
+    'orders',
+    ROWS.map((row) => ({
+      pet_id: PET_OF_ORDER(row),
+      quantity: QUANTITY_OF_ORDER(row),
+      complete: isComplete(row),
+      ship_date: row.shipDate,
+    })),
+  );
+});
 
-  describe('filtering a list', () => {
-    it.each(CASES)(
-      'the list of $name has the rows of $filter, once and in order, and their count',
-      async ({ list, filter, keep }) => {
-        const kept = ROWS.filter((row) => list.keep(row) && keep(row));
-        for (const [field, direction, size] of waysFor(list, filter)) {
-          const args = `filter: ${filter}, orderBy: { field: ${field}, direction: ${direction} }`;
-          const { ids, counts } = await walk(list, args, size);
-          expect(ids).toEqual(sorted(list, kept, field, direction));
-          expect(new Set(counts)).toEqual(new Set([kept.length]));
-        }
-      },
-    );
-
-    it("a nested list has each parent's rows, and their count", async () => {
-      const fields = `nodes { id list: pets(filter: { inStock: true, ids: [2, 3, 4, 5, 9, 10] }) { totalCount nodes { id } } }`;
-      const data = await gateway.data(`{ categories(first: 2) { ${fields} } }`);
-      expect(data.categories.nodes).toEqual([
-        { id: '1', list: { totalCount: 3, nodes: [{ id: '3' }, { id: '5' }, { id: '9' }] } },
-        { id: '2', list: { totalCount: 2, nodes: [{ id: '4' }, { id: '10' }] } },
-      ]);
-    });
-  });
-
-  describe('an invalid filter', () => {
-    it.each([
-      ['pets', '{ ids: ["1", "x"] }', 'INVALID_ID', ['filter', 'ids', '1']],
-      ['orders', '{ petId: "-1" }', 'INVALID_ID', ['filter', 'petId']],
-      ['pets', '{ name: "\\u0000" }', 'INVALID_INPUT', ['filter', 'name']],
-      [
-        'orders',
-        '{ shipDate: { from: "0000-01-01T00:00:00Z" } }',
-        'INVALID_INPUT',
-        ['filter', 'shipDate', 'from'],
-      ],
-    ])('is rejected at its path in the list of %s: %s', async (list, filter, code, path) => {
-      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-        const { errors } = await gateway.graphql(`{ ${list}(filter: ${filter}) { totalCount } }`);
-        expect(errors?.[0]?.extensions).toMatchObject({ code, status: 400, issues: [{ path }] });
+describe('filtering a list', () => {
+  it.each(CASES)(
+    'the list of $name has the rows of $filter, once and in order, and their count',
+    async ({ list, filter, keep }) => {
+      const kept = ROWS.filter((row) => list.keep(row) && keep(row));
+      for (const [field, direction, size] of waysFor(list, filter)) {
+        const args = `filter: ${filter}, orderBy: { field: ${field}, direction: ${direction} }`;
+        const { ids, counts } = await walk(list, args, size);
+        expect(ids).toEqual(sorted(list, kept, field, direction));
+        expect(new Set(counts)).toEqual(new Set([kept.length]));
       }
-    });
+    },
+  );
 
-    it('is rejected with INVALID_INPUT if it has more ids than allowed', async () => {
-      const ids = Array.from({ length: 101 }, (_, index) => String(index));
-      const { errors } = await gateway.graphql(
-        'query ($ids: [ID!]) { pets(filter: { ids: $ids }) { totalCount } }',
-        { ids },
-      );
-      expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
-    });
+  it("a nested list has each parent's rows, and their count", async () => {
+    const fields = `nodes { id list: pets(filter: { inStock: true, ids: [2, 3, 4, 5, 9, 10] }) { totalCount nodes { id } } }`;
+    const data = await gateway.data(`{ categories(first: 2) { ${fields} } }`);
+    expect(data.categories.nodes).toEqual([
+      { id: '1', list: { totalCount: 3, nodes: [{ id: '3' }, { id: '5' }, { id: '9' }] } },
+      { id: '2', list: { totalCount: 2, nodes: [{ id: '4' }, { id: '10' }] } },
+    ]);
+  });
+});
+
+describe('an invalid filter', () => {
+  it.each([
+    ['pets', '{ ids: ["1", "x"] }', 'INVALID_ID', ['filter', 'ids', '1']],
+    ['orders', '{ petId: "-1" }', 'INVALID_ID', ['filter', 'petId']],
+    ['pets', '{ name: "\\u0000" }', 'INVALID_INPUT', ['filter', 'name']],
+    [
+      'orders',
+      '{ shipDate: { from: "0000-01-01T00:00:00Z" } }',
+      'INVALID_INPUT',
+      ['filter', 'shipDate', 'from'],
+    ],
+  ])('is rejected at its path in the list of %s: %s', async (list, filter, code, path) => {
+    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      const { errors } = await gateway.graphql(`{ ${list}(filter: ${filter}) { totalCount } }`);
+      expect(errors?.[0]?.extensions).toMatchObject({ code, status: 400, issues: [{ path }] });
+    }
+  });
+
+  it('is rejected with INVALID_INPUT if it has more ids than allowed', async () => {
+    const ids = Array.from({ length: 101 }, (_, index) => String(index));
+    const { errors } = await gateway.graphql(
+      'query ($ids: [ID!]) { pets(filter: { ids: $ids }) { totalCount } }',
+      { ids },
+    );
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', status: 400 });
   });
 });

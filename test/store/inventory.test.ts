@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { makePet, mutate, stockOf } from '../support/make.ts';
 
 const ITEM =
@@ -30,129 +30,125 @@ const entryOf = async (petId: string) =>
   (await gateway.data('query ($id: ID!) { inventoryItem(petId: $id) { quantity } }', { id: petId }))
     .inventoryItem;
 
-describeOnGateways(() => {
-  describe('setting the stock', () => {
-    it('creates the inventory item, then changes it', async () => {
-      const petId = await makePet(gateway);
-      const item = { petId, status: 'AVAILABLE' };
-      expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
-      expect(await update(petId, 0)).toEqual({ ...item, quantity: 0 });
-      expect(await update(petId, MAX)).toEqual({ ...item, quantity: MAX });
-      expect(await stockOf(gateway, petId)).toBe(MAX);
-    });
+useGateway();
+describe('setting the stock', () => {
+  it('creates the inventory item, then changes it', async () => {
+    const petId = await makePet(gateway);
+    const item = { petId, status: 'AVAILABLE' };
+    expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
+    expect(await update(petId, 0)).toEqual({ ...item, quantity: 0 });
+    expect(await update(petId, MAX)).toEqual({ ...item, quantity: MAX });
+    expect(await stockOf(gateway, petId)).toBe(MAX);
+  });
 
-    it('rejects a negative quantity, and changes nothing', async () => {
-      const petId = await makePet(gateway, { stock: 4 });
-      expect(await update(petId, -1)).toEqual({
-        code: 'INVALID_INPUT',
-        issues: [{ path: ['input', 'quantity'] }],
-      });
-      expect(await stockOf(gateway, petId)).toBe(4);
+  it('rejects a negative quantity, and changes nothing', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await update(petId, -1)).toEqual({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['input', 'quantity'] }],
+    });
+    expect(await stockOf(gateway, petId)).toBe(4);
+  });
+});
+
+describe('setting the stock with an expected quantity', () => {
+  it('changes it if the stock is as expected, or if null is expected', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await update(petId, 7, 4)).toMatchObject({ quantity: 7 });
+    expect(await update(petId, 0, 7)).toMatchObject({ quantity: 0 });
+    expect(await update(petId, 1, 0)).toMatchObject({ quantity: 1 });
+    expect(await update(petId, 1, null)).toMatchObject({ quantity: 1 });
+    expect(await stockOf(gateway, petId)).toBe(1);
+  });
+
+  it('returns STALE_INVENTORY with the current quantity if it differs, and changes nothing', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await update(petId, 7, 3)).toEqual(stale(4));
+    expect(await update(petId, 7, 0)).toEqual(stale(4));
+    expect(await stockOf(gateway, petId)).toBe(4);
+  });
+
+  it('treats a missing inventory item as a stock of 0', async () => {
+    const petId = await makePet(gateway);
+    expect(await update(petId, 7, 1)).toEqual(stale(0));
+    expect(await update(petId, 7, 0)).toMatchObject({ quantity: 7 });
+  });
+
+  it('rejects a negative expected quantity', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await update(petId, 7, -1)).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['expectedQuantity'] }],
     });
   });
 
-  describe('setting the stock with an expected quantity', () => {
-    it('changes it if the stock is as expected, or if null is expected', async () => {
-      const petId = await makePet(gateway, { stock: 4 });
-      expect(await update(petId, 7, 4)).toMatchObject({ quantity: 7 });
-      expect(await update(petId, 0, 7)).toMatchObject({ quantity: 0 });
-      expect(await update(petId, 1, 0)).toMatchObject({ quantity: 1 });
-      expect(await update(petId, 1, null)).toMatchObject({ quantity: 1 });
-      expect(await stockOf(gateway, petId)).toBe(1);
-    });
-
-    it('returns STALE_INVENTORY with the current quantity if it differs, and changes nothing', async () => {
-      const petId = await makePet(gateway, { stock: 4 });
-      expect(await update(petId, 7, 3)).toEqual(stale(4));
-      expect(await update(petId, 7, 0)).toEqual(stale(4));
-      expect(await stockOf(gateway, petId)).toBe(4);
-    });
-
-    it('treats a missing inventory item as a stock of 0', async () => {
-      const petId = await makePet(gateway);
-      expect(await update(petId, 7, 1)).toEqual(stale(0));
-      expect(await update(petId, 7, 0)).toMatchObject({ quantity: 7 });
-    });
-
-    it('rejects a negative expected quantity', async () => {
-      const petId = await makePet(gateway, { stock: 4 });
-      expect(await update(petId, 7, -1)).toMatchObject({
-        code: 'INVALID_INPUT',
-        issues: [{ path: ['expectedQuantity'] }],
-      });
-    });
-
-    it.each([0, 5])(
-      'changes it once for many concurrent requests that expect %i',
-      async (stock) => {
-        const petId = await makePet(gateway, stock > 0 ? { stock } : {});
-        const answers = await Promise.all(
-          Array.from({ length: 20 }, (_, index) => update(petId, 100 + index, stock)),
-        );
-        const [winner, ...others] = answers.filter(({ code }) => !code);
-        expect(others).toEqual([]);
-        const losers = answers.filter((answer) => answer !== winner);
-        expect(losers).toEqual(Array.from({ length: 19 }, () => stale(winner.quantity)));
-        expect(await stockOf(gateway, petId)).toBe(winner.quantity);
-      },
+  it.each([0, 5])('changes it once for many concurrent requests that expect %i', async (stock) => {
+    const petId = await makePet(gateway, stock > 0 ? { stock } : {});
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => update(petId, 100 + index, stock)),
     );
+    const [winner, ...others] = answers.filter(({ code }) => !code);
+    expect(others).toEqual([]);
+    const losers = answers.filter((answer) => answer !== winner);
+    expect(losers).toEqual(Array.from({ length: 19 }, () => stale(winner.quantity)));
+    expect(await stockOf(gateway, petId)).toBe(winner.quantity);
+  });
+});
+
+describe('adjusting the stock', () => {
+  it('adds or removes units, down to 0', async () => {
+    const petId = await makePet(gateway, { status: 'PENDING', stock: 4 });
+    expect(await adjust(petId, 3)).toEqual({ petId, quantity: 7, status: 'PENDING' });
+    expect(await adjust(petId, -7)).toEqual({ petId, quantity: 0, status: 'PENDING' });
+    expect(await adjust(petId, 1)).toMatchObject({ quantity: 1 });
+    expect(await stockOf(gateway, petId)).toBe(1);
   });
 
-  describe('adjusting the stock', () => {
-    it('adds or removes units, down to 0', async () => {
-      const petId = await makePet(gateway, { status: 'PENDING', stock: 4 });
-      expect(await adjust(petId, 3)).toEqual({ petId, quantity: 7, status: 'PENDING' });
-      expect(await adjust(petId, -7)).toEqual({ petId, quantity: 0, status: 'PENDING' });
-      expect(await adjust(petId, 1)).toMatchObject({ quantity: 1 });
-      expect(await stockOf(gateway, petId)).toBe(1);
-    });
+  it('creates a missing inventory item for added units', async () => {
+    const petId = await makePet(gateway);
+    expect(await adjust(petId, MAX)).toMatchObject({ quantity: MAX });
+    expect(await entryOf(petId)).toEqual({ quantity: MAX });
+  });
 
-    it('creates a missing inventory item for added units', async () => {
-      const petId = await makePet(gateway);
-      expect(await adjust(petId, MAX)).toMatchObject({ quantity: MAX });
-      expect(await entryOf(petId)).toEqual({ quantity: MAX });
-    });
+  it('returns INSUFFICIENT_STOCK with the stock if it is too low, and changes nothing', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    const refusal = { code: 'INSUFFICIENT_STOCK', available: 4, line: null };
+    expect(await adjust(petId, -5)).toMatchObject(refusal);
+    expect(await adjust(petId, -2_147_483_648)).toMatchObject(refusal);
+    expect(await stockOf(gateway, petId)).toBe(4);
+  });
 
-    it('returns INSUFFICIENT_STOCK with the stock if it is too low, and changes nothing', async () => {
-      const petId = await makePet(gateway, { stock: 4 });
-      const refusal = { code: 'INSUFFICIENT_STOCK', available: 4, line: null };
-      expect(await adjust(petId, -5)).toMatchObject(refusal);
-      expect(await adjust(petId, -2_147_483_648)).toMatchObject(refusal);
-      expect(await stockOf(gateway, petId)).toBe(4);
-    });
+  it('treats a missing inventory item as a stock of 0, and creates none', async () => {
+    const petId = await makePet(gateway);
+    expect(await adjust(petId, -1)).toMatchObject({ code: 'INSUFFICIENT_STOCK', available: 0 });
+    expect(await entryOf(petId)).toBeNull();
+  });
 
-    it('treats a missing inventory item as a stock of 0, and creates none', async () => {
-      const petId = await makePet(gateway);
-      expect(await adjust(petId, -1)).toMatchObject({ code: 'INSUFFICIENT_STOCK', available: 0 });
-      expect(await entryOf(petId)).toBeNull();
+  it('returns STOCK_LIMIT_EXCEEDED beyond int32, and changes nothing', async () => {
+    const petId = await makePet(gateway, { stock: MAX });
+    expect(await adjust(petId, 1)).toEqual({
+      code: 'STOCK_LIMIT_EXCEEDED',
     });
+    expect(await stockOf(gateway, petId)).toBe(MAX);
+    expect(await adjust(petId, -MAX)).toMatchObject({ quantity: 0 });
+  });
 
-    it('returns STOCK_LIMIT_EXCEEDED beyond int32, and changes nothing', async () => {
-      const petId = await makePet(gateway, { stock: MAX });
-      expect(await adjust(petId, 1)).toEqual({
-        code: 'STOCK_LIMIT_EXCEEDED',
-      });
-      expect(await stockOf(gateway, petId)).toBe(MAX);
-      expect(await adjust(petId, -MAX)).toMatchObject({ quantity: 0 });
+  it('rejects a change by 0', async () => {
+    const petId = await makePet(gateway, { stock: 4 });
+    expect(await adjust(petId, 0)).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['by'] }],
     });
+  });
 
-    it('rejects a change by 0', async () => {
-      const petId = await makePet(gateway, { stock: 4 });
-      expect(await adjust(petId, 0)).toMatchObject({
-        code: 'INVALID_INPUT',
-        issues: [{ path: ['by'] }],
-      });
-    });
-
-    it('applies all concurrent changes, and never goes below 0', async () => {
-      const petId = await makePet(gateway);
-      const added = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, 2)));
-      expect(added.map(({ quantity }) => quantity).toSorted((a, b) => a - b)).toEqual(
-        Array.from({ length: 20 }, (_, index) => 2 * (index + 1)),
-      );
-      const removed = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, -3)));
-      expect(removed.filter(({ code }) => code === 'INSUFFICIENT_STOCK')).toHaveLength(7);
-      expect(await stockOf(gateway, petId)).toBe(1);
-    });
+  it('applies all concurrent changes, and never goes below 0', async () => {
+    const petId = await makePet(gateway);
+    const added = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, 2)));
+    expect(added.map(({ quantity }) => quantity).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 20 }, (_, index) => 2 * (index + 1)),
+    );
+    const removed = await Promise.all(Array.from({ length: 20 }, () => adjust(petId, -3)));
+    expect(removed.filter(({ code }) => code === 'INSUFFICIENT_STOCK')).toHaveLength(7);
+    expect(await stockOf(gateway, petId)).toBe(1);
   });
 });

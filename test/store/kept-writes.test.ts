@@ -1,7 +1,6 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, startGateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 import { createOutage } from '../support/outage.ts';
@@ -20,137 +19,133 @@ const placeWith = (fields: string): string =>
     placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id quantity @skip(if: $yes) pet { ...F } } }
   } fragment F on Pet { id unread: orders(first: $n) @skip(if: true) { totalCount } ${fields} }`;
 
-describeOnDatabases(() => {
-  let petId: string;
-  beforeAll(async () => {
-    gateway = await startGateway({}, outage.open);
-    petId = await makePet(gateway, { stock: 1000 });
-  });
-  afterAll(() => gateway.close());
+let petId: string;
+beforeAll(async () => {
+  gateway = await startGateway({}, outage.open);
+  petId = await makePet(gateway, { stock: 1000 });
+});
+afterAll(() => gateway.close());
 
-  describe('a mutation that has written', () => {
-    it.each([
-      [
-        'placeOrder',
-        'mutation ($petId: ID!) { placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id pet { id inventory { quantity } } } } }',
-        { id: expect.any(String), pet: { id: expect.any(String), inventory: null } },
-        ['placeOrder', 'pet', 'inventory'],
-      ],
-      [
-        'updateInventory',
-        'mutation ($petId: ID!) { updateInventory(petId: $petId, input: { quantity: 900 }) { ... on InventoryItem { petId quantity status pet { name } } } }',
-        { petId: expect.any(String), quantity: 900, status: null, pet: null },
-        ['updateInventory', 'status'],
-      ],
-    ])(
-      'keeps its result even if related rows cannot be read: %s',
-      async (_what, mutation, expected, path) => {
-        const { data, errors, status } = await writeInOutage(mutation, { petId });
-        expect(status).toBe(200);
-        expect(Object.values(data as object)).toEqual([expected]);
-        expect(errors).toContainEqual(
-          expect.objectContaining({
-            path,
-            extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 },
-          }),
-        );
-        gateway.loggedErrors.length = 0;
-      },
-    );
+describe('a mutation that has written', () => {
+  it.each([
+    [
+      'placeOrder',
+      'mutation ($petId: ID!) { placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id pet { id inventory { quantity } } } } }',
+      { id: expect.any(String), pet: { id: expect.any(String), inventory: null } },
+      ['placeOrder', 'pet', 'inventory'],
+    ],
+    [
+      'updateInventory',
+      'mutation ($petId: ID!) { updateInventory(petId: $petId, input: { quantity: 900 }) { ... on InventoryItem { petId quantity status pet { name } } } }',
+      { petId: expect.any(String), quantity: 900, status: null, pet: null },
+      ['updateInventory', 'status'],
+    ],
+  ])(
+    'keeps its result even if related rows cannot be read: %s',
+    async (_what, mutation, expected, path) => {
+      const { data, errors, status } = await writeInOutage(mutation, { petId });
+      expect(status).toBe(200);
+      expect(Object.values(data as object)).toEqual([expected]);
+      expect(errors).toContainEqual(
+        expect.objectContaining({
+          path,
+          extensions: { code: 'SERVICE_UNAVAILABLE', status: 503 },
+        }),
+      );
+      gateway.loggedErrors.length = 0;
+    },
+  );
 
-    it('keeps its result even if a later mutation fails', async () => {
-      const mutation = `mutation ($petId: ID!) {
+  it('keeps its result even if a later mutation fails', async () => {
+    const mutation = `mutation ($petId: ID!) {
         a: placeOrder(input: { petId: $petId, quantity: 1 }) { ... on Order { id } }
         b: adjustInventory(petId: $petId, by: 1) { ... on InventoryItem { quantity } }
       }`;
-      let statements = 0;
-      const response = await outage.during(
-        () => post(gateway, { query: mutation, variables: { petId } }),
-        () => (statements += 1) > 1,
-      );
-      // The operation must not be repeated as a whole.
-      expect(response.headers.get('retry-after')).toBeNull();
-      const { data, errors } = (await response.json()) as GraphqlAnswer;
-      expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
-      expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
-      gateway.loggedErrors.length = 0;
-    });
+    let statements = 0;
+    const response = await outage.during(
+      () => post(gateway, { query: mutation, variables: { petId } }),
+      () => (statements += 1) > 1,
+    );
+    // The operation must not be repeated as a whole.
+    expect(response.headers.get('retry-after')).toBeNull();
+    const { data, errors } = (await response.json()) as GraphqlAnswer;
+    expect(data).toEqual({ a: { id: expect.any(String) }, b: null });
+    expect(errors).toMatchObject([{ path: ['b'], extensions: { code: 'SERVICE_UNAVAILABLE' } }]);
+    gateway.loggedErrors.length = 0;
+  });
+});
+
+describe('an error that can be found before execution', () => {
+  it.each<[string, string, string, object?]>([
+    [
+      'a page that is too large, in a page',
+      placeWith('category { pets(first: 1) { nodes { orders(first: $n) { nodes { id } } } } }'),
+      'INVALID_INPUT',
+      { n: 1000 },
+    ],
+    [
+      'a cursor of another order',
+      placeWith('orders(after: "WyJJRCIsIjEiXQ", orderBy: { field: SHIP_DATE }) { nodes { id } }'),
+      'INVALID_CURSOR',
+    ],
+    [
+      'an id in a filter',
+      placeWith('orders(filter: { petId: "x" }) { nodes { id } }'),
+      'INVALID_ID',
+    ],
+    ['a null in a condition', placeWith('name'), 'INVALID_INPUT', { yes: null }],
+    [
+      'a null in an input of a later mutation',
+      'mutation ($petId: ID!, $x: ID = 1) { a: placeOrder(input: { petId: $petId, quantity: 1 }) { __typename } b: placeOrders(input: [{ petId: $x, quantity: 1 }]) { __typename } }',
+      'INVALID_INPUT',
+      { x: null },
+    ],
+  ])(
+    'causes a mutation to be rejected before it writes: %s',
+    async (_what, mutation, code, variables) => {
+      const orders = sql`select id from orders order by id`;
+      const before = await gateway.db.query(orders);
+      const { data, errors, status } = await gateway.graphql(mutation, { petId, ...variables });
+      expect({ status, data }).toEqual({ status: 400, data: undefined });
+      expect(errors).toMatchObject([{ extensions: { code } }]);
+      expect(await gateway.db.query(orders)).toEqual(before);
+    },
+  );
+
+  it('is reported once for a fragment, on however many types it is', async () => {
+    const { errors } = await gateway.graphql(
+      `query ($nodeId: ID!, $id: ID!) { node(nodeId: $nodeId) { ...F } category(id: $id) { ...F } }
+        fragment F on Node { ... on Category { pets(first: 1000) { nodes { id } } } }`,
+      { nodeId: `Pet_${petId}`, id: '1' },
+    );
+    expect(errors).toHaveLength(1);
   });
 
-  describe('an error that can be found before execution', () => {
-    it.each<[string, string, string, object?]>([
-      [
-        'a page that is too large, in a page',
-        placeWith('category { pets(first: 1) { nodes { orders(first: $n) { nodes { id } } } } }'),
-        'INVALID_INPUT',
-        { n: 1000 },
-      ],
-      [
-        'a cursor of another order',
-        placeWith(
-          'orders(after: "WyJJRCIsIjEiXQ", orderBy: { field: SHIP_DATE }) { nodes { id } }',
-        ),
-        'INVALID_CURSOR',
-      ],
-      [
-        'an id in a filter',
-        placeWith('orders(filter: { petId: "x" }) { nodes { id } }'),
-        'INVALID_ID',
-      ],
-      ['a null in a condition', placeWith('name'), 'INVALID_INPUT', { yes: null }],
-      [
-        'a null in an input of a later mutation',
-        'mutation ($petId: ID!, $x: ID = 1) { a: placeOrder(input: { petId: $petId, quantity: 1 }) { __typename } b: placeOrders(input: [{ petId: $x, quantity: 1 }]) { __typename } }',
-        'INVALID_INPUT',
-        { x: null },
-      ],
-    ])(
-      'causes a mutation to be rejected before it writes: %s',
-      async (_what, mutation, code, variables) => {
-        const orders = sql`select id from orders order by id`;
-        const before = await gateway.db.query(orders);
-        const { data, errors, status } = await gateway.graphql(mutation, { petId, ...variables });
-        expect({ status, data }).toEqual({ status: 400, data: undefined });
-        expect(errors).toMatchObject([{ extensions: { code } }]);
-        expect(await gateway.db.query(orders)).toEqual(before);
-      },
+  it('is ignored in selections that are skipped', async () => {
+    const { data } = await gateway.graphql(
+      placeWith(
+        'orders(first: 1000) @include(if: $yes) { nodes { id } } ... @skip(if: true) { inventory { pet { orders(after: "x") { nodes { id } } } } }',
+      ),
+      { petId },
     );
+    expect(data.placeOrder).toMatchObject({ id: expect.any(String) });
+  });
 
-    it('is reported once for a fragment, on however many types it is', async () => {
-      const { errors } = await gateway.graphql(
-        `query ($nodeId: ID!, $id: ID!) { node(nodeId: $nodeId) { ...F } category(id: $id) { ...F } }
-        fragment F on Node { ... on Category { pets(first: 1000) { nodes { id } } } }`,
-        { nodeId: `Pet_${petId}`, id: '1' },
-      );
-      expect(errors).toHaveLength(1);
-    });
-
-    it('is ignored in selections that are skipped', async () => {
-      const { data } = await gateway.graphql(
-        placeWith(
-          'orders(first: 1000) @include(if: $yes) { nodes { id } } ... @skip(if: true) { inventory { pet { orders(after: "x") { nodes { id } } } } }',
-        ),
-        { petId },
-      );
-      expect(data.placeOrder).toMatchObject({ id: expect.any(String) });
-    });
-
-    it('causes a query to be rejected before it reads, together with all other errors', async () => {
-      const query = `query ($id: ID!) {
+  it('causes a query to be rejected before it reads, together with all other errors', async () => {
+    const query = `query ($id: ID!) {
         good: pet(id: "1") { id } bad: pet(id: $id) { id } pets(first: 101) { nodes { id } } ...F ...F
       } fragment F on Query { orders(after: "x") { nodes { id } } }`;
-      for (let time = 1; time <= 4; time += 1) {
-        gateway.statements.length = 0;
-        const { data, errors } = await gateway.graphql(query, { id: '1'.repeat(20) });
-        expect(data).toBeUndefined();
-        expect(errors?.map(({ extensions: { code } }) => code)).toEqual([
-          'INVALID_ID',
-          'INVALID_INPUT',
-          'INVALID_CURSOR',
-        ]);
-        expect(errors?.every(({ path, locations }) => !path && locations?.length === 1)).toBe(true);
-        expect(gateway.statements).toEqual([]);
-      }
-    });
+    for (let time = 1; time <= 4; time += 1) {
+      gateway.statements.length = 0;
+      const { data, errors } = await gateway.graphql(query, { id: '1'.repeat(20) });
+      expect(data).toBeUndefined();
+      expect(errors?.map(({ extensions: { code } }) => code)).toEqual([
+        'INVALID_ID',
+        'INVALID_INPUT',
+        'INVALID_CURSOR',
+      ]);
+      expect(errors?.every(({ path, locations }) => !path && locations?.length === 1)).toBe(true);
+      expect(gateway.statements).toEqual([]);
+    }
   });
 });

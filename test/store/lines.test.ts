@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { makeCategory, makePet, mutate, stockOf } from '../support/make.ts';
 
 type Lines = Record<string, unknown>[];
@@ -39,178 +39,170 @@ const adjustInventories = (input: Lines) =>
      ... on InsufficientStock { line available } ... on StockLimitExceeded { line } ${PET_LINE}`,
   );
 
-describeOnGateways(() => {
-  describe('creating several pets', () => {
-    it('returns them in input order, with their stock, using one statement', async () => {
-      const categoryId = await makeCategory(gateway);
-      const input = Array.from({ length: 1000 }, (_, index) => ({
-        name: `Pet ${index}`,
-        categoryId,
-        ...(index % 2 === 0 && { quantity: index, status: 'SOLD' }),
-      }));
-      gateway.statements.length = 0;
-      const { pets } = await createPets(input);
-      expect(gateway.statements).toHaveLength(1);
-      expect(pets.map(({ name }: { name: string }) => name)).toEqual(input.map(({ name }) => name));
-      expect(pets[8]).toMatchObject({ categoryId, status: 'SOLD' });
-      expect(await stockOf(gateway, pets[8].id)).toBe(8);
-      const ids = [pets[9].id];
-      const unset = await gateway.data(
-        'query ($ids: [ID!]) { pets(filter: { ids: $ids }) { nodes { inventory { petId } } } }',
-        { ids },
-      );
-      expect(unset.pets.nodes).toEqual([{ inventory: null }]);
-    });
-
-    it('names the line with the missing category, and creates no pet', async () => {
-      const categoryId = await makeCategory(gateway);
-      const lines = [categoryId, '999999', categoryId].map((id) => ({
-        name: 'Ida',
-        categoryId: id,
-      }));
-      expect(await createPets(lines)).toEqual({ code: 'CATEGORY_NOT_FOUND', line: 1 });
-      const { category } = await gateway.data(
-        'query ($id: ID!) { category(id: $id) { pets { totalCount } } }',
-        { id: categoryId },
-      );
-      expect(category.pets.totalCount).toBe(0);
-    });
-
-    it('reports all invalid lines together, and more than a thousand lines', async () => {
-      const valid = { name: 'Ida', categoryId: '1' };
-      expect(
-        await createPets([{ ...valid, name: '' }, valid, { ...valid, categoryId: 'x' }]),
-      ).toEqual({
-        code: 'INVALID_INPUT',
-        issues: [
-          { path: ['input', '0', 'name'], code: 'REQUIRED', line: 0 },
-          { path: ['input', '2', 'categoryId'], code: 'INVALID_ID', line: 2 },
-        ],
-      });
-      const { errors } = await gateway.graphql(
-        'mutation ($input: [NewPet!]!) { createPets(input: $input) { __typename } }',
-        { input: Array.from({ length: 1001 }, () => valid) },
-      );
-      expect(errors?.[0]?.extensions.code).toBe('INVALID_INPUT');
-    });
-  });
-
-  describe('changing several pets', () => {
-    it('changes only the given fields of each pet, using one statement', async () => {
-      const categoryId = await makeCategory(gateway);
-      const [a, b, c] = await Promise.all(
-        ['A', 'B', 'C'].map((name) => makePet(gateway, { name, categoryId })),
-      );
-      gateway.statements.length = 0;
-      const { pets } = await updatePets([
-        { id: c, name: 'Z' },
-        { id: a, status: 'SOLD' },
-        { id: b },
-      ]);
-      expect(gateway.statements).toHaveLength(1);
-      expect(pets).toEqual([
-        { id: c, name: 'Z', categoryId, status: 'AVAILABLE' },
-        { id: a, name: 'A', categoryId, status: 'SOLD' },
-        { id: b, name: 'B', categoryId, status: 'AVAILABLE' },
-      ]);
-      expect((await updatePets([{ id: b }])).pets).toEqual([pets[2]]);
-    });
-
-    it.each([
-      ['a pet', { id: '999999', name: 'Z' }, 'PET_NOT_FOUND'],
-      ['a category', { categoryId: '999999' }, 'CATEGORY_NOT_FOUND'],
-    ])(
-      'names the line with %s that does not exist, and changes none',
-      async (_what, line, code) => {
-        const first = await makePet(gateway, { name: 'A' });
-        const second = await makePet(gateway, { name: 'B' });
-        const lines = [
-          { id: first, name: 'Z' },
-          { id: second, ...line },
-        ];
-        expect(await updatePets(lines)).toEqual({ code, line: 1 });
-        const { pet } = await gateway.data('query ($id: ID!) { pet(id: $id) { name } }', {
-          id: first,
-        });
-        expect(pet).toEqual({ name: 'A' });
-      },
+useGateway();
+describe('creating several pets', () => {
+  it('returns them in input order, with their stock, using one statement', async () => {
+    const categoryId = await makeCategory(gateway);
+    const input = Array.from({ length: 1000 }, (_, index) => ({
+      name: `Pet ${index}`,
+      categoryId,
+      ...(index % 2 === 0 && { quantity: index, status: 'SOLD' }),
+    }));
+    gateway.statements.length = 0;
+    const { pets } = await createPets(input);
+    expect(gateway.statements).toHaveLength(1);
+    expect(pets.map(({ name }: { name: string }) => name)).toEqual(input.map(({ name }) => name));
+    expect(pets[8]).toMatchObject({ categoryId, status: 'SOLD' });
+    expect(await stockOf(gateway, pets[8].id)).toBe(8);
+    const ids = [pets[9].id];
+    const unset = await gateway.data(
+      'query ($ids: [ID!]) { pets(filter: { ids: $ids }) { nodes { inventory { petId } } } }',
+      { ids },
     );
-
-    it('rejects two lines for one pet', async () => {
-      const id = await makePet(gateway);
-      expect(await updatePets([{ id }, { id: `0${id}` }])).toEqual({
-        code: 'INVALID_INPUT',
-        issues: [{ path: ['input', '1', 'id'], code: 'INVALID_VALUE', line: 1 }],
-      });
-    });
+    expect(unset.pets.nodes).toEqual([{ inventory: null }]);
   });
 
-  describe('the stock of several pets', () => {
-    it('is set, created or adjusted by one statement', async () => {
-      const stocked = await makePet(gateway, { stock: 5 });
-      const bare = await makePet(gateway);
-      gateway.statements.length = 0;
-      const set = [
-        { petId: bare, quantity: 3, expectedQuantity: 0 },
-        { petId: stocked, quantity: 9 },
-      ];
-      const { inventory } = await updateInventories(set);
-      expect(inventory).toEqual([
-        { petId: bare, quantity: 3 },
-        { petId: stocked, quantity: 9 },
-      ]);
-      const other = await makePet(gateway);
-      gateway.statements.length = 0;
-      const adjusted = await adjustInventories([
-        { petId: other, by: 4 },
-        { petId: stocked, by: -9 },
-      ]);
-      expect(gateway.statements).toHaveLength(1);
-      expect(adjusted.inventory).toEqual([
-        { petId: other, quantity: 4 },
-        { petId: stocked, quantity: 0 },
-      ]);
-      expect(await stockOf(gateway, stocked)).toBe(0);
-    });
+  it('names the line with the missing category, and creates no pet', async () => {
+    const categoryId = await makeCategory(gateway);
+    const lines = [categoryId, '999999', categoryId].map((id) => ({
+      name: 'Ida',
+      categoryId: id,
+    }));
+    expect(await createPets(lines)).toEqual({ code: 'CATEGORY_NOT_FOUND', line: 1 });
+    const { category } = await gateway.data(
+      'query ($id: ID!) { category(id: $id) { pets { totalCount } } }',
+      { id: categoryId },
+    );
+    expect(category.pets.totalCount).toBe(0);
+  });
 
-    it.each([
-      ['INSUFFICIENT_STOCK', { by: -6 }, { available: 5 }],
-      ['STOCK_LIMIT_EXCEEDED', { by: 2_147_483_647 }, {}],
-      ['PET_NOT_FOUND', { petId: '999999', by: 1 }, {}],
-    ])('is not adjusted if one line returns %s', async (code, line, more) => {
-      const first = await makePet(gateway, { stock: 5 });
-      const petId = await makePet(gateway, { stock: 5 });
-      const lines = [
-        { petId: first, by: 1 },
-        { petId, ...line },
-      ];
-      expect(await adjustInventories(lines)).toEqual({ code, line: 1, ...more });
-      expect(await stockOf(gateway, first)).toBe(5);
+  it('reports all invalid lines together, and more than a thousand lines', async () => {
+    const valid = { name: 'Ida', categoryId: '1' };
+    expect(
+      await createPets([{ ...valid, name: '' }, valid, { ...valid, categoryId: 'x' }]),
+    ).toEqual({
+      code: 'INVALID_INPUT',
+      issues: [
+        { path: ['input', '0', 'name'], code: 'REQUIRED', line: 0 },
+        { path: ['input', '2', 'categoryId'], code: 'INVALID_ID', line: 2 },
+      ],
     });
+    const { errors } = await gateway.graphql(
+      'mutation ($input: [NewPet!]!) { createPets(input: $input) { __typename } }',
+      { input: Array.from({ length: 1001 }, () => valid) },
+    );
+    expect(errors?.[0]?.extensions.code).toBe('INVALID_INPUT');
+  });
+});
 
-    it('is not set if one line expects another stock', async () => {
-      const first = await makePet(gateway, { stock: 5 });
-      const petId = await makePet(gateway, { stock: 5 });
-      const lines = [
-        { petId: first, quantity: 1 },
-        { petId, quantity: 1, expectedQuantity: 4 },
-      ];
-      expect(await updateInventories(lines)).toEqual({
-        code: 'STALE_INVENTORY',
-        line: 1,
-        available: 5,
-      });
-      expect(await stockOf(gateway, first)).toBe(5);
-    });
+describe('changing several pets', () => {
+  it('changes only the given fields of each pet, using one statement', async () => {
+    const categoryId = await makeCategory(gateway);
+    const [a, b, c] = await Promise.all(
+      ['A', 'B', 'C'].map((name) => makePet(gateway, { name, categoryId })),
+    );
+    gateway.statements.length = 0;
+    const { pets } = await updatePets([{ id: c, name: 'Z' }, { id: a, status: 'SOLD' }, { id: b }]);
+    expect(gateway.statements).toHaveLength(1);
+    expect(pets).toEqual([
+      { id: c, name: 'Z', categoryId, status: 'AVAILABLE' },
+      { id: a, name: 'A', categoryId, status: 'SOLD' },
+      { id: b, name: 'B', categoryId, status: 'AVAILABLE' },
+    ]);
+    expect((await updatePets([{ id: b }])).pets).toEqual([pets[2]]);
+  });
 
-    it('includes the units of all concurrent lines, even if they create the inventory items', async () => {
-      const pets = await Promise.all(Array.from({ length: 20 }, () => makePet(gateway)));
-      const lines = pets.map((petId) => ({ petId, by: 1 }));
-      const orders = [lines, lines.toReversed(), lines, lines.toReversed()];
-      await Promise.all(orders.map((input) => adjustInventories(input)));
-      expect(await Promise.all(pets.map((petId) => stockOf(gateway, petId)))).toEqual(
-        pets.map(() => 4),
-      );
+  it.each([
+    ['a pet', { id: '999999', name: 'Z' }, 'PET_NOT_FOUND'],
+    ['a category', { categoryId: '999999' }, 'CATEGORY_NOT_FOUND'],
+  ])('names the line with %s that does not exist, and changes none', async (_what, line, code) => {
+    const first = await makePet(gateway, { name: 'A' });
+    const second = await makePet(gateway, { name: 'B' });
+    const lines = [
+      { id: first, name: 'Z' },
+      { id: second, ...line },
+    ];
+    expect(await updatePets(lines)).toEqual({ code, line: 1 });
+    const { pet } = await gateway.data('query ($id: ID!) { pet(id: $id) { name } }', {
+      id: first,
     });
+    expect(pet).toEqual({ name: 'A' });
+  });
+
+  it('rejects two lines for one pet', async () => {
+    const id = await makePet(gateway);
+    expect(await updatePets([{ id }, { id: `0${id}` }])).toEqual({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['input', '1', 'id'], code: 'INVALID_VALUE', line: 1 }],
+    });
+  });
+});
+
+describe('the stock of several pets', () => {
+  it('is set, created or adjusted by one statement', async () => {
+    const stocked = await makePet(gateway, { stock: 5 });
+    const bare = await makePet(gateway);
+    gateway.statements.length = 0;
+    const set = [
+      { petId: bare, quantity: 3, expectedQuantity: 0 },
+      { petId: stocked, quantity: 9 },
+    ];
+    const { inventory } = await updateInventories(set);
+    expect(inventory).toEqual([
+      { petId: bare, quantity: 3 },
+      { petId: stocked, quantity: 9 },
+    ]);
+    const other = await makePet(gateway);
+    gateway.statements.length = 0;
+    const adjusted = await adjustInventories([
+      { petId: other, by: 4 },
+      { petId: stocked, by: -9 },
+    ]);
+    expect(gateway.statements).toHaveLength(1);
+    expect(adjusted.inventory).toEqual([
+      { petId: other, quantity: 4 },
+      { petId: stocked, quantity: 0 },
+    ]);
+    expect(await stockOf(gateway, stocked)).toBe(0);
+  });
+
+  it.each([
+    ['INSUFFICIENT_STOCK', { by: -6 }, { available: 5 }],
+    ['STOCK_LIMIT_EXCEEDED', { by: 2_147_483_647 }, {}],
+    ['PET_NOT_FOUND', { petId: '999999', by: 1 }, {}],
+  ])('is not adjusted if one line returns %s', async (code, line, more) => {
+    const first = await makePet(gateway, { stock: 5 });
+    const petId = await makePet(gateway, { stock: 5 });
+    const lines = [
+      { petId: first, by: 1 },
+      { petId, ...line },
+    ];
+    expect(await adjustInventories(lines)).toEqual({ code, line: 1, ...more });
+    expect(await stockOf(gateway, first)).toBe(5);
+  });
+
+  it('is not set if one line expects another stock', async () => {
+    const first = await makePet(gateway, { stock: 5 });
+    const petId = await makePet(gateway, { stock: 5 });
+    const lines = [
+      { petId: first, quantity: 1 },
+      { petId, quantity: 1, expectedQuantity: 4 },
+    ];
+    expect(await updateInventories(lines)).toEqual({
+      code: 'STALE_INVENTORY',
+      line: 1,
+      available: 5,
+    });
+    expect(await stockOf(gateway, first)).toBe(5);
+  });
+
+  it('includes the units of all concurrent lines, even if they create the inventory items', async () => {
+    const pets = await Promise.all(Array.from({ length: 20 }, () => makePet(gateway)));
+    const lines = pets.map((petId) => ({ petId, by: 1 }));
+    const orders = [lines, lines.toReversed(), lines, lines.toReversed()];
+    await Promise.all(orders.map((input) => adjustInventories(input)));
+    expect(await Promise.all(pets.map((petId) => stockOf(gateway, petId)))).toEqual(
+      pets.map(() => 4),
+    );
   });
 });

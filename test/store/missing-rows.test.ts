@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { makePet } from '../support/make.ts';
 
 let petId: string;
@@ -25,16 +25,15 @@ const MUTATIONS = [
   ['cancelOrder(id: "N")', 'ORDER_NOT_FOUND'],
 ] as const;
 
-describeOnGateways(() => {
-  beforeAll(async () => {
-    petId = await makePet(gateway);
-  });
+useGateway();
+beforeAll(async () => {
+  petId = await makePet(gateway);
+});
 
-  it.each(MUTATIONS)('%s of a missing row returns %s', async (mutation, code) => {
-    const call = mutation.replace('"P"', `"${petId}"`).replace('"N"', '"999999"');
-    const { changed } = await gateway.data(
-      `mutation { changed: ${call} { ... on Error { code httpStatus } } }`,
-    );
-    expect(changed).toEqual({ code, httpStatus: 404 });
-  });
+it.each(MUTATIONS)('%s of a missing row returns %s', async (mutation, code) => {
+  const call = mutation.replace('"P"', `"${petId}"`).replace('"N"', '"999999"');
+  const { changed } = await gateway.data(
+    `mutation { changed: ${call} { ... on Error { code httpStatus } } }`,
+  );
+  expect(changed).toEqual({ code, httpStatus: 404 });
 });

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 
 // In order. The names in one line are equal, so their ids break the tie.
 const NAMES = [
@@ -46,61 +46,55 @@ async function timeOf(name: string): Promise<number> {
   return Math.min(...times);
 }
 
-describeOnGateways(() => {
-  beforeAll(async () => {
-    // In a different order, except equal names.
-    const data = NAMES.toReversed().flat();
-    await gateway.db.write(
-      sql`insert into categories (name) select * from unnest(${data}::text[])`,
-    );
+useGateway();
+beforeAll(async () => {
+  // In a different order, except equal names.
+  const data = NAMES.toReversed().flat();
+  await gateway.db.write(sql`insert into categories (name) select * from unnest(${data}::text[])`);
+});
+
+describe('a list sorted by NAME', () => {
+  it('ignores case and accents', async () => {
+    const list = '{ categories(first: 100, orderBy: { field: NAME }) { nodes { name } } }';
+    expect(namesOf(await gateway.data(list))).toEqual(NAMES.flat());
   });
 
-  describe('a list sorted by NAME', () => {
-    it('ignores case and accents', async () => {
-      const list = '{ categories(first: 100, orderBy: { field: NAME }) { nodes { name } } }';
-      expect(namesOf(await gateway.data(list))).toEqual(NAMES.flat());
-    });
-
-    it('continues after each cursor', async () => {
-      const read: string[] = [];
-      let after = '';
-      do {
-        const { categories } = await gateway.data(
-          `{ categories(first: 1, orderBy: { field: NAME }${after}) { nodes { name } pageInfo { endCursor hasNextPage } } }`,
-        );
-        read.push(categories.nodes[0].name);
-        after = categories.pageInfo.hasNextPage
-          ? `, after: "${categories.pageInfo.endCursor}"`
-          : '';
-      } while (after !== '');
-      expect(read).toEqual(NAMES.flat());
-    });
+  it('continues after each cursor', async () => {
+    const read: string[] = [];
+    let after = '';
+    do {
+      const { categories } = await gateway.data(
+        `{ categories(first: 1, orderBy: { field: NAME }${after}) { nodes { name } pageInfo { endCursor hasNextPage } } }`,
+      );
+      read.push(categories.nodes[0].name);
+      after = categories.pageInfo.hasNextPage ? `, after: "${categories.pageInfo.endCursor}"` : '';
+    } while (after !== '');
+    expect(read).toEqual(NAMES.flat());
   });
+});
 
-  it('a list sorted by NAME_CODE_POINT is in code point order', async () => {
-    const list =
-      '{ categories(first: 100, orderBy: { field: NAME_CODE_POINT }) { nodes { name } } }';
-    expect(namesOf(await gateway.data(list))).toEqual(
-      NAMES.flat().toSorted((a, b) => (toBytes(a) < toBytes(b) ? -1 : 1)),
-    );
-  });
+it('a list sorted by NAME_CODE_POINT is in code point order', async () => {
+  const list = '{ categories(first: 100, orderBy: { field: NAME_CODE_POINT }) { nodes { name } } }';
+  expect(namesOf(await gateway.data(list))).toEqual(
+    NAMES.flat().toSorted((a, b) => (toBytes(a) < toBytes(b) ? -1 : 1)),
+  );
+});
 
-  it.each([
-    ['words in any order, without accents', 'ELAN zoe', ['zoé élan']],
-    ['words with accents where the name has none', 'ödégard', ['ødegård', 'Odegard']],
-    ['parts of words', 'tras', ['Straße', 'STRASSE']],
-    ['letters of other alphabets', 'ОМЕГА ωμ', []],
-    ['capital letters of other alphabets', 'ΩΜΈ', ['ωμεγα', 'Ωμέγα']],
-    ['a word twice', 'lodz Łódź', ['Łódź', 'lodz']],
-    ['many words', 'z o e z é l a n', ['zoé élan']],
-    ['many words of which one is missing', 'z o e é l a n q', []],
-    ['the characters of patterns', '%', []],
-  ])('searching a name finds %s', async (_what, name, found) => {
-    expect(await search(name)).toEqual(found);
-  });
+it.each([
+  ['words in any order, without accents', 'ELAN zoe', ['zoé élan']],
+  ['words with accents where the name has none', 'ödégard', ['ødegård', 'Odegard']],
+  ['parts of words', 'tras', ['Straße', 'STRASSE']],
+  ['letters of other alphabets', 'ОМЕГА ωμ', []],
+  ['capital letters of other alphabets', 'ΩΜΈ', ['ωμεγα', 'Ωμέγα']],
+  ['a word twice', 'lodz Łódź', ['Łódź', 'lodz']],
+  ['many words', 'z o e z é l a n', ['zoé élan']],
+  ['many words of which one is missing', 'z o e é l a n q', []],
+  ['the characters of patterns', '%', []],
+])('searching a name finds %s', async (_what, name, found) => {
+  expect(await search(name)).toEqual(found);
+});
 
-  it('folding a name without case or accents skips the comparison with each such letter', async () => {
-    // The second has a letter to translate.
-    expect(await timeOf('각'.repeat(250))).toBeLessThan((await timeOf(`${'각'.repeat(249)}Ж`)) / 3);
-  });
+it('folding a name without case or accents skips the comparison with each such letter', async () => {
+  // The second has a letter to translate.
+  expect(await timeOf('각'.repeat(250))).toBeLessThan((await timeOf(`${'각'.repeat(249)}Ж`)) / 3);
 });

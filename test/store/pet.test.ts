@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { describe, expect, it } from 'vitest';
 
 import { toNodeId } from '../../src/gateway/schema/nodes.ts';
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { TIMES_UNTIL_COMPILED } from '../support/post.ts';
 
@@ -33,196 +33,192 @@ const toRejection = (...path: string[]) => ({
   issues: [{ path, code: 'INVALID_ID' }],
 });
 
-describeOnGateways(() => {
-  describe('creating a pet', () => {
-    it('returns the pet, which is AVAILABLE by default', async () => {
+useGateway();
+describe('creating a pet', () => {
+  it('returns the pet, which is AVAILABLE by default', async () => {
+    const categoryId = await makeCategory(gateway);
+    expect(await create({ name: 'Milo', categoryId })).toMatchObject({
+      name: 'Milo',
+      categoryId,
+      status: 'AVAILABLE',
+    });
+    expect(await create({ name: 'Milo', categoryId, status: 'SOLD' })).toMatchObject({
+      status: 'SOLD',
+    });
+  });
+
+  it.each([7, 0, 2_147_483_647, null, undefined])(
+    'creates an inventory item only if a quantity is given: %s',
+    async (quantity) => {
       const categoryId = await makeCategory(gateway);
-      expect(await create({ name: 'Milo', categoryId })).toMatchObject({
-        name: 'Milo',
-        categoryId,
-        status: 'AVAILABLE',
-      });
-      expect(await create({ name: 'Milo', categoryId, status: 'SOLD' })).toMatchObject({
-        status: 'SOLD',
-      });
-    });
+      const { id } = await create({ name: 'Milo', categoryId, quantity });
+      expect(await entryOf(id)).toEqual(quantity == null ? null : { petId: id, quantity });
+    },
+  );
 
-    it.each([7, 0, 2_147_483_647, null, undefined])(
-      'creates an inventory item only if a quantity is given: %s',
-      async (quantity) => {
-        const categoryId = await makeCategory(gateway);
-        const { id } = await create({ name: 'Milo', categoryId, quantity });
-        expect(await entryOf(id)).toEqual(quantity == null ? null : { petId: id, quantity });
-      },
-    );
-
-    it.each([{ name: ' ' }, { name: 'x'.repeat(256) }, { quantity: -1 }])(
-      'rejects $0, and creates no pet',
-      async (invalid) => {
-        const categoryId = await makeCategory(gateway);
-        expect(await create({ name: 'Milo', categoryId, ...invalid })).toMatchObject({
-          code: 'INVALID_INPUT',
-          issues: [{ path: ['input', Object.keys(invalid)[0]] }],
-        });
-        const { category } = await gateway.data(
-          'query ($id: ID!) { category(id: $id) { pets { totalCount } } }',
-          { id: categoryId },
-        );
-        expect(category.pets.totalCount).toBe(0);
-      },
-    );
-  });
-
-  describe('updating a pet', () => {
-    it('keeps fields that are not given', async () => {
-      const id = await makePet(gateway, { name: 'Milo' });
-      const categoryId = await makeCategory(gateway, 'Others');
-      expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
-      expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
-      expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
-    });
-
-    it('changes any status to any other', async () => {
-      const id = await makePet(gateway);
-      for (const status of ['SOLD', 'AVAILABLE', 'PENDING', 'SOLD', 'PENDING', 'AVAILABLE']) {
-        expect(await update(id, { status })).toMatchObject({ status });
-      }
-    });
-
-    it.each(['name', 'categoryId', 'status'])('rejects null for the %s', async (field) => {
-      const id = await makePet(gateway);
-      expect(await update(id, { [field]: null })).toMatchObject({
+  it.each([{ name: ' ' }, { name: 'x'.repeat(256) }, { quantity: -1 }])(
+    'rejects $0, and creates no pet',
+    async (invalid) => {
+      const categoryId = await makeCategory(gateway);
+      expect(await create({ name: 'Milo', categoryId, ...invalid })).toMatchObject({
         code: 'INVALID_INPUT',
-        issues: [{ path: ['input', field] }],
+        issues: [{ path: ['input', Object.keys(invalid)[0]] }],
       });
-    });
-  });
-
-  describe('deleting a pet', () => {
-    it('deletes the pet and its inventory item', async () => {
-      const id = await makePet(gateway, { stock: 3 });
-      expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Pet', BigInt(id)) });
-      expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
-      expect(await entryOf(id)).toBeNull();
-    });
-
-    it('returns PET_IN_USE for a pet with orders, and deletes nothing', async () => {
-      const id = await makePet(gateway, { stock: 3 });
-      await makeOrder(gateway, id);
-      expect(await remove(id)).toEqual({ code: 'PET_IN_USE' });
-      const { pet } = await gateway.data(
-        'query ($id: ID!) { pet(id: $id) { inventory { quantity } orders { totalCount } } }',
-        { id },
+      const { category } = await gateway.data(
+        'query ($id: ID!) { category(id: $id) { pets { totalCount } } }',
+        { id: categoryId },
       );
-      expect(pet).toEqual({ inventory: { quantity: 2 }, orders: { totalCount: 1 } });
-    });
+      expect(category.pets.totalCount).toBe(0);
+    },
+  );
+});
+
+describe('updating a pet', () => {
+  it('keeps fields that are not given', async () => {
+    const id = await makePet(gateway, { name: 'Milo' });
+    const categoryId = await makeCategory(gateway, 'Others');
+    expect(await update(id, { categoryId })).toMatchObject({ name: 'Milo', categoryId });
+    expect(await update(id, { name: 'Otis' })).toMatchObject({ name: 'Otis', categoryId });
+    expect(await update(id, {})).toMatchObject({ name: 'Otis', categoryId, status: 'AVAILABLE' });
   });
 
-  describe('invalid arguments', () => {
-    it('are all reported together, each with a code and a message', async () => {
-      const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
-      const fields = '... on InvalidInput { message issues { path code message line } }';
-      const { issues, message } = await mutate(gateway, 'createPet', args, fields);
-      expect(issues).toEqual([
-        {
-          path: ['input', 'name'],
-          code: 'REQUIRED',
-          message: 'Name must not be blank.',
-          line: null,
-        },
-        {
-          path: ['input', 'categoryId'],
-          code: 'INVALID_ID',
-          message: 'Category id must be 1 to 19 digits, at most 9223372036854775807.',
-          line: null,
-        },
-        {
-          path: ['input', 'quantity'],
-          code: 'TOO_SMALL',
-          message: 'Quantity must not be negative.',
-          line: null,
-        },
-        {
-          path: ['idempotencyKey'],
-          code: 'INVALID_VALUE',
-          message: 'Idempotency key must be 1 to 255 characters long.',
-          line: null,
-        },
-      ]);
-      const sentences = issues.map((issue: { message: string }) => issue.message);
-      expect(message).toBe(sentences.join(' '));
-    });
-
-    it.each([
-      ['a name of 256 characters', { name: 'n'.repeat(256) }, 'TOO_LONG'],
-      ['null for the status', { status: null }, 'REQUIRED'],
-    ])('return an error code for %s', async (_what, input, code) => {
-      const fields = '... on InvalidInput { issues { code } }';
-      const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
-      expect(result.issues).toEqual([{ code }]);
-    });
+  it('changes any status to any other', async () => {
+    const id = await makePet(gateway);
+    for (const status of ['SOLD', 'AVAILABLE', 'PENDING', 'SOLD', 'PENDING', 'AVAILABLE']) {
+      expect(await update(id, { status })).toMatchObject({ status });
+    }
   });
 
-  describe('whether a pet is available to order', () => {
-    const QUERY = `query ($ids: [ID!]) {
+  it.each(['name', 'categoryId', 'status'])('rejects null for the %s', async (field) => {
+    const id = await makePet(gateway);
+    expect(await update(id, { [field]: null })).toMatchObject({
+      code: 'INVALID_INPUT',
+      issues: [{ path: ['input', field] }],
+    });
+  });
+});
+
+describe('deleting a pet', () => {
+  it('deletes the pet and its inventory item', async () => {
+    const id = await makePet(gateway, { stock: 3 });
+    expect(await remove(id)).toEqual({ id, nodeId: toNodeId('Pet', BigInt(id)) });
+    expect(await remove(id)).toEqual({ code: 'PET_NOT_FOUND' });
+    expect(await entryOf(id)).toBeNull();
+  });
+
+  it('returns PET_IN_USE for a pet with orders, and deletes nothing', async () => {
+    const id = await makePet(gateway, { stock: 3 });
+    await makeOrder(gateway, id);
+    expect(await remove(id)).toEqual({ code: 'PET_IN_USE' });
+    const { pet } = await gateway.data(
+      'query ($id: ID!) { pet(id: $id) { inventory { quantity } orders { totalCount } } }',
+      { id },
+    );
+    expect(pet).toEqual({ inventory: { quantity: 2 }, orders: { totalCount: 1 } });
+  });
+});
+
+describe('invalid arguments', () => {
+  it('are all reported together, each with a code and a message', async () => {
+    const args = { input: { name: ' ', categoryId: 'abc', quantity: -4 }, idempotencyKey: '' };
+    const fields = '... on InvalidInput { message issues { path code message line } }';
+    const { issues, message } = await mutate(gateway, 'createPet', args, fields);
+    expect(issues).toEqual([
+      {
+        path: ['input', 'name'],
+        code: 'REQUIRED',
+        message: 'Name must not be blank.',
+        line: null,
+      },
+      {
+        path: ['input', 'categoryId'],
+        code: 'INVALID_ID',
+        message: 'Category id must be 1 to 19 digits, at most 9223372036854775807.',
+        line: null,
+      },
+      {
+        path: ['input', 'quantity'],
+        code: 'TOO_SMALL',
+        message: 'Quantity must not be negative.',
+        line: null,
+      },
+      {
+        path: ['idempotencyKey'],
+        code: 'INVALID_VALUE',
+        message: 'Idempotency key must be 1 to 255 characters long.',
+        line: null,
+      },
+    ]);
+    const sentences = issues.map((issue: { message: string }) => issue.message);
+    expect(message).toBe(sentences.join(' '));
+  });
+
+  it.each([
+    ['a name of 256 characters', { name: 'n'.repeat(256) }, 'TOO_LONG'],
+    ['null for the status', { status: null }, 'REQUIRED'],
+  ])('return an error code for %s', async (_what, input, code) => {
+    const fields = '... on InvalidInput { issues { code } }';
+    const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
+    expect(result.issues).toEqual([{ code }]);
+  });
+});
+
+describe('whether a pet is available to order', () => {
+  const QUERY = `query ($ids: [ID!]) {
       pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
 
-    it.each([
-      ['an available pet with stock', { stock: 3 }, 3, true],
-      ['an available pet whose stock is 0', { stock: 0 }, 0, false],
-      ['an available pet without an inventory item', {}, 0, false],
-      ['a reserved pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
-    ])(
-      'is never null in %s, with one statement',
-      async (_what, options, quantity, canBeOrdered) => {
-        const id = await makePet(gateway, options);
-        const inventory = 'stock' in options ? { quantity } : null;
-        const statements: number[] = [];
-        for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-          gateway.statements.length = 0;
-          const { pets } = await gateway.data(QUERY, { ids: [id] });
-          const expected = { availableQuantity: quantity, canBeOrdered, inventory };
-          expect(pets.nodes).toEqual([expected]);
-          statements.push(gateway.statements.length);
-        }
-        // One statement reads the pets, one their stock; compiled, one reads both.
-        expect(Math.max(...statements)).toBeLessThanOrEqual(2);
-        expect(statements.at(-1)).toBe(1);
-      },
-    );
+  it.each([
+    ['an available pet with stock', { stock: 3 }, 3, true],
+    ['an available pet whose stock is 0', { stock: 0 }, 0, false],
+    ['an available pet without an inventory item', {}, 0, false],
+    ['a reserved pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
+  ])('is never null in %s, with one statement', async (_what, options, quantity, canBeOrdered) => {
+    const id = await makePet(gateway, options);
+    const inventory = 'stock' in options ? { quantity } : null;
+    const statements: number[] = [];
+    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+      gateway.statements.length = 0;
+      const { pets } = await gateway.data(QUERY, { ids: [id] });
+      const expected = { availableQuantity: quantity, canBeOrdered, inventory };
+      expect(pets.nodes).toEqual([expected]);
+      statements.push(gateway.statements.length);
+    }
+    // One statement reads the pets, one their stock; compiled, one reads both.
+    expect(Math.max(...statements)).toBeLessThanOrEqual(2);
+    expect(statements.at(-1)).toBe(1);
   });
+});
 
-  describe('the id of a pet', () => {
-    const LARGE = '9007199254740993';
+describe('the id of a pet', () => {
+  const LARGE = '9007199254740993';
 
-    it('is exact beyond 2^53', async () => {
-      const categoryId = await makeCategory(gateway);
-      await gateway.db.write(sql`insert into pets (id, name, category_id)
+  it('is exact beyond 2^53', async () => {
+    const categoryId = await makeCategory(gateway);
+    await gateway.db.write(sql`insert into pets (id, name, category_id)
         overriding system value values (${LARGE}::bigint, 'Titan', ${categoryId}::bigint)`);
-      const { data } = await find(LARGE);
-      expect(data.pet).toMatchObject({ id: LARGE, name: 'Titan' });
-      expect((await find('9007199254740992')).data.pet).toBeNull();
-    });
-
-    it.each(['0', '9223372036854775807', '0000000000000000999'])(
-      'is valid as %s, even if no such pet exists',
-      async (id) => {
-        expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
-      },
-    );
-
-    it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
-      'is rejected in queries and mutations if it is %j',
-      async (id) => {
-        const { data, errors } = await find(id);
-        expect(data).toBeUndefined();
-        expect(errors).toMatchObject([
-          { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['id'] }] } },
-        ]);
-        expect(await remove(id)).toEqual(toRejection('id'));
-        const created = await create({ name: 'Milo', categoryId: id });
-        expect(created).toEqual(toRejection('input', 'categoryId'));
-      },
-    );
+    const { data } = await find(LARGE);
+    expect(data.pet).toMatchObject({ id: LARGE, name: 'Titan' });
+    expect((await find('9007199254740992')).data.pet).toBeNull();
   });
+
+  it.each(['0', '9223372036854775807', '0000000000000000999'])(
+    'is valid as %s, even if no such pet exists',
+    async (id) => {
+      expect(await find(id)).toMatchObject({ data: { pet: null }, errors: undefined });
+    },
+  );
+
+  it.each(['', 'abc', '-1', ' 1', '１', '9223372036854775808'])(
+    'is rejected in queries and mutations if it is %j',
+    async (id) => {
+      const { data, errors } = await find(id);
+      expect(data).toBeUndefined();
+      expect(errors).toMatchObject([
+        { extensions: { code: 'INVALID_ID', status: 400, issues: [{ path: ['id'] }] } },
+      ]);
+      expect(await remove(id)).toEqual(toRejection('id'));
+      const created = await create({ name: 'Milo', categoryId: id });
+      expect(created).toEqual(toRejection('input', 'categoryId'));
+    },
+  );
 });

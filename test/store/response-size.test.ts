@@ -8,7 +8,6 @@ import type { Estimate } from '../../src/gateway/graphql/analysis/field-cost.ts'
 import { operationOf } from '../../src/gateway/graphql/analysis/operation.ts';
 import { isLargerThan } from '../../src/gateway/graphql/json-text.ts';
 import { petStore } from '../../src/store/index.ts';
-import { describeOnDatabases } from '../support/databases.ts';
 import { type Gateway, type GraphqlAnswer, openThatOf, startGateway } from '../support/gateway.ts';
 import { type Operation, operationsOn, TAME, UNLIMITED } from '../support/operations.ts';
 import { post } from '../support/post.ts';
@@ -33,68 +32,66 @@ function estimateOf({ query, variables, operationName }: Operation): Estimate {
 
 const TOO_LARGE = [{ extensions: { code: 'RESPONSE_TOO_LARGE', status: 400 } }];
 
-describeOnDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway({ MAX_RESPONSE_BYTES: String(MAX_BYTES) });
-    const { write } = gateway.db;
-    await write(sql`insert into categories (name, description)
+beforeAll(async () => {
+  gateway = await startGateway({ MAX_RESPONSE_BYTES: String(MAX_BYTES) });
+  const { write } = gateway.db;
+  await write(sql`insert into categories (name, description)
       select ${LONG_NAME}, ${LONG_DESCRIPTION} from generate_series(1, 20)`);
-    await write(sql`insert into categories (name, description) values ('Fish', 'short')`);
-    await write(sql`insert into pets (name, category_id) values (${LONG_NAME}, 1)`);
-    await write(sql`insert into inventory_items select id, 100 from pets`);
-    await write(sql`insert into orders (pet_id, quantity) select id, 1 from pets`);
-  });
-  afterAll(() => gateway.close());
+  await write(sql`insert into categories (name, description) values ('Fish', 'short')`);
+  await write(sql`insert into pets (name, category_id) values (${LONG_NAME}, 1)`);
+  await write(sql`insert into inventory_items select id, 100 from pets`);
+  await write(sql`insert into orders (pet_id, quantity) select id, 1 from pets`);
+});
+afterAll(() => gateway.close());
 
-  describe('the size of a GraphQL response', () => {
-    it.each([
-      ['long strings', `{ categories { nodes { ${repeat(9, (i) => `a${i}: description`)} } } }`],
-      [
-        'long keys',
-        `{ categories { nodes { ${repeat(20, (i) => `${'k'.repeat(2000)}${i}: id`)} ${repeat(20, (i) => `a${i}: name`)} } } }`,
-      ],
-      [
-        'many cursors',
-        `{ categories(orderBy: { field: NAME }) { edges { ${repeat(30, (i) => `a${i}: cursor`)} } } }`,
-      ],
-    ])('is limited: %s', async (_what, query) => {
-      // The third time, the query is compiled.
-      for (let time = 1; time <= 3; time += 1) {
-        const response = await post(gateway, { query });
-        expect(response.status).toBe(400);
-        const { data, errors } = (await response.json()) as GraphqlAnswer;
-        expect(errors).toMatchObject(TOO_LARGE);
-        expect(data).toBeUndefined();
-      }
-    });
-
-    it('is limited by what a query returns, not by what it could return', async () => {
-      const query = `{ category(id: 21) { ${repeat(84, (i) => `a${i}: description`)} } }`;
-      expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
-      const { category } = await gateway.data(query);
-      expect(category.a83).toBe('short');
-    });
-
-    it('is limited for a mutation before it is executed, so that nothing is written', async () => {
-      const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(84, (i) => `a${i}: description`)} } } } }`;
-      const before = await gateway.data('{ inventoryItem(petId: 1) { quantity } }');
-      const { errors } = await gateway.graphql(`mutation { ${order} }`);
+describe('the size of a GraphQL response', () => {
+  it.each([
+    ['long strings', `{ categories { nodes { ${repeat(9, (i) => `a${i}: description`)} } } }`],
+    [
+      'long keys',
+      `{ categories { nodes { ${repeat(20, (i) => `${'k'.repeat(2000)}${i}: id`)} ${repeat(20, (i) => `a${i}: name`)} } } }`,
+    ],
+    [
+      'many cursors',
+      `{ categories(orderBy: { field: NAME }) { edges { ${repeat(30, (i) => `a${i}: cursor`)} } } }`,
+    ],
+  ])('is limited: %s', async (_what, query) => {
+    // The third time, the query is compiled.
+    for (let time = 1; time <= 3; time += 1) {
+      const response = await post(gateway, { query });
+      expect(response.status).toBe(400);
+      const { data, errors } = (await response.json()) as GraphqlAnswer;
       expect(errors).toMatchObject(TOO_LARGE);
-      expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
-    });
+      expect(data).toBeUndefined();
+    }
+  });
 
-    it('does not exceed the estimate for generated queries', async () => {
-      const limits = { ...UNLIMITED, maxResponseBytes: 500_000_000 };
-      const open = await startGateway({}, openThatOf(gateway), limits);
-      const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
-      const check = async (operation: Operation): Promise<void> => {
-        const { data } = (await (await post(open, operation)).json()) as GraphqlAnswer;
-        const { bytes } = estimateOf(operation);
-        expect(Buffer.byteLength(JSON.stringify(data ?? null))).toBeLessThan(bytes + 10);
-      };
-      await assert(asyncProperty(queries, check), { numRuns: 30 });
-      await open.close();
-    });
+  it('is limited by what a query returns, not by what it could return', async () => {
+    const query = `{ category(id: 21) { ${repeat(84, (i) => `a${i}: description`)} } }`;
+    expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
+    const { category } = await gateway.data(query);
+    expect(category.a83).toBe('short');
+  });
+
+  it('is limited for a mutation before it is executed, so that nothing is written', async () => {
+    const order = `placeOrder(input: { petId: 1, quantity: 1 }) { ... on Order { pet { category { ${repeat(84, (i) => `a${i}: description`)} } } } }`;
+    const before = await gateway.data('{ inventoryItem(petId: 1) { quantity } }');
+    const { errors } = await gateway.graphql(`mutation { ${order} }`);
+    expect(errors).toMatchObject(TOO_LARGE);
+    expect(await gateway.data('{ inventoryItem(petId: 1) { quantity } }')).toEqual(before);
+  });
+
+  it('does not exceed the estimate for generated queries', async () => {
+    const limits = { ...UNLIMITED, maxResponseBytes: 500_000_000 };
+    const open = await startGateway({}, openThatOf(gateway), limits);
+    const queries = operationsOn(schema, OperationTypeNode.QUERY, 6, TAME);
+    const check = async (operation: Operation): Promise<void> => {
+      const { data } = (await (await post(open, operation)).json()) as GraphqlAnswer;
+      const { bytes } = estimateOf(operation);
+      expect(Buffer.byteLength(JSON.stringify(data ?? null))).toBeLessThan(bytes + 10);
+    };
+    await assert(asyncProperty(queries, check), { numRuns: 30 });
+    await open.close();
   });
 });
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
 import { requestRaw } from '../support/raw.ts';
 import { expectError } from '../support/rest.ts';
@@ -41,249 +41,248 @@ const createOrdersView = (quantity: string): Promise<unknown> =>
     from generate_series(1, 20000) as id`),
   );
 
-describeOnGateways(() => {
-  describe('reading a pet', () => {
-    it('returns id, name, categoryId and lowercase status, with ids as JSON integers', async () => {
-      const name = ' "Zoë" \\ \n\t\u0001 🐈 \u2028 </script>';
-      const categoryId = await makeCategory(gateway);
-      const id = await makePet(gateway, { name, categoryId, status: 'PENDING' });
-      const response = await gateway.rest(`/pets/${id}`);
-      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-      expect(await response.json()).toEqual({
-        id: Number(id),
-        name,
-        categoryId: Number(categoryId),
-        status: 'pending',
-      });
+useGateway();
+describe('reading a pet', () => {
+  it('returns id, name, categoryId and lowercase status, with ids as JSON integers', async () => {
+    const name = ' "Zoë" \\ \n\t\u0001 🐈 \u2028 </script>';
+    const categoryId = await makeCategory(gateway);
+    const id = await makePet(gateway, { name, categoryId, status: 'PENDING' });
+    const response = await gateway.rest(`/pets/${id}`);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await response.json()).toEqual({
+      id: Number(id),
+      name,
+      categoryId: Number(categoryId),
+      status: 'pending',
     });
+  });
 
-    it('returns an id beyond 2^53 exactly, as GraphQL does', async () => {
-      const categoryId = await makeCategory(gateway);
-      await gateway.db.write(sql`insert into pets (id, name, category_id)
+  it('returns an id beyond 2^53 exactly, as GraphQL does', async () => {
+    const categoryId = await makeCategory(gateway);
+    await gateway.db.write(sql`insert into pets (id, name, category_id)
         overriding system value values (9007199254740993, 'Far', ${categoryId}::bigint)`);
-      const response = await gateway.rest('/pets/9007199254740993');
-      expect(await response.text()).toContain('"id":9007199254740993,');
-      const { pet } = await gateway.data('{ pet(id: "9007199254740993") { id } }');
-      expect(pet.id).toBe('9007199254740993');
-    });
-
-    it('accepts leading zeros, percent-encoded digits and unknown query parameters', async () => {
-      const id = await makePet(gateway);
-      const encoded = id.replaceAll(/\d/g, '%3$&');
-      for (const path of [id.padStart(19, '0'), encoded, `${id}?_=1793491200&limit=1`]) {
-        const response = await gateway.rest(`/pets/${path}`);
-        expect(await response.json()).toMatchObject({ id: Number(id) });
-      }
-    });
-
-    it.each([
-      'abc',
-      '-1',
-      '1.0',
-      '1%00',
-      '%zz',
-      '%EF%BC%91',
-      '1%2F2',
-      '9223372036854775808',
-      '1'.repeat(5000),
-      '__proto__',
-    ])('returns INVALID_ID for the id $0', async (id) => {
-      expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
-    });
-
-    it.each(['0', '999999', '9223372036854775807'])(
-      'returns PET_NOT_FOUND for /pets/%s',
-      async (id) => {
-        expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 404, 'PET_NOT_FOUND');
-      },
-    );
+    const response = await gateway.rest('/pets/9007199254740993');
+    expect(await response.text()).toContain('"id":9007199254740993,');
+    const { pet } = await gateway.data('{ pet(id: "9007199254740993") { id } }');
+    expect(pet.id).toBe('9007199254740993');
   });
 
-  describe('the ETag of a pet', () => {
-    it.each([
-      ['this tag', (tag: string) => tag],
-      ['a list that holds it', (tag: string) => `"other", W/"more" ,${tag}`],
-      ['a star', () => '*'],
-    ])('causes 304 without a body for %s', async (_what, toHeader) => {
+  it('accepts leading zeros, percent-encoded digits and unknown query parameters', async () => {
+    const id = await makePet(gateway);
+    const encoded = id.replaceAll(/\d/g, '%3$&');
+    for (const path of [id.padStart(19, '0'), encoded, `${id}?_=1793491200&limit=1`]) {
+      const response = await gateway.rest(`/pets/${path}`);
+      expect(await response.json()).toMatchObject({ id: Number(id) });
+    }
+  });
+
+  it.each([
+    'abc',
+    '-1',
+    '1.0',
+    '1%00',
+    '%zz',
+    '%EF%BC%91',
+    '1%2F2',
+    '9223372036854775808',
+    '1'.repeat(5000),
+    '__proto__',
+  ])('returns INVALID_ID for the id $0', async (id) => {
+    expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 400, 'INVALID_ID');
+  });
+
+  it.each(['0', '999999', '9223372036854775807'])(
+    'returns PET_NOT_FOUND for /pets/%s',
+    async (id) => {
+      expectError(await requestRaw(gateway, 'GET', `/pets/${id}`), 404, 'PET_NOT_FOUND');
+    },
+  );
+});
+
+describe('the ETag of a pet', () => {
+  it.each([
+    ['this tag', (tag: string) => tag],
+    ['a list that holds it', (tag: string) => `"other", W/"more" ,${tag}`],
+    ['a star', () => '*'],
+  ])('causes 304 without a body for %s', async (_what, toHeader) => {
+    const path = `/pets/${await makePet(gateway)}`;
+    const tag = await tagOf(path);
+    const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': toHeader(tag) });
+    expect(answer).toMatchObject({ status: 304, body: '' });
+    expect(answer.headers.get('etag')).toBe(tag);
+    const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
+    expect(head.status).toBe(304);
+    // fetch adds Cache-Control: no-cache by itself.
+    const fetched = await gateway.rest(path, { headers: { 'if-none-match': toHeader(tag) } });
+    expect(fetched.status).toBe(304);
+  });
+
+  it.each(['"other"', 'W/"other", "more"', ''])(
+    'causes 200 for If-None-Match: %s',
+    async (header) => {
       const path = `/pets/${await makePet(gateway)}`;
-      const tag = await tagOf(path);
-      const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': toHeader(tag) });
-      expect(answer).toMatchObject({ status: 304, body: '' });
-      expect(answer.headers.get('etag')).toBe(tag);
-      const head = await requestRaw(gateway, 'HEAD', path, { 'If-None-Match': toHeader(tag) });
-      expect(head.status).toBe(304);
-      // fetch adds Cache-Control: no-cache by itself.
-      const fetched = await gateway.rest(path, { headers: { 'if-none-match': toHeader(tag) } });
-      expect(fetched.status).toBe(304);
-    });
-
-    it.each(['"other"', 'W/"other", "more"', ''])(
-      'causes 200 for If-None-Match: %s',
-      async (header) => {
-        const path = `/pets/${await makePet(gateway)}`;
-        const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': header });
-        expect(answer.status).toBe(200);
-        expect(JSON.parse(answer.body)).toMatchObject({ name: 'Cleo' });
-      },
-    );
-
-    it('changes only when the pet changes', async () => {
-      const id = await makePet(gateway);
-      const before = await tagOf(`/pets/${id}`);
-      expect(await tagOf(`/pets/${id}`)).toBe(before);
-      await mutate(gateway, 'updatePet', { id, input: { status: 'SOLD' } });
-      const answer = await requestRaw(gateway, 'GET', `/pets/${id}`, { 'If-None-Match': before });
+      const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': header });
       expect(answer.status).toBe(200);
-      expect(await tagOf(`/pets/${id}`)).not.toBe(before);
-    });
+      expect(JSON.parse(answer.body)).toMatchObject({ name: 'Cleo' });
+    },
+  );
 
-    it('is missing from errors, which are never 304', async () => {
-      const answer = await requestRaw(gateway, 'GET', '/pets/999999', { 'If-None-Match': '*' });
-      expectError(answer, 404, 'PET_NOT_FOUND');
-      expect(answer.headers.get('etag')).toBeNull();
-    });
+  it('changes only when the pet changes', async () => {
+    const id = await makePet(gateway);
+    const before = await tagOf(`/pets/${id}`);
+    expect(await tagOf(`/pets/${id}`)).toBe(before);
+    await mutate(gateway, 'updatePet', { id, input: { status: 'SOLD' } });
+    const answer = await requestRaw(gateway, 'GET', `/pets/${id}`, { 'If-None-Match': before });
+    expect(answer.status).toBe(200);
+    expect(await tagOf(`/pets/${id}`)).not.toBe(before);
   });
 
-  describe('listing orders', () => {
-    beforeEach(() => gateway.db.write(sql`delete from orders`));
+  it('is missing from errors, which are never 304', async () => {
+    const answer = await requestRaw(gateway, 'GET', '/pets/999999', { 'If-None-Match': '*' });
+    expectError(answer, 404, 'PET_NOT_FOUND');
+    expect(answer.headers.get('etag')).toBeNull();
+  });
+});
 
-    it.each(['/store/orders', '/store/orders?limit=1'])(
-      'returns an empty array if there are none: %s',
-      async (path) => {
-        const response = await gateway.rest(path);
-        expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-        expect(await response.text()).toBe('[]');
-      },
+describe('listing orders', () => {
+  beforeEach(() => gateway.db.write(sql`delete from orders`));
+
+  it.each(['/store/orders', '/store/orders?limit=1'])(
+    'returns an empty array if there are none: %s',
+    async (path) => {
+      const response = await gateway.rest(path);
+      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(await response.text()).toBe('[]');
+    },
+  );
+
+  it.each([1000, 2500])('returns %i orders as one array, sorted by id', async (count) => {
+    await fillOrders(count);
+    const response = await gateway.rest('/store/orders');
+    const orders = await readOrders(response);
+    expect(orders.map(({ quantity }) => quantity)).toEqual(
+      Array.from({ length: count }, (_, index) => index + 1),
     );
+    expect(response.headers.get('link')).not.toContain('rel="next"');
+  });
 
-    it.each([1000, 2500])('returns %i orders as one array, sorted by id', async (count) => {
-      await fillOrders(count);
-      const response = await gateway.rest('/store/orders');
-      const orders = await readOrders(response);
-      expect(orders.map(({ quantity }) => quantity)).toEqual(
-        Array.from({ length: count }, (_, index) => index + 1),
-      );
-      expect(response.headers.get('link')).not.toContain('rel="next"');
+  it('omits an unset date, and returns others in UTC with milliseconds', async () => {
+    const petId = await makePet(gateway, { stock: 5 });
+    const bare = await makeOrder(gateway, petId, { quantity: 2 });
+    const dated = await makeOrder(gateway, petId, {
+      shipDate: '2100-01-15T09:00:00+01:00',
+      complete: true,
     });
+    for (const path of ['/store/orders', '/store/orders?limit=9']) {
+      expect(await readOrders(await gateway.rest(path))).toEqual([
+        { id: Number(bare), petId: Number(petId), quantity: 2, complete: false },
+        {
+          id: Number(dated),
+          petId: Number(petId),
+          quantity: 1,
+          shipDate: '2100-01-15T08:00:00.000Z',
+          complete: true,
+        },
+      ]);
+    }
+  });
 
-    it('omits an unset date, and returns others in UTC with milliseconds', async () => {
-      const petId = await makePet(gateway, { stock: 5 });
-      const bare = await makeOrder(gateway, petId, { quantity: 2 });
-      const dated = await makeOrder(gateway, petId, {
-        shipDate: '2100-01-15T09:00:00+01:00',
-        complete: true,
-      });
-      for (const path of ['/store/orders', '/store/orders?limit=9']) {
-        expect(await readOrders(await gateway.rest(path))).toEqual([
-          { id: Number(bare), petId: Number(petId), quantity: 2, complete: false },
-          {
-            id: Number(dated),
-            petId: Number(petId),
-            quantity: 1,
-            shipDate: '2100-01-15T08:00:00.000Z',
-            complete: true,
-          },
-        ]);
-      }
-    });
-
-    it('returns ids beyond 2^53 exactly, and accepts them in `after`', async () => {
-      const petId = await makePet(gateway);
-      await gateway.db.write(sql`insert into orders (id, pet_id, quantity) overriding system value
+  it('returns ids beyond 2^53 exactly, and accepts them in `after`', async () => {
+    const petId = await makePet(gateway);
+    await gateway.db.write(sql`insert into orders (id, pet_id, quantity) overriding system value
         select id, ${petId}::bigint, 1 from unnest(array[9007199254740993, 9007199254740995]) as id`);
-      const response = await gateway.rest('/store/orders?limit=1');
-      expect(await response.text()).toContain('"id":9007199254740993,');
-      expect(response.headers.get('link')).toContain('after=9007199254740993>');
-      const rest = await gateway.rest('/store/orders?after=9007199254740993');
-      expect(await rest.text()).toMatch(/^\[\{"id":9007199254740995,/);
-    });
-
-    it('returns each order once to a client that follows the links', async () => {
-      await fillOrders(20);
-      const seen: number[] = [];
-      let path: string | undefined = '/store/orders?limit=5';
-      let pages = 0;
-      while (path) {
-        const response: Response = await gateway.rest(path);
-        seen.push(...(await readOrders(response)).map(({ quantity }) => quantity));
-        path = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
-        pages += 1;
-      }
-      expect(seen).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
-      expect(pages).toBe(4);
-    });
-
-    it('returns a page of 1000 if only `after` is given', async () => {
-      await fillOrders(1005);
-      const response = await gateway.rest('/store/orders?after=0');
-      expect(await readOrders(response)).toHaveLength(1000);
-      expect(response.headers.get('link')).toContain('limit=1000&');
-      const end = await gateway.rest('/store/orders?after=9223372036854775807');
-      expect(await end.text()).toBe('[]');
-    });
-
-    it.each([
-      ['page=7', 'page'],
-      ['limit=1&limi=1', 'limi'],
-      ['__proto__=1', '__proto__'],
-      ['a.b%00=1', 'a.b\0'],
-    ])(
-      'returns INVALID_INPUT with the name of the unknown parameter for ?%s',
-      async (query, name) => {
-        const path = `/store/orders?${query}`;
-        const answer = await requestRaw(gateway, 'GET', path);
-        expectError(answer, 400, 'INVALID_INPUT');
-        expect(JSON.parse(answer.body)).toMatchObject({
-          message: `${name}: is not a known parameter.`,
-        });
-        expect((await requestRaw(gateway, 'HEAD', path)).status).toBe(400);
-      },
-    );
-
-    it.each([
-      ['limit=0', 'INVALID_INPUT'],
-      ['limit=1001', 'INVALID_INPUT'],
-      ['limit=%zz', 'INVALID_INPUT'],
-      ['limit=', 'INVALID_INPUT'],
-      ['limit=1&limit=2', 'INVALID_INPUT'],
-      ['after=abc', 'INVALID_ID'],
-      ['limit=5&after=9223372036854775808', 'INVALID_ID'],
-    ])('returns an error for ?%s: %s', async (query, code) => {
-      expectError(await requestRaw(gateway, 'GET', `/store/orders?${query}`), 400, code);
-    });
+    const response = await gateway.rest('/store/orders?limit=1');
+    expect(await response.text()).toContain('"id":9007199254740993,');
+    expect(response.headers.get('link')).toContain('after=9007199254740993>');
+    const rest = await gateway.rest('/store/orders?after=9007199254740993');
+    expect(await rest.text()).toMatch(/^\[\{"id":9007199254740995,/);
   });
 
-  describe('a long list of orders', () => {
-    beforeAll(() => gateway.db.write(sql`alter table orders rename to all_orders`));
-    afterEach(() => gateway.db.write(sql`drop view orders`));
-    afterAll(() => gateway.db.write(sql`alter table all_orders rename to orders`));
+  it('returns each order once to a client that follows the links', async () => {
+    await fillOrders(20);
+    const seen: number[] = [];
+    let path: string | undefined = '/store/orders?limit=5';
+    let pages = 0;
+    while (path) {
+      const response: Response = await gateway.rest(path);
+      seen.push(...(await readOrders(response)).map(({ quantity }) => quantity));
+      path = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+      pages += 1;
+    }
+    expect(seen).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    expect(pages).toBe(4);
+  });
 
-    it('is not read to its end if the client disconnects', async () => {
-      await createOrdersView('1');
-      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-      socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      await new Promise((resolve) => void socket.once('data', resolve));
-      socket.destroy();
-      const before = gateway.statements.length;
-      // During these requests, the gateway could read many pages.
-      for (let turn = 0; turn < 10; turn += 1) await gateway.rest('/pets/1');
-      const pages = gateway.statements.slice(before).filter((text) => text.includes('orders'));
-      expect(pages.length).toBeLessThan(4);
-      expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
-    });
+  it('returns a page of 1000 if only `after` is given', async () => {
+    await fillOrders(1005);
+    const response = await gateway.rest('/store/orders?after=0');
+    expect(await readOrders(response)).toHaveLength(1000);
+    expect(response.headers.get('link')).toContain('limit=1000&');
+    const end = await gateway.rest('/store/orders?after=9223372036854775807');
+    expect(await end.text()).toBe('[]');
+  });
 
-    it('is cut off if the database fails, so that it cannot look complete', async () => {
-      await gateway.db.write(
-        raw(`
+  it.each([
+    ['page=7', 'page'],
+    ['limit=1&limi=1', 'limi'],
+    ['__proto__=1', '__proto__'],
+    ['a.b%00=1', 'a.b\0'],
+  ])(
+    'returns INVALID_INPUT with the name of the unknown parameter for ?%s',
+    async (query, name) => {
+      const path = `/store/orders?${query}`;
+      const answer = await requestRaw(gateway, 'GET', path);
+      expectError(answer, 400, 'INVALID_INPUT');
+      expect(JSON.parse(answer.body)).toMatchObject({
+        message: `${name}: is not a known parameter.`,
+      });
+      expect((await requestRaw(gateway, 'HEAD', path)).status).toBe(400);
+    },
+  );
+
+  it.each([
+    ['limit=0', 'INVALID_INPUT'],
+    ['limit=1001', 'INVALID_INPUT'],
+    ['limit=%zz', 'INVALID_INPUT'],
+    ['limit=', 'INVALID_INPUT'],
+    ['limit=1&limit=2', 'INVALID_INPUT'],
+    ['after=abc', 'INVALID_ID'],
+    ['limit=5&after=9223372036854775808', 'INVALID_ID'],
+  ])('returns an error for ?%s: %s', async (query, code) => {
+    expectError(await requestRaw(gateway, 'GET', `/store/orders?${query}`), 400, code);
+  });
+});
+
+describe('a long list of orders', () => {
+  beforeAll(() => gateway.db.write(sql`alter table orders rename to all_orders`));
+  afterEach(() => gateway.db.write(sql`drop view orders`));
+  afterAll(() => gateway.db.write(sql`alter table all_orders rename to orders`));
+
+  it('is not read to its end if the client disconnects', async () => {
+    await createOrdersView('1');
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.write('GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await new Promise((resolve) => void socket.once('data', resolve));
+    socket.destroy();
+    const before = gateway.statements.length;
+    // During these requests, the gateway could read many pages.
+    for (let turn = 0; turn < 10; turn += 1) await gateway.rest('/pets/1');
+    const pages = gateway.statements.slice(before).filter((text) => text.includes('orders'));
+    expect(pages.length).toBeLessThan(4);
+    expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
+  });
+
+  it('is cut off if the database fails, so that it cannot look complete', async () => {
+    await gateway.db.write(
+      raw(`
       create function fail_late(id integer) returns integer language plpgsql stable as
       'begin if id > 1500 then raise exception ''broken disk''; end if; return 1; end'`),
-      );
-      await createOrdersView('fail_late(id)');
-      const response = await gateway.rest('/store/orders');
-      expect(response.status).toBe(200);
-      await expect(response.text()).rejects.toThrow('terminated');
-      expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
-      expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
-    });
+    );
+    await createOrdersView('fail_late(id)');
+    const response = await gateway.rest('/store/orders');
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow('terminated');
+    expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
+    expect((await gateway.rest('/store/orders?limit=1')).status).toBe(200);
   });
 });

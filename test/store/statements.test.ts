@@ -18,7 +18,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { COSTS } from '../../bench/statements.ts';
 import { petStore } from '../../src/store/index.ts';
 import { namesWithoutOperation } from '../support/every-operation.ts';
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 
 /** Sends a request and returns the body of the response. */
 async function ask(request: string, first: number): Promise<string> {
@@ -34,59 +34,59 @@ const isLoaded = (type: GraphQLObjectType, field: GraphQLField<unknown, unknown>
   return field.name === 'totalCount' || (isOfStore && isCompositeType(getNamedType(field.type)));
 };
 
-describeOnGateways(() => {
-  /**
-   * 31 categories: the first has 5 pets, the last none, the others 4. Each pet has stock, and each of
-   * the first 120 has two orders.
-   */
-  beforeAll(async () => {
-    const { write } = gateway.db;
-    await write(sql`insert into categories (name)
+useGateway();
+/**
+ * 31 categories: the first has 5 pets, the last none, the others 4. Each pet has stock, and each of
+ * the first 120 has two orders.
+ */
+beforeAll(async () => {
+  const { write } = gateway.db;
+  await write(sql`insert into categories (name)
       select 'Category ' || number from generate_series(0, 30) as number`);
-    await write(sql`insert into pets (name, category_id)
+  await write(sql`insert into pets (name, category_id)
       select 'Pet ' || number, 1 + number % 30 from generate_series(0, 120) as number`);
-    await write(sql`insert into inventory_items select id, 9 from pets`);
-    await write(sql`insert into orders (pet_id, quantity)
+  await write(sql`insert into inventory_items select id, 9 from pets`);
+  await write(sql`insert into orders (pet_id, quantity)
       select 1 + number % 120, 1 from generate_series(0, 239) as number`);
-    // Statistics on names are read on the first search, and once a minute after that.
-    await gateway.data('{ pets(filter: { name: "pet" }) { nodes { name } } }');
-  });
+  // Statistics on names are read on the first search, and once a minute after that.
+  await gateway.data('{ pets(filter: { name: "pet" }) { nodes { name } } }');
+});
 
-  describe('the SQL statements of an operation', () => {
-    it.each(COSTS)('are as many as in the table: $operation', async ({ request, statements }) => {
-      // A page costs the same however many rows it has.
-      for (const first of request.includes('$first') ? [2, 30] : [0]) {
-        gateway.statements.length = 0;
-        expect(await ask(request, first)).not.toContain('"message"');
-        expect(gateway.statements).toHaveLength(statements);
-      }
-    });
-  });
-
-  describe('a SQL statement', () => {
-    it('is shared by lookups within an operation', async () => {
+describe('the SQL statements of an operation', () => {
+  it.each(COSTS)('are as many as in the table: $operation', async ({ request, statements }) => {
+    // A page costs the same however many rows it has.
+    for (const first of request.includes('$first') ? [2, 30] : [0]) {
       gateway.statements.length = 0;
-      const { a, b, none } = await gateway.data(
-        '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
-      );
-      expect([a.id, b.id, none]).toEqual(['1', '2', null]);
-      expect(gateway.statements).toHaveLength(1);
-    });
+      expect(await ask(request, first)).not.toContain('"message"');
+      expect(gateway.statements).toHaveLength(statements);
+    }
+  });
+});
 
-    it('is not shared with a request whose cursor is invalid', async () => {
-      const query = `query ($after: String) {
+describe('a SQL statement', () => {
+  it('is shared by lookups within an operation', async () => {
+    gateway.statements.length = 0;
+    const { a, b, none } = await gateway.data(
+      '{ a: pet(id: 1) { id } b: pet(id: 2) { id } again: pet(id: 1) { id } none: pet(id: 999999) { id } }',
+    );
+    expect([a.id, b.id, none]).toEqual(['1', '2', null]);
+    expect(gateway.statements).toHaveLength(1);
+  });
+
+  it('is not shared with a request whose cursor is invalid', async () => {
+    const query = `query ($after: String) {
       categories(first: 2) { nodes { pets(first: 1, after: $after) { nodes { name } } } }
     }`;
-      const [good, bad] = await Promise.all([
-        gateway.graphql(query),
-        gateway.graphql(query, { after: 'nonsense' }),
-      ]);
-      expect(good.errors).toBeUndefined();
-      expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
-    });
+    const [good, bad] = await Promise.all([
+      gateway.graphql(query),
+      gateway.graphql(query, { after: 'nonsense' }),
+    ]);
+    expect(good.errors).toBeUndefined();
+    expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
+  });
 
-    it('is not shared for pages with other arguments', async () => {
-      const { first, last, category } = await gateway.data(`{
+  it('is not shared for pages with other arguments', async () => {
+    const { first, last, category } = await gateway.data(`{
       first: pets(first: 1, filter: { ids: [2, 92] }) { nodes { name } }
       last: pets(last: 1, filter: { ids: [2, 92] }) { nodes { name } }
       category(id: 2) {
@@ -96,13 +96,12 @@ describeOnGateways(() => {
         all: pets { totalCount }
       }
     }`);
-      expect([first, last]).toEqual(['Pet 1', 'Pet 91'].map((name) => ({ nodes: [{ name }] })));
-      expect(category).toEqual({
-        one: { nodes: [{ name: 'Pet 1' }] },
-        last: { nodes: [{ name: 'Pet 91' }] },
-        none: { totalCount: 0 },
-        all: { totalCount: 4 },
-      });
+    expect([first, last]).toEqual(['Pet 1', 'Pet 91'].map((name) => ({ nodes: [{ name }] })));
+    expect(category).toEqual({
+      one: { nodes: [{ name: 'Pet 1' }] },
+      last: { nodes: [{ name: 'Pet 91' }] },
+      none: { totalCount: 0 },
+      all: { totalCount: 4 },
     });
   });
 });

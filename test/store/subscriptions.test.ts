@@ -2,7 +2,7 @@ import sql, { raw } from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { GatewayError } from '../../src/gateway/contract/gateway-error.ts';
-import { describeOnDatabases, openCopy } from '../support/databases.ts';
+import { openCopy } from '../support/databases.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { type EventStream, openEvents, untilNoStreams } from '../support/live.ts';
 import { makeCategory, makeOrder, makePet, mutate } from '../support/make.ts';
@@ -73,387 +73,381 @@ const namesAfter = (after: string): Promise<EventStream> =>
 
 const WAIT = { timeout: 30_000, interval: 10 };
 
-describeOnDatabases(() => {
-  beforeAll(async () => {
-    gateway = await startGateway({}, open);
-  });
-  afterEach(async () => {
-    for (const stream of streams.splice(0)) stream.disconnect();
-    await untilNoStreams(gateway);
-  });
-  afterAll(() => gateway.close());
+beforeAll(async () => {
+  gateway = await startGateway({}, open);
+});
+afterEach(async () => {
+  for (const stream of streams.splice(0)) stream.disconnect();
+  await untilNoStreams(gateway);
+});
+afterAll(() => gateway.close());
 
-  describe('a subscription', () => {
-    it('returns each change of categories with the row before, after and now', async () => {
-      const stream = await subscribe(
-        'categoryChanged { __typename kind categoryId category { name pets { totalCount } } before { name } after { name nodeId } }',
-      );
-      const id = await makeCategory(gateway, 'Cats');
-      const created = await changed(stream);
-      expect(created).toMatchObject({
-        __typename: 'CategoryChange',
-        kind: 'CREATED',
-        categoryId: id,
-        category: { name: 'Cats', pets: { totalCount: 0 } },
-        before: null,
-        after: { name: 'Cats', nodeId: expect.any(String) },
-      });
-      await run(`delete from categories where id = ${id}`);
-      expect(await changed(stream)).toMatchObject({
-        kind: 'DELETED',
-        category: null,
-        before: { name: 'Cats' },
-        after: null,
-      });
-    });
-
-    it('returns the stock changes of a category, including deleted pets', async () => {
-      const categoryId = await makeCategory(gateway);
-      const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
-      const live = await subscribe(`${field}) { cursor kind petId }`);
-      const start = await subscribe('inventoryChanged { cursor }');
-      const other = await makePet(gateway, { stock: 1 });
-      const { cursor } = await changed(start);
-      const petId = await makePet(gateway, { categoryId, stock: 1 });
-      expect(await changed(live)).toMatchObject({ kind: 'CREATED', petId });
-      await mutate(gateway, 'updateInventory', { petId: other, input: { quantity: 2 } });
-      await mutate(gateway, 'updateInventory', { petId, input: { quantity: 3 } });
-      expect(await changed(live)).toMatchObject({ kind: 'UPDATED', petId });
-      const later = await subscribe(`${field}, after: $after) { kind petId }`, { after: cursor });
-      expect(await changed(later)).toEqual({ kind: 'CREATED', petId });
-      expect(await changed(later)).toEqual({ kind: 'UPDATED', petId });
-      await mutate(gateway, 'deletePet', { id: petId });
-      expect(await changed(live)).toMatchObject({ kind: 'DELETED', petId });
-      expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
-    });
-
-    it('returns the changes of several types in one order, even after a cursor', async () => {
-      const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
-      const all = await subscribe('changed { __typename }');
-      await makePet(gateway, { stock: 1 });
-      const first = await changed(live);
-      expect(first).toMatchObject({ __typename: 'CategoryChange', kind: 'CREATED' });
-      expect(await changed(live)).toMatchObject({ __typename: 'PetChange', kind: 'CREATED' });
-      const names = ['CategoryChange', 'PetChange', 'InventoryItemChange'];
-      for (const name of names) expect(await changed(all)).toEqual({ __typename: name });
-      const later = await subscribe('changed(types: [PET, ORDER], after: $after) { __typename }', {
-        after: first.cursor,
-      });
-      expect(await changed(later)).toEqual({ __typename: 'PetChange' });
-    });
-
-    it('returns pets that match its filter, and those that start or stop matching it', async () => {
-      const cats = await makeCategory(gateway);
-      const stream = await subscribe(
-        `petChanged(filter: { categoryId: "${cats}", status: [AVAILABLE, PENDING] }) { kind petId before { status } after { name category { id } } }`,
-      );
-      const dogs = await makeCategory(gateway);
-      const id = await makePet(gateway, { categoryId: dogs, name: 'stays out' });
-      await makePet(gateway, { categoryId: cats, name: 'sold', status: 'SOLD' });
-      for (const input of [
-        { categoryId: cats, name: 'comes' },
-        { status: 'SOLD', name: 'leaves' },
-        { name: 'is out' },
-        { status: 'PENDING', name: 'comes again' },
-      ]) {
-        await mutate(gateway, 'updatePet', { id, input });
-      }
-      await mutate(gateway, 'deletePet', { id });
-      const kinds: unknown[] = [];
-      for (let count = 0; count < 4; count += 1) {
-        const { kind, petId, after } = await changed(stream);
-        expect(petId).toBe(id);
-        kinds.push([kind, after?.name]);
-      }
-      expect(kinds).toEqual([
-        ['UPDATED', 'comes'],
-        ['UPDATED', 'leaves'],
-        ['UPDATED', 'comes again'],
-        ['DELETED', undefined],
-      ]);
-    });
-
-    it('returns stock at or below a quantity before or after the change', async () => {
-      const petId = await makePet(gateway, { stock: 20 });
-      const other = await makePet(gateway, { stock: 1 });
-      const stream = await subscribe(
-        `inventoryChanged(filter: { petIds: ["${petId}"], maxQuantity: 5 }) { before { quantity } after { quantity } inventoryItem { pet { name } } }`,
-      );
-      for (const quantity of [10, 5, 4, 9, 8, 0]) {
-        await mutate(gateway, 'updateInventory', { petId, input: { quantity } });
-        await mutate(gateway, 'updateInventory', { petId: other, input: { quantity } });
-      }
-      const expected = [
-        [10, 5],
-        [5, 4],
-        [4, 9],
-        [8, 0],
-      ];
-      for (const [before, after] of expected) {
-        expect(await changed(stream)).toEqual({
-          before: { quantity: before },
-          after: { quantity: after },
-          inventoryItem: { pet: { name: 'Cleo' } },
-        });
-      }
-    });
-
-    it('returns the open or complete orders of a pet', async () => {
-      const petId = await makePet(gateway, { stock: 9 });
-      const other = await makePet(gateway, { stock: 9 });
-      const ofPet = await subscribe(
-        `orderChanged(filter: { petId: "${petId}" }) { kind orderId order { complete pet { id } } }`,
-      );
-      const complete = await subscribe(
-        `orderChanged(filter: { complete: true }) { kind orderId after { complete } }`,
-      );
-      await makeOrder(gateway, other);
-      const orderId = await makeOrder(gateway, petId);
-      expect(await changed(ofPet)).toMatchObject({
-        kind: 'CREATED',
-        orderId,
-        order: { pet: { id: petId } },
-      });
-      // The second time nothing changes.
-      for (const id of [orderId, orderId]) await mutate(gateway, 'completeOrder', { id });
-      const completed = { kind: 'UPDATED', orderId, after: { complete: true } };
-      expect(await changed(complete)).toEqual(completed);
-      expect(await changed(ofPet)).toMatchObject({ kind: 'UPDATED', order: { complete: true } });
-      await run(`delete from orders where id = ${orderId}`);
-      expect(await changed(complete)).toEqual({ kind: 'DELETED', orderId, after: null });
-      expect(await changed(ofPet)).toEqual({ kind: 'DELETED', orderId, order: null });
-    });
-
-    it.each(['petChanged(filter: { ids: [] })', 'petChanged(filter: { status: [] })'])(
-      'returns nothing for an empty list: %s',
-      async (field) => {
-        const none = await subscribe(`${field} { petId }`);
-        const some = await subscribe('petChanged { petId cursor }');
-        await makePet(gateway);
-        const { cursor } = await changed(some);
-        // Older changes were read before.
-        const resumed = await subscribe(`petChanged(after: $after) { petId }`, { after: cursor });
-        const petId = await makePet(gateway);
-        expect(await changed(resumed)).toEqual({ petId });
-        none.disconnect();
-        await expect(none.event()).rejects.toThrow('aborted');
-      },
+describe('a subscription', () => {
+  it('returns each change of categories with the row before, after and now', async () => {
+    const stream = await subscribe(
+      'categoryChanged { __typename kind categoryId category { name pets { totalCount } } before { name } after { name nodeId } }',
     );
+    const id = await makeCategory(gateway, 'Cats');
+    const created = await changed(stream);
+    expect(created).toMatchObject({
+      __typename: 'CategoryChange',
+      kind: 'CREATED',
+      categoryId: id,
+      category: { name: 'Cats', pets: { totalCount: 0 } },
+      before: null,
+      after: { name: 'Cats', nodeId: expect.any(String) },
+    });
+    await run(`delete from categories where id = ${id}`);
+    expect(await changed(stream)).toMatchObject({
+      kind: 'DELETED',
+      category: null,
+      before: { name: 'Cats' },
+      after: null,
+    });
   });
 
-  describe('a subscription that resumes', () => {
-    it('does not return again changes before its cursor, even if no other stream has read them', async () => {
-      const seenByOther: string[] = [];
-      const other = await subscribe(`categoryChanged ${NAMES}`);
-      const readOther = async (): Promise<void> => {
-        for (;;) seenByOther.push((await changed(other)).after.name);
-      };
-      void readOther().catch(() => {});
-      // The pending poll is the last one until the clock runs again.
-      vi.useFakeTimers({ toFake: ['setTimeout'] });
-      // By SQL, because a mutation would publish its change and cause another read.
-      await insert('read');
-      await vi.waitFor(() => expect(seenByOther).toEqual(['read']), WAIT);
-      await insert('not read');
-      const stream = await namesAfter(await lastCursor(gateway));
-      await insert('new');
-      const first = changed(stream);
-      await vi.waitFor(() => expect(seenByOther).toContain('new'), WAIT);
-      expect(seenByOther).toEqual(['read', 'not read', 'new']);
-      expect(await first).toMatchObject({ after: { name: 'new' } });
-      // Ends the pause that started while the clock was stopped.
-      vi.useRealTimers();
-      await makeCategory(gateway, 'after the pause');
-      expect(await changed(stream)).toMatchObject({ after: { name: 'after the pause' } });
-    });
+  it('returns the stock changes of a category, including deleted pets', async () => {
+    const categoryId = await makeCategory(gateway);
+    const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
+    const live = await subscribe(`${field}) { cursor kind petId }`);
+    const start = await subscribe('inventoryChanged { cursor }');
+    const other = await makePet(gateway, { stock: 1 });
+    const { cursor } = await changed(start);
+    const petId = await makePet(gateway, { categoryId, stock: 1 });
+    expect(await changed(live)).toMatchObject({ kind: 'CREATED', petId });
+    await mutate(gateway, 'updateInventory', { petId: other, input: { quantity: 2 } });
+    await mutate(gateway, 'updateInventory', { petId, input: { quantity: 3 } });
+    expect(await changed(live)).toMatchObject({ kind: 'UPDATED', petId });
+    const later = await subscribe(`${field}, after: $after) { kind petId }`, { after: cursor });
+    expect(await changed(later)).toEqual({ kind: 'CREATED', petId });
+    expect(await changed(later)).toEqual({ kind: 'UPDATED', petId });
+    await mutate(gateway, 'deletePet', { id: petId });
+    expect(await changed(live)).toMatchObject({ kind: 'DELETED', petId });
+    expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
+  });
 
-    it('receives each change once and in order while many are made', async () => {
-      await insert('start');
-      const start = await lastCursor(gateway);
-      const WRITES = 150;
-      const seen: string[] = [];
-      let next = 0;
-      const write = async (): Promise<void> => {
-        while (next < WRITES) {
-          const name = `write ${(next += 1)}`;
-          // Some by mutations, which publish them.
-          if (next % 3 === 0) await makeCategory(gateway, name);
-          else await insert(name);
+  it('returns the changes of several types in one order, even after a cursor', async () => {
+    const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
+    const all = await subscribe('changed { __typename }');
+    await makePet(gateway, { stock: 1 });
+    const first = await changed(live);
+    expect(first).toMatchObject({ __typename: 'CategoryChange', kind: 'CREATED' });
+    expect(await changed(live)).toMatchObject({ __typename: 'PetChange', kind: 'CREATED' });
+    const names = ['CategoryChange', 'PetChange', 'InventoryItemChange'];
+    for (const name of names) expect(await changed(all)).toEqual({ __typename: name });
+    const later = await subscribe('changed(types: [PET, ORDER], after: $after) { __typename }', {
+      after: first.cursor,
+    });
+    expect(await changed(later)).toEqual({ __typename: 'PetChange' });
+  });
+
+  it('returns pets that match its filter, and those that start or stop matching it', async () => {
+    const cats = await makeCategory(gateway);
+    const stream = await subscribe(
+      `petChanged(filter: { categoryId: "${cats}", status: [AVAILABLE, PENDING] }) { kind petId before { status } after { name category { id } } }`,
+    );
+    const dogs = await makeCategory(gateway);
+    const id = await makePet(gateway, { categoryId: dogs, name: 'stays out' });
+    await makePet(gateway, { categoryId: cats, name: 'sold', status: 'SOLD' });
+    for (const input of [
+      { categoryId: cats, name: 'comes' },
+      { status: 'SOLD', name: 'leaves' },
+      { name: 'is out' },
+      { status: 'PENDING', name: 'comes again' },
+    ]) {
+      await mutate(gateway, 'updatePet', { id, input });
+    }
+    await mutate(gateway, 'deletePet', { id });
+    const kinds: unknown[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      const { kind, petId, after } = await changed(stream);
+      expect(petId).toBe(id);
+      kinds.push([kind, after?.name]);
+    }
+    expect(kinds).toEqual([
+      ['UPDATED', 'comes'],
+      ['UPDATED', 'leaves'],
+      ['UPDATED', 'comes again'],
+      ['DELETED', undefined],
+    ]);
+  });
+
+  it('returns stock at or below a quantity before or after the change', async () => {
+    const petId = await makePet(gateway, { stock: 20 });
+    const other = await makePet(gateway, { stock: 1 });
+    const stream = await subscribe(
+      `inventoryChanged(filter: { petIds: ["${petId}"], maxQuantity: 5 }) { before { quantity } after { quantity } inventoryItem { pet { name } } }`,
+    );
+    for (const quantity of [10, 5, 4, 9, 8, 0]) {
+      await mutate(gateway, 'updateInventory', { petId, input: { quantity } });
+      await mutate(gateway, 'updateInventory', { petId: other, input: { quantity } });
+    }
+    const expected = [
+      [10, 5],
+      [5, 4],
+      [4, 9],
+      [8, 0],
+    ];
+    for (const [before, after] of expected) {
+      expect(await changed(stream)).toEqual({
+        before: { quantity: before },
+        after: { quantity: after },
+        inventoryItem: { pet: { name: 'Cleo' } },
+      });
+    }
+  });
+
+  it('returns the open or complete orders of a pet', async () => {
+    const petId = await makePet(gateway, { stock: 9 });
+    const other = await makePet(gateway, { stock: 9 });
+    const ofPet = await subscribe(
+      `orderChanged(filter: { petId: "${petId}" }) { kind orderId order { complete pet { id } } }`,
+    );
+    const complete = await subscribe(
+      `orderChanged(filter: { complete: true }) { kind orderId after { complete } }`,
+    );
+    await makeOrder(gateway, other);
+    const orderId = await makeOrder(gateway, petId);
+    expect(await changed(ofPet)).toMatchObject({
+      kind: 'CREATED',
+      orderId,
+      order: { pet: { id: petId } },
+    });
+    // The second time nothing changes.
+    for (const id of [orderId, orderId]) await mutate(gateway, 'completeOrder', { id });
+    const completed = { kind: 'UPDATED', orderId, after: { complete: true } };
+    expect(await changed(complete)).toEqual(completed);
+    expect(await changed(ofPet)).toMatchObject({ kind: 'UPDATED', order: { complete: true } });
+    await run(`delete from orders where id = ${orderId}`);
+    expect(await changed(complete)).toEqual({ kind: 'DELETED', orderId, after: null });
+    expect(await changed(ofPet)).toEqual({ kind: 'DELETED', orderId, order: null });
+  });
+
+  it.each(['petChanged(filter: { ids: [] })', 'petChanged(filter: { status: [] })'])(
+    'returns nothing for an empty list: %s',
+    async (field) => {
+      const none = await subscribe(`${field} { petId }`);
+      const some = await subscribe('petChanged { petId cursor }');
+      await makePet(gateway);
+      const { cursor } = await changed(some);
+      // Older changes were read before.
+      const resumed = await subscribe(`petChanged(after: $after) { petId }`, { after: cursor });
+      const petId = await makePet(gateway);
+      expect(await changed(resumed)).toEqual({ petId });
+      none.disconnect();
+      await expect(none.event()).rejects.toThrow('aborted');
+    },
+  );
+});
+
+describe('a subscription that resumes', () => {
+  it('does not return again changes before its cursor, even if no other stream has read them', async () => {
+    const seenByOther: string[] = [];
+    const other = await subscribe(`categoryChanged ${NAMES}`);
+    const readOther = async (): Promise<void> => {
+      for (;;) seenByOther.push((await changed(other)).after.name);
+    };
+    void readOther().catch(() => {});
+    // The pending poll is the last one until the clock runs again.
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    // By SQL, because a mutation would publish its change and cause another read.
+    await insert('read');
+    await vi.waitFor(() => expect(seenByOther).toEqual(['read']), WAIT);
+    await insert('not read');
+    const stream = await namesAfter(await lastCursor(gateway));
+    await insert('new');
+    const first = changed(stream);
+    await vi.waitFor(() => expect(seenByOther).toContain('new'), WAIT);
+    expect(seenByOther).toEqual(['read', 'not read', 'new']);
+    expect(await first).toMatchObject({ after: { name: 'new' } });
+    // Ends the pause that started while the clock was stopped.
+    vi.useRealTimers();
+    await makeCategory(gateway, 'after the pause');
+    expect(await changed(stream)).toMatchObject({ after: { name: 'after the pause' } });
+  });
+
+  it('receives each change once and in order while many are made', async () => {
+    await insert('start');
+    const start = await lastCursor(gateway);
+    const WRITES = 150;
+    const seen: string[] = [];
+    let next = 0;
+    const write = async (): Promise<void> => {
+      while (next < WRITES) {
+        const name = `write ${(next += 1)}`;
+        // Some by mutations, which publish them.
+        if (next % 3 === 0) await makeCategory(gateway, name);
+        else await insert(name);
+      }
+    };
+    const read = async (): Promise<void> => {
+      let after = start;
+      while (seen.length < WRITES) {
+        const stream = await namesAfter(after);
+        const count = Math.min(1 + (seen.length % 17), WRITES - seen.length);
+        for (let index = 0; index < count; index += 1) {
+          const change = await changed(stream);
+          seen.push(change.after.name);
+          after = change.cursor;
         }
-      };
-      const read = async (): Promise<void> => {
-        let after = start;
-        while (seen.length < WRITES) {
-          const stream = await namesAfter(after);
-          const count = Math.min(1 + (seen.length % 17), WRITES - seen.length);
-          for (let index = 0; index < count; index += 1) {
-            const change = await changed(stream);
-            seen.push(change.after.name);
-            after = change.cursor;
-          }
-          stream.disconnect();
-        }
-      };
-      await Promise.all([write(), write(), write(), read()]);
-      const recorded = await gateway.db.query<{ name: string }>(
-        sql`select after->>'name' as name from changes
+        stream.disconnect();
+      }
+    };
+    await Promise.all([write(), write(), write(), read()]);
+    const recorded = await gateway.db.query<{ name: string }>(
+      sql`select after->>'name' as name from changes
           where after->>'name' like 'write%' order by transaction, id`,
-      );
-      expect(seen).toEqual(recorded.map(({ name }) => name));
-    });
+    );
+    expect(seen).toEqual(recorded.map(({ name }) => name));
+  });
+});
+
+describe('a subscription with a filter that resumes', () => {
+  it('reads no changes that do not match', async () => {
+    const after = await lastCursor(gateway);
+    await run(`insert into categories (name) select 'read' from generate_series(1, 1200)`);
+    const id = await makeCategory(gateway, 'wanted');
+    catchUp.changes = 0;
+    const stream = await subscribe(
+      `categoryChanged(after: $after, filter: { ids: ["${id}"] }) { categoryId }`,
+      { after },
+    );
+    expect(await changed(stream)).toEqual({ categoryId: id });
+    expect(catchUp.changes).toBe(1);
   });
 
-  describe('a subscription with a filter that resumes', () => {
-    it('reads no changes that do not match', async () => {
-      const after = await lastCursor(gateway);
-      await run(`insert into categories (name) select 'read' from generate_series(1, 1200)`);
-      const id = await makeCategory(gateway, 'wanted');
-      catchUp.changes = 0;
-      const stream = await subscribe(
-        `categoryChanged(after: $after, filter: { ids: ["${id}"] }) { categoryId }`,
-        { after },
-      );
-      expect(await changed(stream)).toEqual({ categoryId: id });
-      expect(catchUp.changes).toBe(1);
-    });
-
-    it('receives each matching change once and in order, however many do not match', async () => {
-      const after = await lastCursor(gateway);
-      const categoryId = await makeCategory(gateway);
-      // More than a statement compares with the filter; among the first of them, more match than it returns.
-      await run(
-        `insert into pets (name, category_id, status)
+  it('receives each matching change once and in order, however many do not match', async () => {
+    const after = await lastCursor(gateway);
+    const categoryId = await makeCategory(gateway);
+    // More than a statement compares with the filter; among the first of them, more match than it returns.
+    await run(
+      `insert into pets (name, category_id, status)
         select n::text, ${categoryId}, (case when n < 700 or n in (4999, 5000, 5001, 5400) then 'sold' else 'pending' end)::pet_status
         from generate_series(1, 5500) as n`,
-      );
-      const stream = await subscribe(
-        `petChanged(after: $after, filter: { categoryId: "${categoryId}", status: [SOLD] }) { after { name } }`,
-        { after },
-      );
-      const expected = [...Array.from({ length: 699 }, (_, n) => n + 1), 4999, 5000, 5001, 5400];
-      for (const number of expected) {
-        expect(await changed(stream)).toEqual({ after: { name: String(number) } });
-      }
-      await makePet(gateway, { categoryId, name: 'live', status: 'SOLD' });
-      expect(await changed(stream)).toEqual({ after: { name: 'live' } });
-    });
-
-    it('receives the same changes as a subscription that stayed open', async () => {
-      const categoryId = await makeCategory(gateway);
-      const first = await makePet(gateway, { categoryId, stock: 9 });
-      const other = await makePet(gateway, { stock: 9 });
-      const FILTERS = {
-        PET: [
-          `ids: ["00${first}"]`,
-          `ids: ["${first}", "${other}"], status: [PENDING, SOLD]`,
-          `categoryId: "${categoryId}"`,
-          `categoryId: "${categoryId}", status: [SOLD]`,
-        ],
-        INVENTORY: [
-          `petIds: ["${first}"]`,
-          'maxQuantity: 5',
-          `petIds: ["${first}"], maxQuantity: 5`,
-        ],
-        ORDER: [`petId: "${first}"`, 'complete: true', `petId: "${first}", complete: true`],
-        CATEGORY: [`ids: ["${categoryId}"]`],
-      };
-      const after = await lastCursor(gateway);
-      const subscriptions = Object.entries(FILTERS).flatMap(([name, filters]) =>
-        filters.map((filter) => ({
-          type: name === 'INVENTORY' ? 'INVENTORY_ITEM' : name,
-          query: `${name.toLowerCase()}Changed(after: $after, filter: { ${filter} }) { cursor }`,
-        })),
-      );
-      const followed = await Promise.all(
-        subscriptions.map(async (each) => ({
-          ...each,
-          stream: await subscribe(each.query, { after }),
-          cursors: [] as string[],
-        })),
-      );
-      // The second time, all changes are live.
-      for (let round = 1; round <= 2; round += 1) {
-        // The last change of each type matches all filters.
-        for (const petId of [other, first]) {
-          for (const quantity of [5, 7, 8, 4]) {
-            await run(`update inventory_items set quantity = ${quantity} where pet_id = ${petId}`);
-          }
-          await run(`update pets set status = 'pending' where id = ${petId}`);
-          await run(`update pets set status = 'sold' where id = ${petId}`);
-          await run(`insert into orders (pet_id, quantity) values (${petId}, 1)`);
-          await run(`update orders set complete = true where pet_id = ${petId} and not complete`);
-          await run(`update categories set name = name || '.' where id = ${categoryId}`);
-        }
-        for (const { type, stream, cursors } of followed) {
-          const last = await lastCursor(gateway, [type]);
-          while (cursors.at(-1) !== last) cursors.push((await changed(stream)).cursor);
-        }
-      }
-      for (const { query, cursors } of followed) {
-        expect(cursors.length).toBeGreaterThan(1);
-        const resumed = await subscribe(query, { after });
-        for (const cursor of cursors) expect(await changed(resumed)).toEqual({ cursor });
-        resumed.disconnect();
-      }
-    });
-
-    it('receives changes of a row whose id is changed by SQL, live and after a cursor', async () => {
-      const petId = await makePet(gateway, { stock: 9 });
-      const other = await makePet(gateway);
-      const after = await lastCursor(gateway);
-      const field = `inventoryChanged(after: $after, filter: { petIds: ["${petId}"] }) { before { petId } after { petId } }`;
-      const live = await subscribe(field, { after });
-      await run(`update inventory_items set pet_id = ${other} where pet_id = ${petId}`);
-      const moved = { before: { petId }, after: { petId: other } };
-      expect(await changed(live)).toEqual(moved);
-      expect(await changed(await subscribe(field, { after }))).toEqual(moved);
-    });
-
-    it('waits for other subscriptions of its caller, and all of them succeed', async () => {
-      const after = await lastCursor(gateway);
-      // More than the number kept in memory.
-      await run(
-        `insert into categories (name) select 'turn ' || n from generate_series(1, 1100) as n`,
-      );
-      catchUp.mostRunning = 0;
-      const resumed = await Promise.all([1, 2, 3, 4].map(() => namesAfter(after)));
-      await Promise.all(
-        resumed.map(async (stream) => {
-          for (let number = 1; number <= 1100; number += 1) {
-            expect((await changed(stream)).after.name).toBe(`turn ${number}`);
-          }
-        }),
-      );
-      expect(catchUp.mostRunning).toBe(1);
-    });
+    );
+    const stream = await subscribe(
+      `petChanged(after: $after, filter: { categoryId: "${categoryId}", status: [SOLD] }) { after { name } }`,
+      { after },
+    );
+    const expected = [...Array.from({ length: 699 }, (_, n) => n + 1), 4999, 5000, 5001, 5400];
+    for (const number of expected) {
+      expect(await changed(stream)).toEqual({ after: { name: String(number) } });
+    }
+    await makePet(gateway, { categoryId, name: 'live', status: 'SOLD' });
+    expect(await changed(stream)).toEqual({ after: { name: 'live' } });
   });
 
-  it('a subscription loses no changes while the change log cannot be read', async () => {
-    const stream = await subscribe(`categoryChanged ${NAMES}`);
-    // A failure during the first may close a stream that still reads older changes; not during the second.
-    for (const name of ['reached', 'reached again']) {
-      await makeCategory(gateway, name);
-      expect(await changed(stream)).toMatchObject({ after: { name } });
+  it('receives the same changes as a subscription that stayed open', async () => {
+    const categoryId = await makeCategory(gateway);
+    const first = await makePet(gateway, { categoryId, stock: 9 });
+    const other = await makePet(gateway, { stock: 9 });
+    const FILTERS = {
+      PET: [
+        `ids: ["00${first}"]`,
+        `ids: ["${first}", "${other}"], status: [PENDING, SOLD]`,
+        `categoryId: "${categoryId}"`,
+        `categoryId: "${categoryId}", status: [SOLD]`,
+      ],
+      INVENTORY: [`petIds: ["${first}"]`, 'maxQuantity: 5', `petIds: ["${first}"], maxQuantity: 5`],
+      ORDER: [`petId: "${first}"`, 'complete: true', `petId: "${first}", complete: true`],
+      CATEGORY: [`ids: ["${categoryId}"]`],
+    };
+    const after = await lastCursor(gateway);
+    const subscriptions = Object.entries(FILTERS).flatMap(([name, filters]) =>
+      filters.map((filter) => ({
+        type: name === 'INVENTORY' ? 'INVENTORY_ITEM' : name,
+        query: `${name.toLowerCase()}Changed(after: $after, filter: { ${filter} }) { cursor }`,
+      })),
+    );
+    const followed = await Promise.all(
+      subscriptions.map(async (each) => ({
+        ...each,
+        stream: await subscribe(each.query, { after }),
+        cursors: [] as string[],
+      })),
+    );
+    // The second time, all changes are live.
+    for (let round = 1; round <= 2; round += 1) {
+      // The last change of each type matches all filters.
+      for (const petId of [other, first]) {
+        for (const quantity of [5, 7, 8, 4]) {
+          await run(`update inventory_items set quantity = ${quantity} where pet_id = ${petId}`);
+        }
+        await run(`update pets set status = 'pending' where id = ${petId}`);
+        await run(`update pets set status = 'sold' where id = ${petId}`);
+        await run(`insert into orders (pet_id, quantity) values (${petId}, 1)`);
+        await run(`update orders set complete = true where pet_id = ${petId} and not complete`);
+        await run(`update categories set name = name || '.' where id = ${categoryId}`);
+      }
+      for (const { type, stream, cursors } of followed) {
+        const last = await lastCursor(gateway, [type]);
+        while (cursors.at(-1) !== last) cursors.push((await changed(stream)).cursor);
+      }
     }
-    await whileFailing(() => makeCategory(gateway, 'lost for now'));
-    await makeCategory(gateway, 'found again');
-    expect(await changed(stream)).toMatchObject({ after: { name: 'lost for now' } });
-    expect(await changed(stream)).toMatchObject({ after: { name: 'found again' } });
+    for (const { query, cursors } of followed) {
+      expect(cursors.length).toBeGreaterThan(1);
+      const resumed = await subscribe(query, { after });
+      for (const cursor of cursors) expect(await changed(resumed)).toEqual({ cursor });
+      resumed.disconnect();
+    }
   });
 
-  it('a subscription ends with CURSOR_EXPIRED if a failover has lost the last change', async () => {
-    const stream = await subscribe(`categoryChanged ${NAMES}`);
-    for (const name of ['kept', 'lost']) {
-      await makeCategory(gateway, name);
-      expect(await changed(stream)).toMatchObject({ after: { name } });
-    }
-    await whileFailing(async () => {
-      await makeCategory(gateway, 'lost, too');
-      await run(`delete from changes where after->>'name' like 'lost%'`);
-    });
-    await makeCategory(gateway, 'in its place');
-    expect(await stream.result()).toMatchObject({
-      errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }],
-    });
+  it('receives changes of a row whose id is changed by SQL, live and after a cursor', async () => {
+    const petId = await makePet(gateway, { stock: 9 });
+    const other = await makePet(gateway);
+    const after = await lastCursor(gateway);
+    const field = `inventoryChanged(after: $after, filter: { petIds: ["${petId}"] }) { before { petId } after { petId } }`;
+    const live = await subscribe(field, { after });
+    await run(`update inventory_items set pet_id = ${other} where pet_id = ${petId}`);
+    const moved = { before: { petId }, after: { petId: other } };
+    expect(await changed(live)).toEqual(moved);
+    expect(await changed(await subscribe(field, { after }))).toEqual(moved);
+  });
+
+  it('waits for other subscriptions of its caller, and all of them succeed', async () => {
+    const after = await lastCursor(gateway);
+    // More than the number kept in memory.
+    await run(
+      `insert into categories (name) select 'turn ' || n from generate_series(1, 1100) as n`,
+    );
+    catchUp.mostRunning = 0;
+    const resumed = await Promise.all([1, 2, 3, 4].map(() => namesAfter(after)));
+    await Promise.all(
+      resumed.map(async (stream) => {
+        for (let number = 1; number <= 1100; number += 1) {
+          expect((await changed(stream)).after.name).toBe(`turn ${number}`);
+        }
+      }),
+    );
+    expect(catchUp.mostRunning).toBe(1);
+  });
+});
+
+it('a subscription loses no changes while the change log cannot be read', async () => {
+  const stream = await subscribe(`categoryChanged ${NAMES}`);
+  // A failure during the first may close a stream that still reads older changes; not during the second.
+  for (const name of ['reached', 'reached again']) {
+    await makeCategory(gateway, name);
+    expect(await changed(stream)).toMatchObject({ after: { name } });
+  }
+  await whileFailing(() => makeCategory(gateway, 'lost for now'));
+  await makeCategory(gateway, 'found again');
+  expect(await changed(stream)).toMatchObject({ after: { name: 'lost for now' } });
+  expect(await changed(stream)).toMatchObject({ after: { name: 'found again' } });
+});
+
+it('a subscription ends with CURSOR_EXPIRED if a failover has lost the last change', async () => {
+  const stream = await subscribe(`categoryChanged ${NAMES}`);
+  for (const name of ['kept', 'lost']) {
+    await makeCategory(gateway, name);
+    expect(await changed(stream)).toMatchObject({ after: { name } });
+  }
+  await whileFailing(async () => {
+    await makeCategory(gateway, 'lost, too');
+    await run(`delete from changes where after->>'name' like 'lost%'`);
+  });
+  await makeCategory(gateway, 'in its place');
+  expect(await stream.result()).toMatchObject({
+    errors: [{ extensions: { code: 'CURSOR_EXPIRED' } }],
   });
 });

@@ -2,7 +2,7 @@ import { raw } from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { cancelOrder } from '../../src/store/order/orders.ts';
-import { describeOnGateways, gateway } from '../support/gateway.ts';
+import { useGateway, gateway } from '../support/gateway.ts';
 import { type EventStream, openEvents } from '../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../support/make.ts';
 import { readMetrics, sumOf } from '../support/metrics.ts';
@@ -52,150 +52,144 @@ const page = async (variables: Record<string, unknown>) =>
 type Named = { after?: { name: string } };
 const namesOf = ({ nodes }: { nodes: Named[] }): unknown[] => nodes.map(({ after }) => after?.name);
 
-describeOnGateways(() => {
-  describe('on the database of a later release', () => {
-    let start: string;
-    beforeAll(async () => {
-      for (const sql of LATER_RELEASE) await run(sql);
-      await makeCategory(gateway, 'start');
-      start = await lastCursor(gateway);
-      const id = await makeCategory(gateway, 'a');
-      await insertSupplier(1);
-      await archive(id);
-      await makeCategory(gateway, 'b');
-      await insertSupplier(2);
-      await makeCategory(gateway, 'c');
-      await insertSupplier(3);
-      await untilSettled(gateway.db);
-    });
-
-    it.each([{}, { filter: {} }, { filter: { types: ['PET', 'CATEGORY'] } }])(
-      'pages of changes with %j are full, and omit unknown types and kinds',
-      async (variables) => {
-        const first = await page({ first: 2, after: start, ...variables });
-        expect(namesOf(first)).toEqual(['a', 'b']);
-        expect(first.pageInfo.hasNextPage).toBe(true);
-        const { endCursor } = first.pageInfo;
-        const second = await page({ first: 2, after: endCursor, ...variables });
-        expect(namesOf(second)).toEqual(['c']);
-        expect(second.pageInfo.hasNextPage).toBe(false);
-        const last = await page({ last: 4, ...variables });
-        expect(namesOf(last)).toEqual(['start', 'a', 'b', 'c']);
-        expect([last.totalCount, last.pageInfo.hasPreviousPage]).toEqual([4, false]);
-      },
-    );
-
-    it('a subscription returns all known changes after a cursor, and then new ones', async () => {
-      const stream = await subscribe(
-        'categoryChanged(after: $after) { kind after { name } }',
-        start,
-      );
-      const names = async (count: number): Promise<unknown[]> => {
-        const found = [];
-        while (found.length < count) found.push(await changed(stream));
-        return found.map(({ kind, after: { name } }) => [kind, name]);
-      };
-      expect(await names(3)).toEqual(['a', 'b', 'c'].map((name) => ['CREATED', name]));
-      const before = await countUnknown();
-      await insertSupplier(4);
-      await archive(await makeCategory(gateway, 'd'));
-      await makeCategory(gateway, 'e');
-      expect(await names(2)).toEqual(['d', 'e'].map((name) => ['CREATED', name]));
-      await expect.poll(countUnknown, WAIT).toBe(before + 2);
-      await run('delete from suppliers where id = 4');
-    });
-
-    it('unknown columns are omitted from recorded rows', async () => {
-      const stream = await subscribe('petChanged { kind before { name } after { name } }');
-      const id = await makePet(gateway, { name: 'Ida' });
-      expect(await changed(stream)).toMatchObject({ kind: 'CREATED', after: { name: 'Ida' } });
-      await run(`update pets set age = 4 where id = ${id}`);
-      expect(await changed(stream)).toEqual({
-        kind: 'UPDATED',
-        before: { name: 'Ida' },
-        after: { name: 'Ida' },
-      });
-    });
+useGateway();
+describe('on the database of a later release', () => {
+  let start: string;
+  beforeAll(async () => {
+    for (const sql of LATER_RELEASE) await run(sql);
+    await makeCategory(gateway, 'start');
+    start = await lastCursor(gateway);
+    const id = await makeCategory(gateway, 'a');
+    await insertSupplier(1);
+    await archive(id);
+    await makeCategory(gateway, 'b');
+    await insertSupplier(2);
+    await makeCategory(gateway, 'c');
+    await insertSupplier(3);
+    await untilSettled(gateway.db);
   });
 
-  describe('a row recorded before a column existed', () => {
-    it.each([
-      [
-        'Pet',
-        `{"id":1,"name":"Ida","category_id":1}`,
-        'petChanged(filter: { status: [AVAILABLE] }) { after { name status } }',
-        { name: 'Ida', status: 'AVAILABLE' },
-      ],
-      [
-        'Order',
-        `{"id":1,"pet_id":1,"quantity":2}`,
-        'orderChanged(filter: { complete: false }) { after { quantity shipDate complete } }',
-        { quantity: 2, shipDate: null, complete: false },
-      ],
-      [
-        'Category',
-        `{"id":1,"name":"Cats"}`,
-        'categoryChanged { after { name description } }',
-        { name: 'Cats', description: null },
-      ],
-    ])("has the column's default for the type %s", async (type, row, field, after) => {
-      const stream = await subscribe(field);
-      await run(`insert into changes (type, row_id, kind, after)
+  it.each([{}, { filter: {} }, { filter: { types: ['PET', 'CATEGORY'] } }])(
+    'pages of changes with %j are full, and omit unknown types and kinds',
+    async (variables) => {
+      const first = await page({ first: 2, after: start, ...variables });
+      expect(namesOf(first)).toEqual(['a', 'b']);
+      expect(first.pageInfo.hasNextPage).toBe(true);
+      const { endCursor } = first.pageInfo;
+      const second = await page({ first: 2, after: endCursor, ...variables });
+      expect(namesOf(second)).toEqual(['c']);
+      expect(second.pageInfo.hasNextPage).toBe(false);
+      const last = await page({ last: 4, ...variables });
+      expect(namesOf(last)).toEqual(['start', 'a', 'b', 'c']);
+      expect([last.totalCount, last.pageInfo.hasPreviousPage]).toEqual([4, false]);
+    },
+  );
+
+  it('a subscription returns all known changes after a cursor, and then new ones', async () => {
+    const stream = await subscribe('categoryChanged(after: $after) { kind after { name } }', start);
+    const names = async (count: number): Promise<unknown[]> => {
+      const found = [];
+      while (found.length < count) found.push(await changed(stream));
+      return found.map(({ kind, after: { name } }) => [kind, name]);
+    };
+    expect(await names(3)).toEqual(['a', 'b', 'c'].map((name) => ['CREATED', name]));
+    const before = await countUnknown();
+    await insertSupplier(4);
+    await archive(await makeCategory(gateway, 'd'));
+    await makeCategory(gateway, 'e');
+    expect(await names(2)).toEqual(['d', 'e'].map((name) => ['CREATED', name]));
+    await expect.poll(countUnknown, WAIT).toBe(before + 2);
+    await run('delete from suppliers where id = 4');
+  });
+
+  it('unknown columns are omitted from recorded rows', async () => {
+    const stream = await subscribe('petChanged { kind before { name } after { name } }');
+    const id = await makePet(gateway, { name: 'Ida' });
+    expect(await changed(stream)).toMatchObject({ kind: 'CREATED', after: { name: 'Ida' } });
+    await run(`update pets set age = 4 where id = ${id}`);
+    expect(await changed(stream)).toEqual({
+      kind: 'UPDATED',
+      before: { name: 'Ida' },
+      after: { name: 'Ida' },
+    });
+  });
+});
+
+describe('a row recorded before a column existed', () => {
+  it.each([
+    [
+      'Pet',
+      `{"id":1,"name":"Ida","category_id":1}`,
+      'petChanged(filter: { status: [AVAILABLE] }) { after { name status } }',
+      { name: 'Ida', status: 'AVAILABLE' },
+    ],
+    [
+      'Order',
+      `{"id":1,"pet_id":1,"quantity":2}`,
+      'orderChanged(filter: { complete: false }) { after { quantity shipDate complete } }',
+      { quantity: 2, shipDate: null, complete: false },
+    ],
+    [
+      'Category',
+      `{"id":1,"name":"Cats"}`,
+      'categoryChanged { after { name description } }',
+      { name: 'Cats', description: null },
+    ],
+  ])("has the column's default for the type %s", async (type, row, field, after) => {
+    const stream = await subscribe(field);
+    await run(`insert into changes (type, row_id, kind, after)
         values ('${type}', 1, 'created', '${row}')`);
-      expect(await changed(stream)).toEqual({ after });
-    });
+    expect(await changed(stream)).toEqual({ after });
   });
+});
 
-  describe('the stored result of an idempotency key', () => {
-    const ORDER = 'id quantity shipDate complete';
-    const cases: [mutation: string, fields: string, stored: string[]][] = [
-      [
-        'createCategory(input: { name: "Cats" }',
-        '... on Category { id description }',
-        ['description'],
-      ],
-      ['createPet(input: { name: "Ida", categoryId: "C" }', '... on Pet { id status }', ['status']],
-      [
-        'placeOrder(input: { petId: "P", quantity: 1 }',
-        `... on Order { ${ORDER} }`,
-        ['shipDate', 'complete'],
-      ],
-      [
-        'placeOrders(input: [{ petId: "P", quantity: 1 }, { petId: "P", quantity: 2 }]',
-        `... on PlacedOrders { orders { ${ORDER} } }`,
-        ['0,shipDate', '0,complete', '1,complete'],
-      ],
-    ];
+describe('the stored result of an idempotency key', () => {
+  const ORDER = 'id quantity shipDate complete';
+  const cases: [mutation: string, fields: string, stored: string[]][] = [
+    [
+      'createCategory(input: { name: "Cats" }',
+      '... on Category { id description }',
+      ['description'],
+    ],
+    ['createPet(input: { name: "Ida", categoryId: "C" }', '... on Pet { id status }', ['status']],
+    [
+      'placeOrder(input: { petId: "P", quantity: 1 }',
+      `... on Order { ${ORDER} }`,
+      ['shipDate', 'complete'],
+    ],
+    [
+      'placeOrders(input: [{ petId: "P", quantity: 1 }, { petId: "P", quantity: 2 }]',
+      `... on PlacedOrders { orders { ${ORDER} } }`,
+      ['0,shipDate', '0,complete', '1,complete'],
+    ],
+  ];
 
-    it.each(cases)(
-      'has the default of a column that another release did not store: %s',
-      async (call, fields, stored) => {
-        const petId = await makePet(gateway, { stock: 10 });
-        const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);
-        const mutation = call
-          .replaceAll('"P"', `"${petId}"`)
-          .replace('"C"', `"${pet.category.id}"`);
-        const query = `mutation { made: ${mutation}, idempotencyKey: "K") { ${fields} ... on Error { code } } }`;
-        const first = await gateway.data(query);
-        expect(first.made).not.toHaveProperty('code');
-        for (const path of stored) {
-          await run(`update idempotency_keys set result = result #- '{json,${path}}'`);
-        }
-        expect(await gateway.data(query)).toEqual(first);
-        await run(`delete from idempotency_keys where key = 'K'`);
-      },
-    );
-
-    it('of cancelOrder has all columns of the stock, even one that another release did not store', async () => {
+  it.each(cases)(
+    'has the default of a column that another release did not store: %s',
+    async (call, fields, stored) => {
       const petId = await makePet(gateway, { stock: 10 });
-      const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
-      await cancelOrder(gateway.db, args, undefined);
-      await run(`update idempotency_keys set result = result #- '{json,inventory,quantity}'`);
-      expect(await cancelOrder(gateway.db, args, undefined)).toEqual({
-        id: BigInt(args.id),
-        inventory: { petId: BigInt(petId), quantity: null },
-      });
+      const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);
+      const mutation = call.replaceAll('"P"', `"${petId}"`).replace('"C"', `"${pet.category.id}"`);
+      const query = `mutation { made: ${mutation}, idempotencyKey: "K") { ${fields} ... on Error { code } } }`;
+      const first = await gateway.data(query);
+      expect(first.made).not.toHaveProperty('code');
+      for (const path of stored) {
+        await run(`update idempotency_keys set result = result #- '{json,${path}}'`);
+      }
+      expect(await gateway.data(query)).toEqual(first);
       await run(`delete from idempotency_keys where key = 'K'`);
+    },
+  );
+
+  it('of cancelOrder has all columns of the stock, even one that another release did not store', async () => {
+    const petId = await makePet(gateway, { stock: 10 });
+    const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
+    await cancelOrder(gateway.db, args, undefined);
+    await run(`update idempotency_keys set result = result #- '{json,inventory,quantity}'`);
+    expect(await cancelOrder(gateway.db, args, undefined)).toEqual({
+      id: BigInt(args.id),
+      inventory: { petId: BigInt(petId), quantity: null },
     });
+    await run(`delete from idempotency_keys where key = 'K'`);
   });
 });

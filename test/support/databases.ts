@@ -132,6 +132,10 @@ export const openCopy = async (config: Config, log: Log): Promise<TestDatabase> 
 export const openCopyOnPostgres = async (config: Config, log: Log): Promise<TestDatabase> =>
   (await openRawPostgres()).open(config, log);
 
+/** Opens a copy of the empty PGlite for a gateway; closing it resets it. */
+export const openCopyOnPglite = async (config: Config, log: Log): Promise<TestDatabase> =>
+  (await openRawPglite()).open(config, log);
+
 /** A store for the programs that a test starts. */
 export interface ProgramStore {
   /** The variables with which a program uses this store. */

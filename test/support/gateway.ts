@@ -123,16 +123,21 @@ export async function startGateway(
   };
 }
 
-/** The gateway of the tests that `describeOnGateways` declares. */
+/** The gateway of the tests that `useGateway` or `describeOnGateways` provides. */
 export let gateway: Gateway;
+
+/** Starts a gateway for the tests of a file or a describe(), on the project's first database. */
+export function useGateway(): void {
+  beforeAll(async () => {
+    gateway = await startGateway();
+  });
+  afterAll(() => gateway.close());
+}
 
 /** Declares tests that run on each database of the project, with a gateway on it. */
 export function describeOnGateways(declareTests: () => void): void {
   describeOnDatabases(() => {
-    beforeAll(async () => {
-      gateway = await startGateway();
-    });
-    afterAll(() => gateway.close());
+    useGateway();
     declareTests();
   });
 }

@@ -8,6 +8,7 @@ import { Variables } from '../../../src/gateway/config/variables.ts';
 import { withGatewayErrors } from '../../../src/gateway/contract/error-codes.ts';
 import { fillSample } from '../../../src/gateway/server/fill-sample.ts';
 import { petStore } from '../../../src/store/index.ts';
+import { openCopyOnPglite } from '../../support/databases.ts';
 import { type Block, blocksOf, read, requestOf } from '../../support/documents.ts';
 import { type Gateway, startGateway } from '../../support/gateway.ts';
 import { openEvents } from '../../support/live.ts';
@@ -60,7 +61,7 @@ const isSubscription = (text: string): boolean => text.includes('text/event-stre
 
 let gateway: Gateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({}, openCopyOnPglite);
 });
 afterAll(() => gateway.close());
 

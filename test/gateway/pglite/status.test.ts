@@ -5,6 +5,7 @@ import { VERSION } from '../../../src/gateway/config/version.ts';
 import { toDay } from '../../../src/gateway/kinds/times.ts';
 import { countedRoutes } from '../../../src/gateway/pages/status.ts';
 import { petStore } from '../../../src/store/index.ts';
+import { openCopyOnPglite } from '../../support/databases.ts';
 import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts';
 import { makePet } from '../../support/make.ts';
 import { readMetrics, sumOf } from '../../support/metrics.ts';
@@ -24,7 +25,7 @@ const get = async (path: string, caller: string): Promise<void> => {
 };
 
 beforeAll(async () => {
-  first = await startGateway();
+  first = await startGateway({}, openCopyOnPglite);
   const id = await makePet(first);
   gateway = await startGateway({ SUNSET_DATE: IN_TEN_DAYS }, openThatOf(first));
   for (let count = 0; count < 5; count += 1) await get(`/pets/${id}`, 'shop/1.0');
