@@ -1,7 +1,7 @@
 import { defineConfig } from 'prisma/config';
 
-// `prisma generate` only resolves the schema engine's path, never runs it; naming any
-// executable keeps it from downloading one, so that an install works offline.
+// `prisma generate` resolves the path of the schema engine, but never runs the engine. Naming any
+// executable keeps Prisma from downloading the engine, so installing works offline.
 if (process.argv.includes('generate')) {
   process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 }

@@ -1,4 +1,4 @@
-// A Prisma generator: writes each table's description from schema.prisma for the gateway.
+// A Prisma generator that describes the tables in schema.prisma for the gateway.
 import { writeFileSync } from 'node:fs';
 
 import generatorHelper from '@prisma/generator-helper';
@@ -15,17 +15,17 @@ function toColumn(table, { indexed, references }, field) {
     description: field.documentation ?? null,
     isNullable: !field.isRequired,
     maxLength: native === 'VarChar' ? Number(length) : null,
-    // Whether an index starts with it.
+    // Whether an index starts with this column.
     isIndexed: indexed.has(name),
     isUnique: field.isId || field.isUnique,
     isReference: references.has(name),
     hasDefault: field.hasDefaultValue,
-    // Null if it is not a constant.
+    // Null if the default is not a constant.
     default: initial === undefined || typeof initial === 'object' ? null : initial,
   };
 }
 
-/** Describes a model, and the models whose rows prevent the deletion of its rows. */
+/** Describes a model's table, and names the tables whose rows prevent the deletion of its rows. */
 function toTable({ name: type, dbName, documentation, fields }, { models, indexes }) {
   const name = dbName ?? type;
   const columns = fields.filter(({ kind }) => kind !== 'object');

@@ -29,7 +29,7 @@ const Order = z.strictObject({
 });
 
 /**
- * The resources that the REST routes return, and those in the specification that only GraphQL serves.
+ * The resources that the REST routes return, and the specification's other resources, which only GraphQL serves.
  */
 export const RESOURCES: Readonly<Record<string, Resource>> = {
   PetStatus: {

@@ -72,11 +72,11 @@ const subscription = `subscription FollowOrders {
   }
 }`;
 
-/** The words and examples that the pages show for the pet store. */
+/** The texts and examples that the pages show for the pet store. */
 export const pages: Store['pages'] = {
   icon,
   heading: 'One endpoint for the whole pet store',
-  lead: `A GraphQL gateway over categories, pets, stock and orders. Ask for what you need, and get
+  lead: `A GraphQL gateway for categories, pets, stock and orders. Ask for what you need, and get
 exactly that, in one request.`,
   example,
   mutation,

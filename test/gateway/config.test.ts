@@ -169,7 +169,7 @@ describe('the configuration', () => {
 
   it('names every invalid variable in one message', () => {
     expect(() => readConfig({ PORT: 'a', LOG_LEVEL: 'b' })).toThrow(
-      'PORT must be a whole number, 0 to 65535. LOG_LEVEL must be debug, info, warn, error or silent.',
+      'PORT must be a whole number from 0 to 65535. LOG_LEVEL must be debug, info, warn, error or silent.',
     );
     expect(() => readConfig({ WORKERS: '2', AUTH: 'jwt' })).toThrow(
       /^WORKERS requires .*\. AUTH=jwt requires either .*\. AUTH=jwt requires AUTH_ISSUER .*\.$/,

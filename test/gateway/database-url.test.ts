@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { splitHosts } from '../../src/gateway/config/database-url.ts';
 
 const MESSAGE =
-  'DATABASE_URL must be like postgresql://user@host:5432/name, with each @ / ? and # of a password percent-encoded (@ as %40).';
+  'DATABASE_URL must be like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40).';
 
 describe('DATABASE_URL', () => {
   it.each([

@@ -23,7 +23,7 @@ it('a store with an unindexed filter or sort order does not start', () => {
   );
   expect(() =>
     createRepository(scanned, { inputs: {}, filters: () => ({}), sorts: { copies: 'By copies.' } }),
-  ).toThrow('A list of books needs an index that begins with books.copies.');
+  ).toThrow('A list of books needs an index that starts with books.copies.');
 });
 
 /** Returns the operation of a document. */

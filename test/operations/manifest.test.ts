@@ -43,7 +43,7 @@ describe('DOCUMENTS_MANIFEST', () => {
       expect(await program.end).toBe(1);
       expect(program.messages).toEqual([
         expect.stringMatching(
-          /^DOCUMENTS_MANIFEST contains a document that cannot be executed, a: Cannot query field /,
+          /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /,
         ),
       ]);
       expect(existsSync(DATA_DIR)).toBe(false);

@@ -26,7 +26,7 @@ describe('starting the gateway', { timeout: 60_000 }, () => {
     const failed = spawnProgram('main', { DATA_DIR: folder, MIGRATE: 'false' });
     expect(await failed.end).toBe(1);
     expect(failed.messages).toEqual([
-      expect.stringMatching(/^Migration \w+ was not applied: run npm run migrate\.$/),
+      expect.stringMatching(/^Migration \w+ has not been applied: run npm run migrate\.$/),
     ]);
     expect(await readdir(folder)).not.toContain('unfinished');
     // test/operations/package.test.ts creates a store without the template.
@@ -132,7 +132,7 @@ describe('starting on PostgreSQL', () => {
 
 describe('starting with an invalid configuration', () => {
   it.each([
-    [{ PORT: 'abc' }, 'PORT must be a whole number, 0 to 65535.'],
+    [{ PORT: 'abc' }, 'PORT must be a whole number from 0 to 65535.'],
     [
       { DATABASE_URL: 'postgresql://me:hunter2@127.0.0.1:1/store' },
       'DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1.',

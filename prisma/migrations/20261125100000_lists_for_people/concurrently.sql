@@ -1,5 +1,5 @@
--- Creates what migration.sql creates, without a lock that writes wait for: for a large store, before the migration.
--- As the owner of the tables: psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -f concurrently.sql
+-- Creates the same objects as migration.sql without blocking writes. For a large store, run it before the migration.
+-- Run it as the owner of the tables: psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -f concurrently.sql
 CREATE OR REPLACE FUNCTION "folded"("name" text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 500 AS $function$
 BEGIN

@@ -5,7 +5,7 @@ export const whole = (
   least: number,
   most: number,
 ): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> => {
-  const rule = `must be a whole number, ${least} to ${most}`;
+  const rule = `must be a whole number from ${least} to ${most}`;
   return z
     .string()
     .regex(/^\d{1,9}$/, rule)

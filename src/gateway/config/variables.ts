@@ -5,7 +5,7 @@ import { isDatabaseUrl } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
 
 const DATABASE_URL_RULE =
-  'must be like postgresql://user@host:5432/name, with each @ / ? and # of a password percent-encoded (@ as %40)';
+  'must be like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40)';
 
 /**
  * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
@@ -16,14 +16,14 @@ export const Variables = z.object({
     .string()
     // Accepts brackets, as in a URL: `[::1]`.
     .transform((host) => host.replace(/^\[(.*:.*)\]$/, '$1'))
-    .refine(isHost, 'must be a host name or an address')
+    .refine(isHost, 'must be a host name or an IP address')
     .default('127.0.0.1')
     .describe('The address to listen on.')
     .meta({ reason: 'other machines call the gateway' }),
   PORT: whole(0, 65_535)
     .default(4000)
     .describe('The port to listen on; `0` picks a free one.')
-    .meta({ reason: 'the port is in use, or the platform assigns another' }),
+    .meta({ reason: 'the port is in use, or the platform assigns another port' }),
   DATA_DIR: z
     .string()
     .default('.data')
@@ -34,10 +34,10 @@ export const Variables = z.object({
     .refine(isDatabaseUrl, DATABASE_URL_RULE)
     .optional()
     .describe(
-      '`postgresql://…`: use this PostgreSQL server instead of the embedded database. If it lists ' +
-        'several hosts (`postgresql://a,b,c/store`), the gateway uses the primary.',
+      '`postgresql://…`: use this PostgreSQL server instead of the embedded database. If the URL ' +
+        'lists several hosts (`postgresql://a,b,c/store`), the gateway uses the primary.',
     )
-    .meta({ reason: 'several gateways share the data, or it should be on a server' }),
+    .meta({ reason: 'several gateways share the data, or the data should be on a server' }),
   DATABASE_REPLICA_URLS: z
     .string()
     .transform((urls) => urls.split(/\s+/).filter(Boolean))
@@ -47,7 +47,7 @@ export const Variables = z.object({
       'The URLs of streaming replicas that serve queries, separated by spaces. Each URL names ' +
         'one or more hosts, or a load balancer.',
     )
-    .meta({ reason: 'one server cannot handle the load of queries' }),
+    .meta({ reason: 'one server cannot handle all queries' }),
   REPLICA_MAX_LAG_MS: whole(1000, 3_600_000)
     .default(5000)
     .describe('The maximum lag of a replica that serves queries.')
@@ -55,8 +55,8 @@ export const Variables = z.object({
   PGBOUNCER: flag
     .default(false)
     .describe(
-      '`true` if `DATABASE_URL` points to a pooler in transaction mode: use no prepared ' +
-        'statements and no session state.',
+      '`true`: do not use prepared statements or session state, because `DATABASE_URL` points to ' +
+        'a pooler in transaction mode.',
     )
     .meta({ reason: 'the connections go through PgBouncer' }),
   POOL_SIZE: whole(1, 1000)
@@ -66,13 +66,11 @@ export const Variables = z.object({
   CONNECT_TIMEOUT_MS: whole(100, 600_000)
     .default(5000)
     .describe('How long a statement may wait for a connection to PostgreSQL.')
-    .meta({
-      reason: 'callers should fail faster, or wait longer at peaks',
-    }),
+    .meta({ reason: 'requests should fail faster, or wait longer during peaks' }),
   STATEMENT_TIMEOUT_MS: whole(100, 600_000)
     .default(10_000)
-    .describe('How long a statement may take on PostgreSQL.')
-    .meta({ reason: 'a large store needs longer, or a busy server needs protection' }),
+    .describe('How long a statement may run in PostgreSQL.')
+    .meta({ reason: 'a large store needs more time, or a busy server needs protection' }),
   MIGRATE: flag
     .default(true)
     .describe(
@@ -83,13 +81,16 @@ export const Variables = z.object({
   SAMPLE_STORE: flag
     .optional()
     .describe(
-      'Whether to fill a new database with the sample store; by default, only the embedded one.',
+      'Whether to fill a new database with the sample store. By default, only the embedded ' +
+        'database is filled.',
     )
-    .meta({ reason: 'the embedded database should start empty, or a test server with data' }),
+    .meta({
+      reason: 'the embedded database should start empty, or a test server should start with data',
+    }),
   IDEMPOTENCY_HOURS: whole(1, 8760)
     .default(24)
     .describe('How long idempotency keys are kept.')
-    .meta({ reason: 'callers retry later than that' }),
+    .meta({ reason: 'callers may retry after a longer time' }),
   CHANGES_HOURS: whole(1, 8760)
     .default(24)
     .describe('How long changes are kept.')
@@ -97,7 +98,7 @@ export const Variables = z.object({
   MAX_STREAMS: whole(0, 1_000_000)
     .default(5000)
     .describe('The maximum number of subscriptions, and of WebSockets, per process.')
-    .meta({ reason: 'the machine can handle more subscribers, or only fewer' }),
+    .meta({ reason: 'the machine can handle more subscribers, or cannot handle this many' }),
   MAX_STREAMS_PER_CALLER: whole(0, 1_000_000)
     .default(100)
     .describe('The maximum number of subscriptions per caller with a token, and per WebSocket.')
@@ -105,7 +106,8 @@ export const Variables = z.object({
   REQUEST_TIMEOUT_MS: whole(100, 600_000)
     .default(30_000)
     .describe(
-      'How long a request may take to arrive, headers (at most one minute) and body together.',
+      'How long a request may take to arrive, including its body. The headers may take at most ' +
+        'one minute.',
     )
     .meta({ reason: 'callers have slow connections' }),
   RESPONSE_TIMEOUT_MS: whole(100, 600_000)
@@ -137,13 +139,13 @@ export const Variables = z.object({
     .default('any')
     .describe(
       '`automatic`: once a document has been sent with its hash, the hash is enough; `trusted`: ' +
-        'only documents of the manifest are executed.',
+        'only documents in the manifest are executed.',
     )
-    .meta({ reason: 'all clients are your own, or they send long documents' }),
+    .meta({ reason: 'all clients are your own, or clients send long documents' }),
   DOCUMENTS_MANIFEST: z
     .string()
     .optional()
-    .describe('The file of the trusted documents, for example from `npm run manifest`.')
+    .describe('The file with the trusted documents, such as the output of `npm run manifest`.')
     .meta({ reason: '`DOCUMENTS=trusted` requires it' }),
   AUTH: choice('none', 'jwt')
     .default('none')
@@ -170,7 +172,7 @@ export const Variables = z.object({
   AUTH_SECRET: z
     .string()
     .transform((text) => new TextEncoder().encode(text))
-    .refine((secret) => secret.length >= 32, 'must have at least 32 bytes (RFC 7518 §3.2)')
+    .refine((secret) => secret.length >= 32, 'must be at least 32 bytes long (RFC 7518 §3.2)')
     .optional()
     .describe(
       'The secret that signs the tokens (HS256), at least 32 bytes; an alternative to ' +
@@ -180,12 +182,12 @@ export const Variables = z.object({
   AUTH_ISSUER: z
     .string()
     .optional()
-    .describe('The `iss` that a token must have.')
+    .describe('The `iss` claim that a token must have.')
     .meta({ reason: '`AUTH=jwt` requires it' }),
   AUTH_AUDIENCE: z
     .string()
     .optional()
-    .describe('The `aud` that a token must have.')
+    .describe('The `aud` claim that a token must have.')
     .meta({ reason: '`AUTH=jwt` requires it' }),
   AUTH_READ: choice('open', 'scope')
     .default('scope')
@@ -212,12 +214,14 @@ export const Variables = z.object({
       'Whether to allow introspection, `/schema.graphql` and suggestions in errors. The default ' +
         'depends on `NODE_ENV`.',
     )
-    .meta({ reason: 'tools need the schema in production, or it should be hidden everywhere' }),
+    .meta({
+      reason: 'tools need the schema in production, or the schema should be hidden everywhere',
+    }),
   WORKERS: whole(1, 256)
     .default(1)
     .describe(
       'The number of processes that share the port. Crashed processes are replaced. More than ' +
-        'one requires `DATABASE_URL`.',
+        'one process requires `DATABASE_URL`.',
     )
     .meta({ reason: 'one core is not enough' }),
   STOP_DELAY_MS: whole(0, 600_000)
@@ -229,14 +233,17 @@ export const Variables = z.object({
     .meta({ reason: 'the load balancer takes longer to notice that a gateway is not ready' }),
   STOP_TIMEOUT_MS: whole(0, 600_000)
     .default(30_000)
-    .describe('How long requests in flight may then take before their connections are closed.')
+    .describe(
+      'After `STOP_DELAY_MS`, how long requests in flight may take before their connections are ' +
+        'closed.',
+    )
     .meta({ reason: 'the platform kills the process earlier' }),
   CORS_ORIGINS: z
     .string()
     .transform((text) => text.split(',').map((origin) => origin.trim()))
     .refine(
       (origins) => origins.every((origin) => origin === '*' || isOrigin(origin)),
-      'must be * or origins like https://shop.example or capacitor://localhost, separated by commas',
+      'must be * or a comma-separated list of origins, such as https://shop.example or capacitor://localhost',
     )
     .readonly()
     .default([])
@@ -246,8 +253,8 @@ export const Variables = z.object({
     .meta({ reason: 'pages on other sites call the gateway' }),
   SUNSET: choice('announce', 'enforce')
     .default('announce')
-    .describe('`enforce`: deprecated REST routes return 410 from their sunset on.')
-    .meta({ reason: 'the last callers have to migrate' }),
+    .describe('`enforce`: deprecated REST routes return 410 from their sunset date on.')
+    .meta({ reason: 'the last callers must migrate' }),
   SUNSET_DATE: z.iso
     .date('must be a date like 2027-12-31')
     .transform((date) => new Date(date))

@@ -7,7 +7,7 @@ export type ErrorCodes = Readonly<
 export const ERRORS = {
   INVALID_ID: {
     status: 400,
-    description: 'An id is not an integer from 0 to 9223372036854775807 in decimal digits.',
+    description: 'An id is not a decimal integer from 0 to 9223372036854775807.',
   },
   INVALID_INPUT: { status: 400, description: 'A value is invalid. The message says why.' },
   INVALID_CURSOR: {
@@ -26,7 +26,7 @@ export const ERRORS = {
   RESPONSE_TOO_LARGE: { status: 400, description: 'The response would be larger than the limit.' },
   PERSISTED_QUERY_ID_REQUIRED: {
     status: 400,
-    description: 'This gateway only executes trusted documents. Send the id of one.',
+    description: 'This gateway only executes trusted documents. Send a document id.',
   },
   PERSISTED_QUERY_NOT_SUPPORTED: {
     status: 400,
@@ -54,8 +54,8 @@ export const ERRORS = {
   CURSOR_EXPIRED: {
     status: 410,
     description:
-      'Changes after this cursor have been deleted. Reload the data, then follow the changes ' +
-      'without this cursor.',
+      'Changes after this cursor have been deleted. Reload the data, then start again ' +
+      'without a cursor.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
@@ -63,7 +63,10 @@ export const ERRORS = {
     status: 415,
     description: 'The request body must be application/json, without a Content-Encoding.',
   },
-  MISDIRECTED_REQUEST: { status: 421, description: 'The Host must be localhost or an IP address.' },
+  MISDIRECTED_REQUEST: {
+    status: 421,
+    description: 'The Host header must be localhost or an IP address.',
+  },
   SLOW_SUBSCRIBER: {
     status: 429,
     description: 'The subscriber is too slow. Resubscribe with the last cursor.',
@@ -78,9 +81,9 @@ export const ERRORS = {
   OUTCOME_UNKNOWN: {
     status: 503,
     description:
-      'The database connection was lost before the write was confirmed. It may have been ' +
-      'applied. Repeat the request with the same idempotency key; without a key, check the ' +
-      'stored data later.',
+      'The database connection was lost before the write was confirmed. The write may have ' +
+      'been applied. If the request had an idempotency key, repeat it with that key. Otherwise, ' +
+      'check the stored data later.',
   },
 } as const satisfies ErrorCodes;
 

@@ -4,8 +4,8 @@ import { type ErrorCode, ERRORS } from './error-codes.ts';
 export const ISSUE_CODES = {
   REQUIRED: 'The value is missing, null or blank.',
   INVALID_ID: ERRORS.INVALID_ID.description,
-  TOO_SHORT: 'The string or the list is too short.',
-  TOO_LONG: 'The string or the list is too long.',
+  TOO_SHORT: 'The string or list is too short.',
+  TOO_LONG: 'The string or list is too long.',
   TOO_SMALL: 'The value is too small, or too early.',
   TOO_LARGE: 'The value is too large, or too late.',
   INVALID_VALUE: 'The value is invalid for another reason, which the message explains.',

@@ -35,7 +35,7 @@ export const Id = z
 
 /** Text of any length that the database can store. */
 export const Text = z
-  .string('must be text.')
+  .string('must be a string.')
   .refine(isStorable, 'must not contain NUL or a lone surrogate.');
 
 /** The idempotency key of a write, or the `sub` of a token: 1 to 255 characters (code points). */

@@ -21,7 +21,7 @@ function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
     max: 'Maximum number of connections to PostgreSQL.',
     total: 'Number of connections to PostgreSQL, in use or idle.',
     idle: 'Number of idle connections to PostgreSQL.',
-    waiting: 'Number of statements and transactions that wait for a connection.',
+    waiting: 'Number of statements and transactions waiting for a connection.',
   } as const;
   for (const state of ['max', 'total', 'idle', 'waiting'] as const) {
     void new Gauge({
@@ -45,8 +45,8 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
   const durations = new Histogram({
     name: 'database_statement_duration_seconds',
     help:
-      'Duration of each SQL statement, including the wait for a connection, by how much it ' +
-      'reads.',
+      'Duration of each SQL statement, including the wait for a connection. Heavy statements read ' +
+      'a large part of a table.',
     labelNames: ['load', 'result'],
     buckets: BUCKETS,
     registers,

@@ -132,6 +132,6 @@ export async function migrate(folder: URL, runSql: RunSql, log: Log): Promise<vo
 export async function requireMigrated(folder: URL, runSql: RunSql): Promise<void> {
   const [next] = await readPending(folder, runSql);
   if (next) {
-    throw new MigrationError(`Migration ${next.name} was not applied: run npm run migrate.`);
+    throw new MigrationError(`Migration ${next.name} has not been applied: run npm run migrate.`);
   }
 }

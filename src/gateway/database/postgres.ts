@@ -101,7 +101,7 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
   // Direct sessions set their own.
   if (settings?.['timeout'] === '0') {
     log.warn(
-      'Behind a pooler, PostgreSQL continues statements that timed out in the gateway, and they ' +
+      'Behind a pooler, PostgreSQL keeps running statements that timed out in the gateway, and they ' +
         'may still write. Set a statement_timeout for the role.',
     );
   }

@@ -81,7 +81,7 @@ function logCauses(causes: ReadonlySet<Cause>, log: Log, requestLog: RequestLog)
     logCause(log, requestLog, error, { path, fields });
   }
   const more = logged.length - MAX_CAUSES;
-  if (more > 0) log.error({ requestId: requestLog.id }, `${more} more errors are not logged.`);
+  if (more > 0) log.error({ requestId: requestLog.id }, `${more} more errors were not logged.`);
 }
 
 /** How an error changes the status and headers of the HTTP response. */

@@ -87,7 +87,7 @@ function toManifest(
       manifest.set(key, { text, parsed: parseTrusted(text, schema, bounds) });
     } catch (error) {
       throw new ConfigError(
-        `DOCUMENTS_MANIFEST contains a document that cannot be executed, ${id}: ${toError(error).message}`,
+        `The document ${id} in DOCUMENTS_MANIFEST cannot be executed: ${toError(error).message}`,
       );
     }
   }

@@ -17,7 +17,7 @@ const tooCostly = (cost: number, budget: number): GatewayError =>
   new GatewayError(
     'TOO_MANY_STREAMS',
     `Your subscriptions would cost ${cost} per change in total; the limit is ${budget}. ` +
-      'Close some, or select fewer fields.',
+      'Close some of them, or select fewer fields.',
   );
 
 /**

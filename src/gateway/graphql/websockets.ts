@@ -77,7 +77,7 @@ interface Connection {
 const adaptMessage: JSONMessageReviver = (key, message) => {
   if (key !== '' || typeof message !== 'object' || message === null) return message;
   const { type, payload } = message;
-  if (FROM_SERVER_ONLY.has(type)) throw new Error('Only servers send such a message.');
+  if (FROM_SERVER_ONLY.has(type)) throw new Error('Only servers may send this message.');
   if (type !== MessageType.Subscribe || typeof payload !== 'object' || !payload) return message;
   return { ...message, payload: { ...payload, query: payload.query ?? '' } };
 };

@@ -33,7 +33,7 @@ export function kindOfEnum(name: string, sqlType: string, values: readonly strin
     sqlType: `text::${sqlType}`,
     toParameter: (value) => value,
     fromText: (text) => {
-      if (!values.includes(text)) throw new Error(`${text} is not a value of ${sqlType}.`);
+      if (!values.includes(text)) throw new Error(`${text} is not a valid ${sqlType}.`);
       return text;
     },
     json: () => [],

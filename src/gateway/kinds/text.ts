@@ -31,7 +31,7 @@ export const BY_CODE_POINT: Sort<string> = {
   textOf: String,
   asText: (column) => column,
   text: Text,
-  note: ', by code point: upper case before lower case',
+  note: ', comparing code points: upper case before lower case',
 };
 
 /** Text, which must not be blank unless the column is nullable. */

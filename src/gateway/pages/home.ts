@@ -23,7 +23,7 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
 /** The query as a curl command. With trusted documents, which would reject it, explains how to send one. */
 const renderCommand = (site: Site): string =>
   site.config.documents === 'trusted'
-    ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send the <code>documentId</code> of one instead of a query.</p>`
+    ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send a <code>documentId</code> instead of a query.</p>`
     : `<div class="curl">${renderCurl(site)}</div>`;
 
 /** An operation beside its response, with a link that opens it in GraphiQL. */

@@ -36,23 +36,23 @@ const LINKS: readonly PageLink[] = [
   {
     url: '/schema',
     name: 'GraphQL schema',
-    text: 'All types and fields. <a href="/schema.graphql">As text</a> for code generators.',
+    text: 'All types and fields. Also available <a href="/schema.graphql">as text</a>, for code generators.',
     isServed: ({ config }) => config.introspection,
   },
   {
     url: '/docs',
     name: 'REST reference',
-    text: 'The routes of the old API. Also as <a href="/openapi.json">OpenAPI</a>.',
+    text: 'The routes of the old API. Also available as <a href="/openapi.json">OpenAPI</a>.',
   },
   {
     url: '/docs/moving',
     name: 'Moving to GraphQL',
-    text: 'Each REST route beside the query that replaces it.',
+    text: 'Each REST route next to the query that replaces it.',
   },
   {
     url: '/status',
     name: 'Status',
-    text: 'For operators: what is running, how fast, and who still calls deprecated operations.',
+    text: 'For operators: what is running, how fast it is, and who still calls deprecated operations.',
   },
 ];
 

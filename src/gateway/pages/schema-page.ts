@@ -69,8 +69,8 @@ ${types.map((type) => renderType(type, schema)).join('\n')}`,
       'Types',
       entries,
       `<h1>GraphQL schema</h1>
-<p class="lead">All types, fields and arguments. For code generators, also <a href="/schema.graphql">as text</a>, including
-the cost of each field.</p>
+<p class="lead">All types, fields and arguments. Also available <a href="/schema.graphql">as text</a> for code generators,
+including the cost of each field.</p>
 ${sections.join('\n')}`,
     ),
   });

@@ -90,7 +90,7 @@ ${site.config.databaseUrl ? renderFigure('pool', 'Connections to PostgreSQL') : 
 ${renderFigure('event-loop', 'Event loop')}
 ${renderFigure('memory', 'Memory')}
 </div>
-<p class="note">The lines show up to 15 minutes, while this page is open. Requests to /graphql,
+<p class="note">The charts show the time since you opened this page, up to 15 minutes. Requests to /graphql,
 the REST routes and unknown paths are counted; requests to the pages, <code>/health</code>, <code>/ready</code> and
 <code>/metrics</code> are not.</p>
 <div class="sides">

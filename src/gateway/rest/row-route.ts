@@ -65,7 +65,7 @@ export function rowRoute<Row extends object>(
     name: `GET /${rows.name}/{${name}}`,
     id: `get${type}`,
     lifecycle: { stability: 'stable', successor: `Query.${one}`, ...lifecycle },
-    tag: { name: upperFirst(words.list), description: `The ${words.list} of the store.` },
+    tag: { name: upperFirst(words.list), description: `The ${words.list} in the store.` },
     summary: `Get ${words.one}`,
     description: `Returns one ${words.short}.`,
     parameters: { path: parameters, query: z.object({}) },

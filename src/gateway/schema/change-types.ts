@@ -27,7 +27,7 @@ const CURSOR_BYTES = 220;
 /** Defines the interface `Change`, and its enum. */
 function defineChange(builder: Builder) {
   const ChangeKind = builder.enumType('ChangeKind', {
-    description: 'The kind of a change.',
+    description: 'The kind of change.',
     values: {
       CREATED: { value: 'created', description: 'The object was created.' },
       UPDATED: { value: 'updated', description: 'At least one field changed.' },
@@ -42,11 +42,11 @@ function defineChange(builder: Builder) {
     resolveType: ({ type }) => `${type}Change`,
     fields: (t) => ({
       cursor: t.string({
-        description: 'The position of the change in the change log, for `after`.',
+        description: 'The position of the change in the change log, to pass as `after`.',
         extensions: { directives: { cost: { weight: '0.1' } }, maxBytes: CURSOR_BYTES },
         resolve: cursorOf,
       }),
-      kind: t.expose('kind', { type: ChangeKind, description: 'The kind of the change.' }),
+      kind: t.expose('kind', { type: ChangeKind, description: 'The kind of change.' }),
       changedAt: t.expose('changedAt', {
         type: 'DateTime',
         description: 'The time of the change. Changes are sorted by transaction, not by time.',
@@ -76,7 +76,7 @@ const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
     fields: (t) => ({
       types: t.field({
         type: [ChangedType],
-        description: 'Only changes of these types. An empty list matches no change.',
+        description: 'Only changes of these types. An empty list matches nothing.',
         extensions: { directives: { cost: { weight: SEARCH_COST } } },
       }),
     }),
@@ -103,7 +103,7 @@ function defineQuery(
         description:
           'The change log, in the order in which transactions started to write. Changes are kept ' +
           'for a day, unless the operator has configured another period. A change becomes visible ' +
-          'once no open transaction can still add an earlier one. To follow the log, repeat the ' +
+          'once no open transaction can add an earlier change. To follow the log, repeat the ' +
           'query with `after: endCursor`.',
         args: {
           filter: t.arg({
@@ -142,7 +142,7 @@ function followIn(
 const afterArgument = (builder: Builder) =>
   builder.args((t) => ({
     after: t.string({
-      description: 'Resumes after this cursor. Without it, starts with the next change.',
+      description: 'Resumes after this cursor. Without a cursor, starts with the next change.',
       extensions: AFTER_COST,
     }),
   }));
@@ -157,11 +157,12 @@ const defineChanged = (
   builder.subscriptionField('changed', (t) =>
     t.field({
       type: Change,
-      description: 'Changes of several types, in a single order.',
+      description: 'Changes of several types, in one stream.',
       args: {
         types: t.arg({
           type: [ChangedType],
-          description: 'Only changes of these types; all by default. An empty list matches none.',
+          description:
+            'Only changes of these types; all types by default. An empty list matches nothing.',
         }),
         ...afterArgument(builder),
       },
@@ -194,13 +195,13 @@ function defineRowChange(
       before: t.field({
         type: object,
         nullable: true,
-        description: `The ${words.short} before the change, or null if it was created.`,
+        description: `The ${words.short} before the change, or null if the change created it.`,
         resolve: ({ before }) => before && fromRecorded(before),
       }),
       after: t.field({
         type: object,
         nullable: true,
-        description: `The ${words.short} after the change, or null if it was deleted.`,
+        description: `The ${words.short} after the change, or null if the change deleted it.`,
         resolve: ({ after }) => after && fromRecorded(after),
       }),
     }),

@@ -14,15 +14,15 @@ const names = new GraphQLList(new GraphQLNonNull(GraphQLString));
 export const cost = new GraphQLDirective({
   name: 'cost',
   description: [
-    'The cost of a field, an argument or an input field. The cost of an operation is the sum of:',
+    'The cost of a field, an argument or an input field. The cost of an operation is the sum of these:',
     '',
     '- a field: its weight, or 1 without this directive; inside a list, multiplied by the maximum number of items',
     '- an item of a list: 1',
     '- a field that reads from the database: 100 more, but only once for all items of a list',
-    '- an argument: its weight, for a list once per value',
-    '- an input field: its weight; 5 times that for a string without three letters or digits in a row',
+    '- an argument: its weight, multiplied by the number of values if it is a list',
+    '- an input field: its weight, or 5 times its weight for a string without three consecutive letters or digits',
     '',
-    'In a list of `Query`, `totalCount`, arguments and input fields cost 10 times as much: they search the whole table.',
+    'In the lists of `Query`, arguments, input fields and `totalCount` cost 10 times as much: they search the whole table.',
   ].join('\n'),
   locations: [
     DirectiveLocation.FIELD_DEFINITION,

@@ -46,7 +46,7 @@ const RELAY = {
   nodeFieldOptions: { nullable: false, description: 'The item.' },
   nodesOnConnection: { description: 'The items.' },
   cursorFieldOptions: {
-    description: 'The position of the item in this sort order, for `after` and `before`.',
+    description: 'The position of the item in this sort order, to pass as `after` or `before`.',
   },
   pageInfoFieldOptions: {
     description: 'Whether the list has more items, and the cursors to fetch them.',
@@ -54,15 +54,15 @@ const RELAY = {
   },
   pageInfoTypeOptions: {
     description:
-      'Whether the list has items before and after these, and the cursors to fetch them.',
+      'Whether the list has items before and after this page, and the cursors to fetch them.',
   },
-  hasNextPageFieldOptions: { description: 'Whether the list has items after these.' },
-  hasPreviousPageFieldOptions: { description: 'Whether the list has items before these.' },
+  hasNextPageFieldOptions: { description: 'Whether the list has items after this page.' },
+  hasPreviousPageFieldOptions: { description: 'Whether the list has items before this page.' },
   startCursorFieldOptions: {
-    description: 'The cursor of the first item, or null if there is none.',
+    description: 'The cursor of the first item, or null if the page is empty.',
   },
   endCursorFieldOptions: {
-    description: 'The cursor of the last item, or null if there is none.',
+    description: 'The cursor of the last item, or null if the page is empty.',
   },
   firstArgOptions: {
     description: 'How many items to return from the start of the list: 0 to 100, 20 by default.',
@@ -111,8 +111,7 @@ const configure = <Types extends StoreTypes>({ datamodel, tables }: BuilderOptio
       defaultTypes: [InvalidInput, IdempotencyConflict, Unauthenticated, Forbidden],
       defaultUnionOptions: {
         name: ({ fieldName }) => `${fieldName[0]?.toUpperCase()}${fieldName.slice(1)}Result`,
-        description:
-          'The object that the mutation created, changed or deleted, or the error that prevented it.',
+        description: 'The object that the mutation created, changed or deleted, or an error.',
       },
     },
     relay: toRelay(tables),
@@ -138,12 +137,12 @@ function defineRoots(builder: Builder, tables: Tables): void {
   builder.mutationType({
     description:
       'Changes the store. Each result is a union of the payload and the expected errors. ' +
-      'Selecting related objects in the payload also requires the scope of Query.',
+      'Selecting related objects in the payload also requires the scope for `Query`.',
   });
   builder.subscriptionType({
     description:
       'Streams changes to the store as they happen, over Server-Sent Events or WebSocket at the ' +
-      'same URL. Requires the scope of Query. Each change is sent once, in the order of ' +
+      'same URL. Requires the scope for `Query`. Each change is sent once, in the order of ' +
       '`Query.changes`. After a disconnect, resubscribe with `after`.',
   });
 }

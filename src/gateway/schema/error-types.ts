@@ -64,7 +64,7 @@ function defineFields(builder: Builder): void {
       line: t.exposeInt('line', {
         nullable: true,
         description:
-          'The index of the line that contains the value, from 0; null in mutations without lines.',
+          'The zero-based index of the line that contains the value, or null in mutations without lines.',
       }),
     }),
   });
@@ -124,7 +124,7 @@ export function defineErrors(builder: Builder) {
   return {
     /** Defines the types of the errors that a store declares. */
     addErrors: (added: readonly ErrorType[]): void => {
-      if (isComplete) throw new Error('Call fieldsOf before the fields of types are made.');
+      if (isComplete) throw new Error('Call fieldsOf before createSchema.');
       for (const type of added) {
         if (!types.has(type)) define(type, type.kind.description);
         types.add(type);

@@ -68,8 +68,8 @@ function defineQueries<Types extends StoreTypes>(
     node: t.field({
       type: Node,
       nullable: true,
-      description: 'The object with this global id, or null if there is none.',
-      args: { nodeId: t.arg.id({ required: true, description: 'The `nodeId`.' }) },
+      description: 'The object with this global id, or null if it does not exist.',
+      args: { nodeId: t.arg.id({ required: true, description: 'The `nodeId` of the object.' }) },
       extensions: {
         directives: { cost: { weight: '100' } },
         checkArguments: (args: { nodeId: string }) =>
@@ -82,7 +82,7 @@ function defineQueries<Types extends StoreTypes>(
       type: [Node],
       nullable: { list: false, items: true },
       description:
-        'The objects with these global ids, in the same order; null for each id without an object.',
+        'The objects with these global ids, in the same order, with null for each that does not exist.',
       args: {
         nodeIds: t.arg.idList({
           required: true,

@@ -197,7 +197,7 @@ export const defineLinesField =
         input: t.field({
           type: [input],
           required: true,
-          description: `The lines: at least one, at most ${MAX_LINES} in a variable or ${MAX_LIST_SIZE} in the document.`,
+          description: `The lines: 1 to ${MAX_LINES} in a variable, or 1 to ${MAX_LIST_SIZE} in the document.`,
           extensions: cost,
         }),
         idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),

@@ -125,7 +125,7 @@ export function relatedValue<
     resolve: async (parent: Parent, _args: object, { source }: CallContext): Promise<Value> => {
       const row = await load(source, parent[by]);
       if (row !== null) return of(row, parent);
-      if (otherwise === undefined) throw new Error(`A row has no related one by ${by}.`);
+      if (otherwise === undefined) throw new Error(`The row that ${by} refers to does not exist.`);
       return otherwise;
     },
   };

@@ -57,7 +57,7 @@ export type Conditions = Readonly<Record<string, Condition>>;
 
 /** Returns the index that a column needs, if its table lacks it. */
 export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
-  isIndexed ? undefined : `an index that begins with ${column}`;
+  isIndexed ? undefined : `an index that starts with ${column}`;
 
 export const isIn = ({ changes }: Condition, place: Place): boolean =>
   place === 'list' || changes === true;

@@ -70,7 +70,7 @@ export function oneOf(field: Field, requirement: Requirement): Condition {
   };
   return {
     ...requirement,
-    note: `${kind === ID ? 'Unknown ids are ignored. ' : ''}An empty list matches none.`,
+    note: `${kind === ID ? 'Unknown ids are ignored. ' : ''}An empty list matches nothing.`,
     type: kind.graphql,
     isList: true,
     missingIndex: missingIndex(field),
@@ -107,7 +107,7 @@ const INDEXED_WORDS = 3;
  */
 export const words = (field: Field, { only, ...requirement }: Requirement): Condition => ({
   ...requirement,
-  only: `${only} contains all of these words or fragments, in any order, ignoring case and accents`,
+  only: `${only} contains all of these words or parts of words, in any order, ignoring case and accents`,
   type: field.kind.graphql,
   isList: false,
   cost: SEARCH_COST,
@@ -178,7 +178,7 @@ export function range(
     sql`${kind.toParameter(limit)}${raw(`::${kind.sqlType}`)}`;
   return {
     ...requirement,
-    ...(isNullable && { note: 'A missing value matches only a range without bounds.' }),
+    ...(isNullable && { note: 'If a bound is set, null values do not match.' }),
     type: { ...kind.range, of: kind.graphql },
     isList: false,
     cost: SEARCH_COST,
@@ -232,7 +232,7 @@ export const related = (
   { rule, missingIndex: _index, ...condition }: Condition,
 ): Condition => ({
   ...condition,
-  changesNote: `The ${of.table.words.short} is compared as it is now, and matches if it was deleted.`,
+  changesNote: `The filter checks the current state of the ${of.table.words.short}. A deleted ${of.table.words.short} always matches.`,
   cost: SEARCH_COST,
   changesCost: READ_COST,
   rule: rule.transform(({ where, isConstant, recorded }) => ({

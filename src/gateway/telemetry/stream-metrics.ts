@@ -17,14 +17,14 @@ export function createStreamMetrics(registers: Registry[]) {
   const streams = new Counter({
     name: 'streams_total',
     help:
-      'Number of closed subscriptions, by the code of the error that closed them; none if the ' +
-      'client closed them.',
+      'Number of closed subscriptions, by the code of the error that closed them. The code is ' +
+      'none if the client closed them.',
     labelNames: ['code'],
     registers,
   });
   const delays = new Histogram({
     name: 'change_delay_seconds',
-    help: 'Time until a process reads a change for its subscriptions.',
+    help: 'Time from a change until a process reads it for its subscriptions.',
     buckets: DELAY_BUCKETS,
     registers,
   });

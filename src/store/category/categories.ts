@@ -4,7 +4,7 @@ import { table } from '../tables.ts';
 /** Reads, lists, writes and follows categories. */
 export const categories = createRepository(table('Category'), {
   inputs: {
-    name: { update: 'The new name, 1 to 255 characters. It must not be null.' },
+    name: { update: 'The new name, 1 to 255 characters. Must not be null.' },
     description: {
       create: 'The description, at most 2,000 characters.',
       update: 'The new description, at most 2,000 characters, or null to remove it.',

@@ -29,7 +29,7 @@ const Count = z.object({
   expectedQuantity: StockQuantity.nullable().default(null),
 });
 
-/** The new stock of a pet: either the number of units, or the number to add. */
+/** The new stock of a pet: either the number of units, or the number of units to add. */
 interface StockLine {
   readonly petId: bigint;
   readonly quantity?: number;
@@ -49,7 +49,7 @@ interface Claim {
 
 const MAX_QUANTITY = 2_147_483_647n;
 
-/** Returns the error of a line that cannot be written; otherwise null. */
+/** Returns the error if a line cannot be written, or null if it can. */
 function errorOf(
   { petId, by = 0 }: StockLine,
   claim: Claim,
@@ -65,8 +65,8 @@ function errorOf(
 /**
  * Sets or adjusts the stock of several pets, all or nothing, and creates missing inventory rows.
  *
- * The statement locks all pets, then their stock, both in the order of the pets' ids, as placeOrders does. If
- * another transaction creates one of the rows in the meantime, the whole statement fails with a duplicate key.
+ * Like placeOrders, the statement locks all pets, then their stock, both in the order of the pets' ids. If another
+ * transaction creates one of the rows in the meantime, the whole statement fails with a duplicate key error.
  * @throws PetNotFound, StaleInventory, InsufficientStock, StockLimitExceeded
  */
 async function changeStocks(
@@ -115,7 +115,7 @@ async function changeStocks(
   });
 }
 
-// The retry finds the row, so the same row does not cause a second failure.
+// A retry finds the row that the other transaction created, so each row can cause only one failure.
 const MAX_ATTEMPTS = 3;
 
 /** Retries a write if another transaction created one of its inventory rows in the meantime. */
@@ -161,8 +161,8 @@ const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
   );
 
 /**
- * Sets the stock of a pet, and creates its inventory row if there is none. With an `expectedQuantity`, changes
- * the stock only if it equals that; the stock is 0 if there is no row.
+ * Sets the stock of a pet, and creates its inventory row if there is none. If `expectedQuantity` is set and differs
+ * from the current stock, nothing changes. Without a row, the stock is 0.
  * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
  */
 export const updateInventory = defineStockWrite(
@@ -176,8 +176,8 @@ export const updateInventory = defineStockWrite(
 );
 
 /**
- * Adds units to the stock of a pet, or removes them if `by` is negative, but never below 0. The stock is 0 if
- * there is no inventory row.
+ * Adds units to the stock of a pet, or removes units if `by` is negative. The stock cannot fall below 0. Without an
+ * inventory row, the stock is 0.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export const adjustInventory = defineStockWrite(

@@ -57,7 +57,7 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
     categoryId: filterBy.related(
       ofPet,
       filterBy.value(pets.fields.categoryId, {
-        only: 'of pets of the category with this id',
+        only: 'of pets in the category with this id',
         changes: true,
       }),
     ),

@@ -113,8 +113,8 @@ builder.mutationFields((t) => ({
   adjustInventory: t.field({
     type: InventoryItem,
     description:
-      'Adds units to the stock of a pet, or removes units, but never below 0. A stock that was ' +
-      'never set counts as 0.',
+      'Adds units to the stock of a pet, or removes units. The stock cannot fall below 0. If it ' +
+      'was never set, it counts as 0.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     args: {

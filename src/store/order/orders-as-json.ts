@@ -14,8 +14,8 @@ export interface OrdersAsJson {
 }
 
 /**
- * Returns at most `limit` orders with ids greater than `after`, sorted by id, in the format of REST. PostgreSQL
- * writes the JSON: for a thousand rows that is ten times as fast as in Node.js.
+ * Returns at most `limit` orders with ids greater than `after`, sorted by id, in the REST format. PostgreSQL writes
+ * the JSON: for a thousand rows, it is ten times as fast as Node.js.
  */
 export async function ordersAsJson(
   db: Session,
@@ -31,7 +31,7 @@ export async function ordersAsJson(
       max(id) as last,
       (select id from orders where id > max(page.id) order by id limit 1) is not null as more
     from (select * from orders where id > ${after} order by id limit ${limit}) as page`;
-  // Otherwise, callers that read all orders could occupy all connections.
+  // Heavy statements get only some of the connections, so callers that read all orders cannot occupy all of them.
   const load = limit > MAX_LIST_SIZE ? 'heavy' : 'light';
   const [page] = await db.query<OrdersAsJson>(statement, 'once', load);
   return page ?? { json: '[]', last: null, more: false };

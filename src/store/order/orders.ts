@@ -60,7 +60,7 @@ export const orders = createRepository(table('Order'), {
   }),
   sorts: {
     id: 'Order by id.',
-    shipDate: 'Order by ship date. Orders without one count as the latest.',
+    shipDate: 'Order by ship date. Orders without a ship date count as the latest.',
   },
   errors: [OrderComplete],
 });
@@ -68,10 +68,10 @@ export const orders = createRepository(table('Order'), {
 export const { notFound: OrderNotFound, newRule: NewOrder } = orders;
 export type NewOrder = z.output<typeof NewOrder>;
 
-/** An order, and its pet if that was read with it. */
+/** An order, and its pet if the same statement returned it. */
 export type OrderAndPet = Order & { readonly pet?: Pet };
 
-/** A cancelled order: its id, and the stock after its units were returned. */
+/** The result of cancelling an order. */
 export interface CancelledOrder {
   readonly id: bigint;
   /** The stock after the units were returned. */

@@ -14,12 +14,12 @@ import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectPastDates } from './ship-date.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
-// The cause of a shared statement's failure, such as an operator's trigger, may persist.
+// How long no statements are shared after one has failed: the cause, such as an operator's trigger, may persist.
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key. In each tick, the first order for each pet joins a shared statement. An
- * order whose result is undefined has to be placed on its own.
+ * Places orders without an idempotency key. In each tick, one statement places the first order for each pet. An order
+ * whose result is undefined has to be placed on its own.
  */
 const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
   let restsUntil = 0;
@@ -32,7 +32,7 @@ const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
       return await takeFreeUnits(db, lines);
     } catch (error) {
       if (!isRolledBack(error)) throw error;
-      // PostgreSQL may have rejected only one of the orders. Placed on its own, each gets its own error.
+      // PostgreSQL may have rejected only one of the orders. Placed on its own, each order gets its own error.
       restsUntil = performance.now() + REST_MS;
       return new Map();
     }

@@ -9,7 +9,7 @@ import { rejectionOf } from './take-units.ts';
 const PET = pets.as('pet');
 const PLACED = orders.as('placed');
 
-/** A line of the cart in the result of takeLines' statement. */
+/** A line of the cart, as takeLines' statement returns it. */
 interface Line {
   readonly petId: bigint;
   /** Null if the pet has no inventory item. */
@@ -18,7 +18,7 @@ interface Line {
 }
 
 /**
- * Places an order for each line, all or nothing, and returns them in the order of the lines.
+ * Places an order for each line, all or nothing, and returns the orders in the order of the lines.
  * @throws InvalidInput, PetNotFound, PetNotAvailable, InsufficientStock, IdempotencyConflict
  */
 export const placeOrders = defineWrite({
@@ -33,14 +33,14 @@ export const placeOrders = defineWrite({
 });
 
 /**
- * Takes the units of all lines from the stock and creates their orders: all or nothing. Returns the orders with their
- * pets.
+ * Takes the units of all lines from the stock and creates an order for each line: all or nothing. Returns the orders
+ * with their pets.
  *
- * One statement does both, as in takeUnits. It locks all pets, then all their stock, each ordered by the pets' ids.
+ * As in takeUnits, one statement does both. It locks all pets, then all their stock, each ordered by the pets' ids.
  * Statements that need the same rows lock them in the same order, whatever the order of their lines, so they cannot
  * deadlock. The ids to lock come from subqueries, which run first (`= any((select …))`); with a join, PostgreSQL
- * could lock one pet's stock before another pet. `needed` is the number of units that a line and the lines before it
- * take from its pet.
+ * could lock one pet's stock before another pet. `needed` is the number of units that a line and the earlier lines
+ * for the same pet need in total.
  *
  * New ids follow the order of the lines, because `order by` is applied before the id's default.
  *

@@ -75,13 +75,13 @@ async function respondWithOrders(
 export const listOrders: RestOperation = {
   name: 'GET /store/orders',
   id: 'listOrders',
-  // Paging is not in the specification, so it is beta.
+  // Beta, because the specification does not contain paging.
   lifecycle: { stability: 'beta', successor: 'Query.orders' },
-  tag: { name: 'Store', description: 'The orders of the store.' },
+  tag: { name: 'Store', description: 'The orders in the store.' },
   summary: 'List orders',
   description:
-    'Streams all orders or, with `limit` or `after`, returns one page with a `Link` to the ' +
-    'next. Rejects any other query parameter with `INVALID_INPUT`.',
+    'Streams all orders. With `limit` or `after`, returns one page and a `Link` to the next. ' +
+    'Rejects any other query parameter with `INVALID_INPUT`.',
   parameters: { path: z.object({}), query: Query },
   result: { resource: 'Orders', description: 'The orders, sorted by id.', headers: {} },
   errors: ['INVALID_ID', 'INVALID_INPUT'],
@@ -104,9 +104,9 @@ export const listOrders: RestOperation = {
 }`,
     differences: [
       'Ids are strings: "1".',
-      'A shipDate that is not set is null instead of omitted.',
+      'If shipDate is not set, it is null instead of omitted.',
       'A page has at most 100 orders. For the next page, pass its endCursor as after.',
-      'Orders can be filtered, for example by pet or by complete, and sorted by ship date.',
+      'Orders can be filtered, for example by pet or by whether they are complete, and sorted by ship date.',
     ],
   },
   get: respondWithOrders,

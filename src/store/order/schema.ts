@@ -79,7 +79,7 @@ for (const type of [
     t.int({
       nullable: true,
       description:
-        'The index of the rejected line in `input`, from 0; null in mutations without lines.',
+        'The zero-based index of the rejected line in `input`, or null in mutations without lines.',
       resolve: ({ line = null }) => line,
     }),
   );
@@ -126,7 +126,7 @@ builder.mutationFields((t) => ({
       shipDate: t.arg({
         type: 'DateTime',
         description:
-          'The new ship date and time, not more than a day in the past, or null to remove it. ' +
+          'The new ship date, at most a day in the past, or null to remove it. ' +
           'Required: if omitted, the result is InvalidInput.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),

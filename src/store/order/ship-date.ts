@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { parseArguments } from '../../gateway/index.ts';
 
-// A caller may know only its local date, or have a clock that is off.
+// A caller may know only its local date, or its clock may be wrong.
 const TOLERANCE_MS = 86_400_000;
 
 const Dated = z.object({
@@ -19,9 +19,10 @@ const One = Dated.extend({ input: Dated.optional() });
 const Cart = z.object({ input: z.array(Dated) });
 
 /**
- * Rejects ship dates in the past, in the valid arguments of a mutation. It is called in the write, not with the
- * other rules: a retry with an idempotency key returns the original result, even if its date has passed.
- * @throws InvalidInput with every such date
+ * Rejects ship dates more than a day in the past. The arguments have already passed all other rules. This rule is
+ * checked only when the order is written, because a retry with an idempotency key returns the original result even
+ * if its date has passed.
+ * @throws InvalidInput with every rejected date
  */
 export function rejectPastDates(args: object): void {
   parseArguments('input' in args && Array.isArray(args.input) ? Cart : One, args);

@@ -15,7 +15,7 @@ export interface PlacedOrder {
   readonly pet: Pet;
 }
 
-/** A row of the statements below: a pet, its stock, and its new order unless that was rejected. */
+/** A row of the statements below: a pet, its stock, and its new order unless the order was rejected. */
 interface LineResult {
   /** Null if there is no inventory item, or if another transaction has locked it. */
   readonly stock: number | null;
@@ -49,8 +49,9 @@ export function rejectionOf(
  * Takes the units of an order from its pet's stock and creates the order, atomically.
  *
  * One statement does both, so no transaction spans several round trips. It locks the pet, then its stock, and reads
- * their values under the locks, so they cannot change before it writes, however many gateways there are. The lock on
- * the pet is shared: it keeps the status from changing, without making orders for the same pet wait for each other.
+ * their values under the locks, so the values cannot change before the statement writes, however many gateways there
+ * are. The lock on the pet is shared: it keeps the status from changing, without making orders for the same pet wait
+ * for each other.
  * Statements that need the same rows lock them in the same order, so they cannot deadlock. The new stock is computed
  * from the locked row (`stock.quantity`): with `item.quantity`, PostgreSQL would apply the CHECK to the value from
  * the start of the statement, before it reads the current value.
@@ -86,15 +87,16 @@ export async function takeUnits(
 }
 
 /**
- * Does the same for several orders for different pets, each independently. Returns a new order or an error for each.
- * An order that is missing from the result has to be placed on its own: its pet or the stock is missing or locked.
+ * Takes the units of several orders for different pets and creates the orders, each independently. Returns a new
+ * order or an error for each line. A line that is missing from the result has to be placed on its own: its pet or
+ * the pet's stock is missing or locked.
  *
  * The statement skips locked rows. If it has to wait for any other lock, such as one taken by an operator's trigger,
  * it fails after LOCK_TIMEOUT, so it cannot deadlock. Only a lock on a whole table can make it wait longer.
  *
- * The arrays are subqueries, so that PostgreSQL can't plan for their lengths: otherwise it would plan each statement
- * again, which takes longer than placing eight orders. A new order is found by its `pet_id`, so triggers must not
- * change it.
+ * The arrays are subqueries, so PostgreSQL's plan does not depend on their lengths. Otherwise, PostgreSQL would plan
+ * each statement again, which takes longer than placing eight orders. A new order is matched to its line by `pet_id`,
+ * so triggers must not change that column.
  */
 export async function takeFreeUnits(
   { write }: Session,
@@ -130,7 +132,7 @@ export async function takeFreeUnits(
   for (const row of rows) {
     const pet = PET.rowOf(row);
     const line = pet && lineOf.get(pet.id);
-    // Without stock, its row may be locked.
+    // A null stock can mean that its row is locked.
     if (line && row.stock !== null) results.set(line, toResult(pet, row));
   }
   return results;

@@ -13,7 +13,7 @@ import type { Category, Pet } from '../generated/prisma/client.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
-// `line` is the index of the cart line that caused the error, from 0, or null without a cart.
+// `line` is the zero-based index of the cart line that caused the error, or null without a cart.
 export const PetNotFound = errorOf(
   'PET_NOT_FOUND',
   404,
@@ -33,13 +33,13 @@ const petTable = table('Pet');
 const PET = petTable.as('pets');
 const CATEGORY = categories.as('category');
 
-/** A pet, and its category if that was read with it. */
+/** A pet, and its category if the same statement returned it. */
 type PetAndCategory = Pet & { readonly category?: Category };
 
 /**
  * Reads pets with their categories. Most queries for a pet also select its category, so this saves a second
- * statement. `offset 0` makes PostgreSQL look up each category by id; for a plain join with an unknown number
- * of pets, it plans a scan of all categories.
+ * statement. `offset 0` makes PostgreSQL look up each category by id. For a plain join with an unknown number of
+ * pets, PostgreSQL would plan a scan of all categories.
  */
 async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCategory[]> {
   const rows = await db.query<object>(sql`
@@ -56,7 +56,7 @@ async function petsByIds(db: Session, ids: readonly bigint[]): Promise<PetAndCat
 }
 
 /**
- * The condition for pets with more than `units` units in stock. Without an inventory row, a pet has none.
+ * Returns the condition for pets with more than `units` units in stock. A pet without an inventory row has no units.
  */
 function hasMoreUnits(units: number, idBounds: (column: Sql) => Sql[]): Sql {
   const bounds = idBounds(sql`inventory_items.pet_id`);
@@ -65,7 +65,7 @@ function hasMoreUnits(units: number, idBounds: (column: Sql) => Sql[]): Sql {
     select from inventory_items where ${isOfPet} and inventory_items.quantity > ${units})`;
 }
 
-/** A condition on the stock: PostgreSQL may read all of it, even for few pets. */
+/** A filter by stock, which is costly: PostgreSQL may read the stock of all pets, even to find a few. */
 const byStock = <Value>(
   type: string,
   rule: z.ZodType<Value>,
@@ -74,7 +74,7 @@ const byStock = <Value>(
 ) =>
   filterBy.search(
     { type, rule, cost: '1000', where },
-    { only, note: 'A pet without an inventory item has no units.' },
+    { only, note: 'A pet without an inventory item has no units in stock.' },
   );
 
 /** Reads, lists, writes and follows pets. */
@@ -93,7 +93,7 @@ export const pets = createRepository(petTable, {
   filters: ({ id, name, categoryId, status }) => ({
     status: filterBy.oneOf(status, { only: 'with one of these statuses', changes: true }),
     categoryId: filterBy.value(categoryId, {
-      only: 'of the category with this id',
+      only: 'in the category with this id',
       changes: true,
     }),
     categoryIds: filterBy.oneOf(categoryId, {
@@ -106,7 +106,7 @@ export const pets = createRepository(petTable, {
       z.boolean(),
       (wanted, idBounds) =>
         wanted ? hasMoreUnits(0, idBounds) : sql`not ${hasMoreUnits(0, idBounds)}`,
-      'with units in stock if true, or with none if false',
+      'that are in stock if true, or out of stock if false',
     ),
     minQuantity: byStock(
       'Int',
@@ -129,7 +129,7 @@ export const pets = createRepository(petTable, {
   notFound: PetNotFound,
   errors: [PetNotAvailable],
   read: petsByIds,
-  // Creates pets and, for those with a quantity, their inventory rows, in one statement.
+  // Creates pets, and inventory rows for the pets with a quantity, in one statement.
   insertMany: ({ write }: Session, rows) => {
     const quantities = rows.map(({ quantity }) => quantity);
     const insert = insertLines(

@@ -15,9 +15,14 @@ import { Author, authors } from './author.ts';
 import type { Book as Row } from './generated/prisma/client.ts';
 import { builder, fieldsOf, Node, scope, table } from './shop.ts';
 
-const BookSoldOut = errorOf('BOOK_SOLD_OUT', 409, 'The shop has no copy.', (id: bigint) => ({
-  message: `All copies of book ${id} are sold.`,
-}));
+const BookSoldOut = errorOf(
+  'BOOK_SOLD_OUT',
+  409,
+  'All copies of the book are sold.',
+  (id: bigint) => ({
+    message: `All copies of book ${id} are sold.`,
+  }),
+);
 
 const books = createRepository(table('Book'), {
   inputs: {
@@ -30,13 +35,13 @@ const books = createRepository(table('Book'), {
     authorId: { missing: authors.notFound },
   },
   filters: ({ id, releasedOn }) => ({
-    releasedOn: filterBy.range(releasedOn, { only: 'that were released then' }),
+    releasedOn: filterBy.range(releasedOn, { only: 'that were released in this range' }),
     ids: filterBy.oneOf(id, { only: 'with one of these ids', changes: true }),
   }),
   sorts: {
     id: 'Order by id.',
     title: 'Order by title.',
-    releasedOn: 'Order by the day of the release. A book without one comes last.',
+    releasedOn: 'Order by release date. Books without a release date count as the latest.',
   },
   errors: [BookSoldOut],
 });
@@ -70,11 +75,11 @@ const Book = builder.prismaObject('Book', {
     author: t.field({
       type: Author,
       nullable: true,
-      description: 'Its author, or null if it is not known.',
+      description: 'The author, or null if unknown.',
       ...relatedRow(authors.required, 'authorId'),
     }),
     byline: t.string({
-      description: 'Its title with the name of its author, if it is known.',
+      description: 'The title, and the name of the author if it is known.',
       extensions: { maxBytes: 2000 },
       resolve: async ({ title, authorId }, _args, { source }) => {
         const author = authorId && (await authors.required.load(source, authorId));
@@ -92,9 +97,7 @@ builder.queryFields((t) => ({
 }));
 
 builder.prismaObjectField('Author', 'books', (t) =>
-  t.connection(
-    ...fields.listBy(authors, 'authorId', 'A page of the list of books of this author.'),
-  ),
+  t.connection(...fields.listBy(authors, 'authorId', 'The books by this author.')),
 );
 
 builder.mutationFields((t) => ({

@@ -22,7 +22,7 @@ export const bookshop: Store = {
   pages: {
     icon: '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 3h16v18H4z"/></svg>',
     heading: 'One endpoint for the whole bookshop',
-    lead: 'A GraphQL gateway over authors and their books.',
+    lead: 'A GraphQL gateway for authors and their books.',
     example: {
       query: '{ book(id: "1") { title } }',
       result: '{ "data": { "book": { "title": "The Dispossessed" } } }',

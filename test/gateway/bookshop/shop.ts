@@ -7,7 +7,7 @@ interface Types {
   PrismaTypes: PrismaTypes;
 }
 
-/** The Pothos builder of the bookshop, and the helpers that define its types. */
+/** The bookshop's Pothos builder, and the gateway's helpers that define types with it. */
 export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
   datamodel: getDatamodel(),
   tables: TABLES,
@@ -16,5 +16,5 @@ export const { builder, Node, fieldsOf, createSchema } = createBuilder<Types>({
 /** Creates the table of a model in schema.prisma. */
 export const table = createTables<PrismaTypes>(TABLES, ENUMS);
 
-/** What every mutation needs. */
+/** The scope that every mutation requires. */
 export const scope = 'books:write';

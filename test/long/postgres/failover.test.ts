@@ -62,7 +62,7 @@ const nameOf = ({ port }: ReplicatedServer): string => `127.0.0.1:${port}`;
 const lost = (server: ReplicatedServer): string =>
   `Lost the primary ${nameOf(server)}. Mutations are rejected until a server accepts writes again.`;
 const found = (server: ReplicatedServer): RegExp =>
-  new RegExp(`^${nameOf(server)} is now the primary, after \\d+ ms without one\\.$`);
+  new RegExp(`^${nameOf(server)} is now the primary, after \\d+ ms without a primary\\.$`);
 
 const linesAboutPrimary = (): string[] =>
   gateway.messages.filter((message) => /^Lost the primary|is now the primary/.test(message));

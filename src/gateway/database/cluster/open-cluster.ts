@@ -89,7 +89,7 @@ class Cluster {
   /** Returns the combined state of all servers. */
   async readiness(): Promise<Readiness> {
     if (!this.servers.some(({ state }) => state))
-      throw new Unavailable('No database server responds.');
+      throw new Unavailable('No database server is responding.');
     return { writes: this.primary.current !== undefined };
   }
 

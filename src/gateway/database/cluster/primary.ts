@@ -79,7 +79,7 @@ export class Primary implements TransactionRunner {
     // the old server.
     last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
-    this.#log.warn(`${found.name} is now the primary, after ${ms} ms without one.`);
+    this.#log.warn(`${found.name} is now the primary, after ${ms} ms without a primary.`);
   }
 
   /** Returns the server that accepts writes. @throws Unavailable; the loss of the primary is logged only once */

@@ -170,6 +170,6 @@ export function* measureDocument(
   yield [
     countComparisons(document, max, limits.maxDepth),
     max,
-    'selections, values and pairs of fields to merge, with fragments where they are spread',
+    'selections, values and pairs of fields to merge, counting a fragment wherever it is spread',
   ];
 }

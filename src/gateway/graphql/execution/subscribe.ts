@@ -9,7 +9,7 @@ import type { Streams } from '../streams.ts';
 import type { Call, Execute, Subscribe } from './call.ts';
 import { shareResults } from './share-results.ts';
 
-const NO_FIELD = 'The subscription selects no field.';
+const NO_FIELD = 'The subscription selects no fields.';
 
 type Source = AsyncIterable<unknown> | ExecutionResult;
 

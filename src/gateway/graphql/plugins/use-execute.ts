@@ -67,7 +67,7 @@ function toCall(
   limits: Limits,
 ): Call {
   const { operation } = context;
-  if (!operation) throw new Error('Yoga executes a document without the operation.');
+  if (!operation) throw new Error('The operation is missing from the context.');
   const variables = takeDeclared(operation, variableValues ?? {}, limits);
   return {
     schema,

@@ -60,7 +60,7 @@ function toEnd({ sunset, daysLeft, enforced }) {
   const text =
     daysLeft > 0
       ? `${toCount(daysLeft)} ${daysLeft === 1 ? 'day' : 'days'} left: ${enforced ? 'stops' : 'may stop'} working on `
-      : `${enforced ? 'stopped working on' : 'may stop working at any time since'} `;
+      : `${enforced ? 'stopped working on' : 'past its sunset date of'} `;
   return toBadge(daysLeft > 30 ? 'end deprecated' : 'end bad', text, day);
 }
 
