@@ -214,9 +214,9 @@ const ACCESS: Fault[] = [
   {
     name: 'a caller that may only order changes the stock',
     file: 'src/store/inventory/schema.ts',
-    text: `never set counts as 0.',
+    text: `was never set, it counts as 0.',
     scope: 'inventory:write'`,
-    replacement: `never set counts as 0.',
+    replacement: `was never set, it counts as 0.',
     scope: 'orders:write'`,
     test: ['test/gateway/scopes.test.ts', 'requires exactly one scope'],
   },

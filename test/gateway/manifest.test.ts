@@ -130,12 +130,12 @@ describe('DOCUMENTS_MANIFEST', () => {
     [
       'a manifest with a document that does not parse',
       { a: COUNT, b: '{' },
-      /executed, b: Syntax Error/,
+      /^The document b in .* cannot be executed: Syntax Error/,
     ],
     [
       'a manifest with a document that is too long',
       { b: `${COUNT}#${'x'.repeat(50_000)}` },
-      /cannot be executed, b: /,
+      /^The document b in .* cannot be executed: /,
     ],
     [
       'a manifest with a duplicate id',
