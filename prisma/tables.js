@@ -25,7 +25,7 @@ function toColumn(table, { indexed, references }, field) {
   };
 }
 
-/** Describes a model's table, and names the tables whose rows prevent the deletion of its rows. */
+/** Describes a model's table, and lists the tables whose references prevent a row from being deleted. */
 function toTable({ name: type, dbName, documentation, fields }, { models, indexes }) {
   const name = dbName ?? type;
   const columns = fields.filter(({ kind }) => kind !== 'object');

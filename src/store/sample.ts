@@ -23,7 +23,7 @@ const CATEGORIES = `
 const DAY_MS = 86_400_000;
 const FIRST_SHIP_DATE = Date.parse('2026-12-01T09:00:00Z');
 
-// The remainders only vary the values. All sample stores are identical.
+// The remainders only add variety. All sample stores are identical.
 const statusOf = (index: number): PetStatus =>
   index % 11 === 10 ? 'sold' : index % 7 === 6 ? 'pending' : 'available';
 

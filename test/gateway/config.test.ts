@@ -129,7 +129,7 @@ describe('the configuration', () => {
       const AUTH_JWKS_URL = `https://${credentials}login.example/keys`;
       const read = () => readConfig({ ...JWT, AUTH_SECRET: '', AUTH_JWKS_URL });
       expect(read).toThrow(
-        /^AUTH_JWKS_URL must be like https:\/\/login.example\/keys, without a password\.$/,
+        /^AUTH_JWKS_URL must look like https:\/\/login.example\/keys, without a password\.$/,
       );
     },
   );

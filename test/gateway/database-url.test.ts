@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from '../../src/gateway/config/config.ts';
 import { splitHosts } from '../../src/gateway/config/database-url.ts';
 
 const MESSAGE =
-  'DATABASE_URL must be like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40).';
+  'DATABASE_URL must look like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40).';
 
 describe('DATABASE_URL', () => {
   it.each([
@@ -100,7 +100,7 @@ describe('DATABASE_REPLICA_URLS', () => {
     'postgresql://me:hunter2@b,/store',
   ])('rejects %s', (urls) => {
     const read = () => readConfig({ DATABASE_URL, DATABASE_REPLICA_URLS: urls });
-    expect(read).toThrow(/^DATABASE_REPLICA_URLS must be (?!.*hunter2)/s);
+    expect(read).toThrow(/^DATABASE_REPLICA_URLS must look like (?!.*hunter2)/s);
   });
 
   it('requires DATABASE_URL', () => {

@@ -133,7 +133,7 @@ describe('invalid arguments', () => {
       {
         path: ['input', 'categoryId'],
         code: 'INVALID_ID',
-        message: 'Category id must be 1 to 19 digits, at most 9223372036854775807.',
+        message: 'Category id must be 1 to 19 digits and at most 9223372036854775807.',
         line: null,
       },
       {

@@ -5,7 +5,7 @@ import { isDatabaseUrl } from './database-url.ts';
 import { choice, flag, whole } from './variable-types.ts';
 
 const DATABASE_URL_RULE =
-  'must be like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40)';
+  'must look like postgresql://user@host:5432/name, with each @, /, ? and # in the password percent-encoded (@ as %40)';
 
 /**
  * Every environment variable, with its rule, its default, its description and a reason to set it. `npm run fix`
@@ -90,7 +90,7 @@ export const Variables = z.object({
   IDEMPOTENCY_HOURS: whole(1, 8760)
     .default(24)
     .describe('How long idempotency keys are kept.')
-    .meta({ reason: 'callers may retry after a longer time' }),
+    .meta({ reason: 'callers need more time to retry' }),
   CHANGES_HOURS: whole(1, 8760)
     .default(24)
     .describe('How long changes are kept.')
@@ -160,13 +160,13 @@ export const Variables = z.object({
   AUTH_JWKS_URL: z
     .string()
     .refine(isSafeUrl, {
-      error: 'must be like https://login.example/keys, without a password',
+      error: 'must look like https://login.example/keys, without a password',
       abort: true,
     })
     .transform((text) => new URL(text))
     .optional()
     .describe(
-      'The URL of the public keys for tokens (JWKS). They are fetched again after a key rotation.',
+      'The URL of the public keys for tokens (JWKS). The keys are fetched again after a rotation.',
     )
     .meta({ reason: 'an identity provider issues the tokens' }),
   AUTH_SECRET: z
@@ -256,7 +256,7 @@ export const Variables = z.object({
     .describe('`enforce`: deprecated REST routes return 410 from their sunset date on.')
     .meta({ reason: 'the last callers must migrate' }),
   SUNSET_DATE: z.iso
-    .date('must be a date like 2027-12-31')
+    .date('must be a date, such as 2027-12-31')
     .transform((date) => new Date(date))
     .default(new Date('2027-12-31'))
     .describe('The sunset date of deprecated REST routes.')

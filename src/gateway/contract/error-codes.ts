@@ -82,7 +82,7 @@ export const ERRORS = {
     status: 503,
     description:
       'The database connection was lost before the write was confirmed. The write may have ' +
-      'been applied. If the request had an idempotency key, repeat it with that key. Otherwise, ' +
+      'been applied. If it had an idempotency key, repeat the request with that key. Otherwise, ' +
       'check the stored data later.',
   },
 } as const satisfies ErrorCodes;

@@ -27,7 +27,7 @@ export const characters = (text: string): number => Array.from(text).length;
 export const Id = z
   .string()
   .refine(isInt64, {
-    error: 'must be 1 to 19 digits, at most 9223372036854775807.',
+    error: 'must be 1 to 19 digits and at most 9223372036854775807.',
     params: { code: 'INVALID_ID' },
   })
   .transform(BigInt)

@@ -54,9 +54,9 @@ FROM "changes" WHERE "transaction" < pg_snapshot_xmin(pg_current_snapshot())::te
 --
 -- Each table has its own trigger function with the type and the id column built in, which takes half the time of a
 -- shared function. The trigger function runs with the rights of its owner, so a role that may write rows does not need
--- the right to write to the change log. Every name in it, even an operator's, includes the schema, because a session
--- can have a different search path. For a small row, "before" and "after" are complete, because comparing them takes
--- longer than writing them.
+-- the right to write to the change log. Every name in it, including the names of SQL operators, is qualified with the
+-- schema, because a session can have a different search path. For a small row, "before" and "after" are complete,
+-- because comparing them takes longer than writing them.
 CREATE FUNCTION record_changes_of("table" text, "type" text, "id" text) RETURNS void LANGUAGE plpgsql AS $do$
 BEGIN
     EXECUTE format($create$

@@ -55,7 +55,7 @@ defaults.parseInputDatesAsUTC = true;
 const ignore = (): void => {};
 
 /** The error of connections that the gateway closes. */
-const ABORTED = new Error('Connection terminated: the server is not used at the moment.');
+const ABORTED = new Error('Connection terminated: the server is currently not in use.');
 
 /** Converts a parameter for pg, which would quote each item of an array; digits need no quotes. */
 const toParameter = (value: unknown): unknown =>

@@ -56,7 +56,8 @@ ${config.auth && !config.auth.readIsOpen ? `<p>Requests require ${linkToGuide(si
 </section>
 <section aria-labelledby="mutation">
 <h2 id="mutation">A mutation and its error</h2>
-<p>A mutation returns what it changed, or an error as part of the data. This one is rejected and changes nothing.</p>
+<p>A mutation returns what it changed, or an error as part of the data. This mutation is
+rejected and changes nothing.</p>
 ${renderExample('Mutation', mutation, site)}
 </section>
 ${renderLiveView(site)}

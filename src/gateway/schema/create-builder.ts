@@ -137,12 +137,12 @@ function defineRoots(builder: Builder, tables: Tables): void {
   builder.mutationType({
     description:
       'Changes the store. Each result is a union of the payload and the expected errors. ' +
-      'Selecting related objects in the payload also requires the scope for `Query`.',
+      'Selecting related objects in the payload also requires the scope that `Query` requires.',
   });
   builder.subscriptionType({
     description:
       'Streams changes to the store as they happen, over Server-Sent Events or WebSocket at the ' +
-      'same URL. Requires the scope for `Query`. Each change is sent once, in the order of ' +
+      'same URL. Requires the same scope as `Query`. Each change is sent once, in the order of ' +
       '`Query.changes`. After a disconnect, resubscribe with `after`.',
   });
 }

@@ -84,7 +84,9 @@ export function requireInputs<Row extends object>({
   }
   for (const { name, field, missing } of inputs) {
     if (field?.isReference && !missing) {
-      throw new Error(`${type}.${name} needs the error for an id that does not exist, missing.`);
+      throw new Error(
+        `${type}.${name} must set missing to the error for an id that does not exist.`,
+      );
     }
   }
 }

@@ -65,8 +65,8 @@ function errorOf(
 /**
  * Sets or adjusts the stock of several pets, all or nothing, and creates missing inventory rows.
  *
- * Like placeOrders, the statement locks all pets, then their stock, both in the order of the pets' ids. If another
- * transaction creates one of the rows in the meantime, the whole statement fails with a duplicate key error.
+ * As in placeOrders, the statement locks all pets, then their stock, both in the order of the pets' ids. If another
+ * transaction creates one of the missing rows in the meantime, the whole statement fails with a duplicate key error.
  * @throws PetNotFound, StaleInventory, InsufficientStock, StockLimitExceeded
  */
 async function changeStocks(
@@ -162,7 +162,7 @@ const defineStocksWrite = (operation: string, Line: z.ZodType<StockLine>) =>
 
 /**
  * Sets the stock of a pet, and creates its inventory row if there is none. If `expectedQuantity` is set and differs
- * from the current stock, nothing changes. Without a row, the stock is 0.
+ * from the current stock, nothing changes. Without a row, the stock counts as 0.
  * @throws InvalidInput, PetNotFound, StaleInventory, IdempotencyConflict
  */
 export const updateInventory = defineStockWrite(
@@ -177,7 +177,7 @@ export const updateInventory = defineStockWrite(
 
 /**
  * Adds units to the stock of a pet, or removes units if `by` is negative. The stock cannot fall below 0. Without an
- * inventory row, the stock is 0.
+ * inventory row, it counts as 0.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export const adjustInventory = defineStockWrite(

@@ -25,7 +25,7 @@ export const OrderComplete = errorOf(
   (id: bigint) => ({ message: `Order ${id} is complete, so it cannot be changed.` }),
 );
 
-/** Reads, lists and follows orders, and validates new ones. */
+/** Reads, lists and follows orders, and validates new orders. */
 export const orders = createRepository(table('Order'), {
   inputs: {
     petId: {},

@@ -14,7 +14,8 @@ import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectPastDates } from './ship-date.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
-// How long no statements are shared after one has failed: the cause, such as an operator's trigger, may persist.
+// How long each order is placed on its own after a shared statement has failed: the cause, such as an operator's
+// trigger, may persist.
 const REST_MS = 10_000;
 
 /**

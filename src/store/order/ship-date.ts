@@ -19,7 +19,7 @@ const One = Dated.extend({ input: Dated.optional() });
 const Cart = z.object({ input: z.array(Dated) });
 
 /**
- * Rejects ship dates more than a day in the past. The arguments have already passed all other rules. This rule is
+ * Rejects ship dates more than a day in the past. The arguments must have passed all other rules. This rule is
  * checked only when the order is written, because a retry with an idempotency key returns the original result even
  * if its date has passed.
  * @throws InvalidInput with every rejected date

@@ -33,7 +33,7 @@ function toResult(pet: Pet, row: LineResult): PlacedOrder | GatewayError {
 }
 
 /**
- * Returns the error for an order that cannot be fulfilled. `line` is its index in a cart. `status` is null if the pet
+ * Returns the error for an order that cannot be fulfilled. `line` is the order's index in a cart. `status` is null if the pet
  * does not exist.
  */
 export function rejectionOf(
@@ -132,7 +132,7 @@ export async function takeFreeUnits(
   for (const row of rows) {
     const pet = PET.rowOf(row);
     const line = pet && lineOf.get(pet.id);
-    // A null stock can mean that its row is locked.
+    // If the stock is null, its row may be locked.
     if (line && row.stock !== null) results.set(line, toResult(pet, row));
   }
   return results;
