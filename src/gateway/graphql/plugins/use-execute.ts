@@ -33,7 +33,7 @@ function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | 
   if (size > max) return tooLarge(`must have at most ${max} values.`);
   for (const [name, inner] of Object.entries(value)) {
     if (name.length > maxTextLength) {
-      return tooLarge(`must not contain names of more than ${maxTextLength} characters.`);
+      return tooLarge(`must not contain names longer than ${maxTextLength} characters.`);
     }
     const issue = findLargeValue(inner, depth + 1, limits);
     if (issue) return { ...issue, path: [name, ...issue.path] };
