@@ -6,14 +6,14 @@ import { basename, join } from 'node:path';
 
 const DIST = 'dist';
 const DIGEST_FILE = join(DIST, 'made-of');
-// Lists the installed dependencies, which become part of the bundle.
+// This file lists the installed dependencies, which become part of the bundle.
 const INSTALLED = 'node_modules/.package-lock.json';
 const INSTALLED_OR_BUILT = /examples\/(?:node_modules|dist|generated)/;
 const GUIDE_RENDERER = 'scripts/render-guide.js';
 const LICENSES_FILE = join(DIST, 'THIRD-PARTY-LICENSES.txt');
 const LEGAL_FILE = /^(licen[cs]e|copying|notice)/i;
 
-/** Returns a digest of all inputs of the build. Timestamps would miss older files restored by git or cp. */
+/** Returns a digest of all inputs of the build. Timestamps would miss older files that git or cp restored. */
 function digest() {
   const sources = ['src', 'docs']
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
@@ -33,7 +33,7 @@ function digest() {
   return hash.digest('hex');
 }
 
-// If both its ES modules and its CommonJS were bundled, there would be two copies of graphql with incompatible types.
+// Bundling both the ES modules and the CommonJS modules of graphql would result in two copies with incompatible types.
 const oneGraphql = {
   name: 'one-graphql',
   setup: ({ onResolve }) => {
@@ -44,8 +44,8 @@ const oneGraphql = {
   },
 };
 
-// OpenTelemetry, if it is set up, can only instrument a module that is required by name, which takes 50 ms longer
-// than the bundled one.
+// OpenTelemetry can instrument pg only if it is loaded by name from node_modules, which takes 50 ms longer than the
+// bundled copy. So this happens only if OpenTelemetry is set up.
 const tracedPg = {
   name: 'traced-pg',
   setup: ({ onResolve, onLoad }) => {
@@ -61,7 +61,7 @@ const tracedPg = {
   },
 };
 
-/** Returns the licenses of the bundled packages, without which they may not be redistributed. */
+/** Returns the licenses of the bundled packages, which must be distributed with them. */
 function printLicenses({ inputs }) {
   const folders = Object.keys(inputs).flatMap(
     (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
@@ -88,14 +88,14 @@ async function bundle() {
     metafile: true,
     format: 'esm',
     platform: 'node',
-    // Prefers ES modules, so that unused code is removed: saves a sixth of the startup time.
+    // ES modules let esbuild remove unused code, which saves a sixth of the startup time.
     mainFields: ['module', 'main'],
     target: 'node20',
     plugins: [oneGraphql, tracedPg],
-    // Packages that read their own files; the Dockerfile copies these and pg. All others are bundled, with lazily
-    // imported modules in separate files.
+    // These packages read their own files; the Dockerfile copies them and pg. All other packages are bundled, with
+    // lazily imported modules in separate files.
     external: ['@electric-sql/pglite', 'fs-native-extensions', 'pg-native'],
-    // For the CommonJS dependencies.
+    // Bundled CommonJS modules call `require`.
     banner: {
       js: `import { createRequire as toRequire } from 'node:module'; const require = toRequire(import.meta.url);`,
     },
@@ -115,6 +115,6 @@ if (builtDigest !== currentDigest && (canBuild || builtDigest === undefined)) {
   const { renderGuide } = await import('./scripts/render-guide.js');
   writeFileSync(join(DIST, 'guide.json'), renderGuide());
   writeFileSync(LICENSES_FILE, printLicenses(metafile));
-  // Written last, so that an interrupted build is repeated.
+  // The digest is written last, so that an interrupted build is repeated.
   writeFileSync(DIGEST_FILE, currentDigest);
 }

@@ -1,5 +1,5 @@
-// Runs the type checker, the linter, the formatter and knip in parallel: five seconds on two cores, instead of eight
-// one after the other.
+// Runs the type checker, the linter, the formatter and knip in parallel, which takes five seconds on two cores instead
+// of eight.
 import { spawn } from 'node:child_process';
 
 // `npm run test:clients` checks these folders, after installing their dependencies.

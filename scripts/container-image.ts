@@ -76,7 +76,7 @@ const Inspected = z.object({
 });
 
 export interface Image {
-  /** Its root folder. */
+  /** The folder with the image's files. */
   readonly root: string;
   readonly config: z.output<typeof Inspected>['Docker']['config'];
 }
@@ -87,7 +87,7 @@ export function openImage(): Image {
   return { root, config: Docker.config };
 }
 
-/** Describes the size of an image, its compressed size in a registry, and the sizes of its parts. */
+/** Returns a description of an image's size, its compressed size in a registry, and the sizes of its parts. */
 export function describeSize({ root }: Image): string {
   const sizeOf = (path: string): number => Number(run('du', ['-sm', path]).split('\t')[0]);
   const parts = ['usr', 'lib', 'app/dist', 'app/node_modules'];

@@ -76,13 +76,13 @@ function validateDocuments(document: DocumentNode): void {
   throwIfAny([...anonymous, ...validate(schema, document, RULES)]);
 }
 
-/** Returns a sort key: operations before fragments, then by name, like Apollo. */
+/** Returns a sort key that puts operations before fragments and sorts each by name, as Apollo does. */
 const sortKeyOf = (node: DefinitionNode): string => {
   const name = 'name' in node ? node.name?.value : '';
   return `${node.kind === Kind.OPERATION_DEFINITION ? 0 : 1} ${name}`;
 };
 
-/** Returns the text of each operation, with only the fragments that it uses, by its SHA-256. */
+/** Returns the document of each operation, with only the fragments that the operation uses, by its SHA-256. */
 function toManifest(definitions: readonly DefinitionNode[]): Record<string, string> {
   const document: DocumentNode = {
     kind: Kind.DOCUMENT,
@@ -102,13 +102,13 @@ function writeManifest(folder: string | undefined, file = 'trusted-documents.jso
   return `Trusted documents in ${file}: ${count}`;
 }
 
-/** The output and exit code of the program. */
+/** The program's output and exit code. */
 interface End {
   readonly code: 0 | 1;
   readonly message: string;
 }
 
-/** Writes the manifest of the .graphql files in a folder; takes the program's arguments. */
+/** Writes the manifest of the .graphql files in a folder. The parameters are the program's arguments. */
 export function makeManifest(folder?: string, file?: string): End {
   try {
     return { code: 0, message: writeManifest(folder, file) };

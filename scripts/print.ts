@@ -19,7 +19,7 @@ function toDefault(variable: z.ZodType): string {
   return text && `\`${text}\``;
 }
 
-/** Returns a variable's description, and its values if it has a choice or a range. */
+/** Returns a variable's description, with the allowed values or their range if they are limited. */
 function toMeaning(variable: z.ZodDefault | z.ZodOptional): string {
   const { values } = z.globalRegistry.get(variable.unwrap()) ?? {};
   return `${variable.description}${typeof values === 'string' ? ` Values: ${values}.` : ''}`;

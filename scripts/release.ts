@@ -1,5 +1,5 @@
-// Releases the next version: `npm run release`. Semantic versioning determines its number from the `Unreleased`
-// section of CHANGELOG.md. Does not push. `--untested` skips the tests, for trying it in a clone.
+// Releases the next version: `npm run release`. Semantic versioning determines its number from the `Unreleased` section
+// of CHANGELOG.md. Does not push. `--untested` skips the tests, to try the script in a clone.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,8 +23,8 @@ function toStep(entries: string): 'major' | 'minor' | 'patch' {
 }
 
 /**
- * Writes release/sbom.cdx.json. Runs outside the project, because next to development packages, `npm sbom --omit=dev`
- * omits dependencies that both share.
+ * Writes release/sbom.cdx.json. Runs outside the project, because if development packages are installed, `npm sbom
+ * --omit=dev` omits dependencies that they share with the program.
  */
 function writeSbom(): void {
   const folder = join(mkdtempSync(join(tmpdir(), 'release-')), 'pet-store-gateway');

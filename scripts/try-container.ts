@@ -27,8 +27,8 @@ const report = (text: string): void =>
 
 // An absolute path, because PATH is the image's.
 const UNSHARE = '/usr/bin/unshare';
-// Like `docker run --read-only`. Its first arguments are the root folder, the folder to mount at /data, and the PATH
-// of the command that follows.
+// Like `docker run --read-only`. The first arguments are the root folder, the folder to mount at /data, and the PATH of
+// the command that follows.
 const MOUNT = `set -e
 PATH=/usr/bin:/bin
 mkdir -p "$1/proc" "$1/dev"
@@ -62,7 +62,7 @@ const running = new Set<Container>();
 const endOf = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve, reject) => void child.once('exit', resolve).once('error', reject));
 
-/** Starts a container with this machine's network. Its program has process id 1 there. */
+/** Starts a container on this machine's network, with the program as process 1. */
 function start(
   image: Image,
   data: string,

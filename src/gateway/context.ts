@@ -12,7 +12,7 @@ export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly requestLog: RequestLog;
-  /** Receives the result of its operation: the response, or the client of a WebSocket. */
+  /** Receives the operation's result: the response, or the client of a WebSocket. */
   readonly recipient: Recipient;
 }
 
@@ -30,7 +30,7 @@ export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'r
   /** The database that loaders read: the primary or a replica (graphql/execution/read-from-replicas.ts). */
   source: DataSource;
   readonly caller: Caller;
-  /** When the body had been read and the token verified, in milliseconds of performance.now(). */
+  /** When the request had been read and its token verified, in milliseconds of performance.now(). */
   readonly arrivedAt: number;
   /** The stream of a subscription; undefined in other operations. */
   readonly stream?: {

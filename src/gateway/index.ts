@@ -1,4 +1,4 @@
-/** All that a store may import from the gateway. */
+/** Everything that a store may import from the gateway. */
 
 // Errors, and rules for input.
 export { errorOf, type GatewayError, InvalidInput } from './contract/gateway-error.ts';

@@ -11,7 +11,7 @@ import type { Table } from './tables/table.ts';
 export interface RestLifecycle {
   /** A beta operation may still change. */
   readonly stability: 'beta' | 'stable';
-  /** The date of its deprecation. */
+  /** The date on which it was deprecated. */
   readonly deprecatedSince?: Date;
   /** The schema coordinate of its replacement. */
   readonly successor: string;
@@ -38,9 +38,9 @@ export interface RestOperation {
     /** An example of each header. With an ETag, the operation may also respond with 304. */
     readonly headers: Readonly<Record<string, string>>;
   };
-  /** The schema of its result, unless `rest.resources` has it. */
+  /** The schema of the result, unless `rest.resources` contains it. */
   readonly resource?: Resource;
-  /** The codes of its errors, besides those common to all operations. */
+  /** The codes of the operation's errors, besides those that all operations have. */
   readonly errors: readonly string[];
   /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
   readonly migration: {
@@ -52,30 +52,29 @@ export interface RestOperation {
   readonly get: (context: Context, request: RouteRequest) => Promise<RouteResponse>;
 }
 
-/** A schema of the OpenAPI document. */
 export interface Resource {
   readonly rule: z.ZodType;
   readonly description: string;
   readonly example: unknown;
 }
 
-/** An operation, and its result as JSON. */
+/** An operation, and the JSON of its result. */
 export interface Example {
   readonly query: string;
   readonly result: string;
 }
 
-/** Everything that the gateway knows about a store. */
+/** Everything that the gateway needs to know about a store. */
 export interface Store {
-  /** Its display name: the title of its pages and of its OpenAPI document. */
+  /** The display name: the title of the pages and of the OpenAPI document. */
   readonly title: string;
-  /** The folder with its migrations, in Prisma Migrate's layout. */
+  /** The folder with the migrations, in Prisma Migrate's layout. */
   readonly migrations: URL;
   /** The GraphQL schema, made with the builder of createBuilder. */
   readonly schema: GraphQLSchema;
-  /** The schema types whose rows' changes are recorded, with their tables. */
+  /** The schema types whose changes are recorded, with their tables. */
   readonly changedTypes: ReadonlyMap<string, Table<never>>;
-  /** Its error codes, besides the gateway's own. */
+  /** The store's error codes, besides the gateway's. */
   readonly errorCodes: ErrorCodes;
   /** Adds samples to a new database, in a transaction (see SAMPLE_STORE). */
   readonly fillSample: (session: Session) => Promise<void>;
@@ -86,17 +85,17 @@ export interface Store {
     readonly resources?: Readonly<Record<string, Resource>>;
   };
   readonly pages: {
-    /** The icon beside the title and in the browser tab: an SVG in one colour. */
+    /** The icon next to the title and in the browser tab: an SVG in one colour. */
     readonly icon: string;
     /** The text of the start page: its heading, and a description of the gateway, as HTML. */
     readonly heading: string;
     readonly lead: string;
-    /** The start page's query, and a mutation that is rejected; each with its result on the samples. */
+    /** The start page's query, and a mutation that is rejected, each with its result on the samples. */
     readonly example: Example;
     readonly mutation: Example;
     /** The start page's subscription. */
     readonly subscription: string;
-    /** Its documents for API users, as written by scripts/render-guide.js. */
+    /** The documents for API users, as written by scripts/render-guide.js. */
     readonly guide?: URL;
     /** The folder with GraphiQL's example queries. The first line of each is `# group: title`. */
     readonly examples: URL;

@@ -8,13 +8,13 @@ import { CLOCK_TOLERANCE_MS, createVerify } from './tokens.ts';
 
 /** The sender of a request. */
 export interface Caller {
-  /** The `sub` of its token; undefined without a token. */
+  /** The `sub` of the token; undefined without a token. */
   readonly subject: string | undefined;
-  /** The scopes that its token grants; `all` with AUTH=none. */
+  /** The scopes that the token grants; `all` with AUTH=none. */
   readonly scopes: ReadonlySet<string> | 'all';
-  /** Whether AUTH=jwt and it sent no token. */
+  /** Whether AUTH=jwt is set and the caller sent no token. */
   readonly isAnonymous?: boolean;
-  /** When its token is no longer accepted, in milliseconds since 1970; undefined without a token. */
+  /** When the token stops being accepted, in milliseconds since 1970; undefined without a token. */
   readonly expiresAt?: number;
 }
 
@@ -26,10 +26,10 @@ export type Authenticate = (headers: IncomingHttpHeaders) => Caller | Promise<Ca
 
 const UNRESTRICTED: Caller = { subject: undefined, scopes: 'all' };
 
-// The scheme, case-insensitive, and one token (RFC 6750 §2.1).
+// The case-insensitive scheme and one token (RFC 6750 §2.1).
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 
-// Verifying a token takes as long as a small operation, and most tokens are soon sent again.
+// Verifying a token takes as long as a small operation, and most tokens are sent again soon.
 const CACHE_MS = 10_000;
 const MAX_CACHED = 1000;
 
@@ -70,7 +70,7 @@ export function createAuthenticate(auth: Auth | undefined): Authenticate {
   };
 }
 
-/** Identifies a caller: by the subject of its token or, without a token, by its address. */
+/** Returns a key for a caller: the subject of its token or, without a token, its address. */
 export const callerKeyOf = ({ subject }: Caller, { socket }: IncomingMessage): string =>
   subject === undefined ? `address ${socket.remoteAddress}` : `subject ${subject}`;
 

@@ -24,7 +24,7 @@ const KEYS_AGE_MS = 600_000;
 const KEYS_COOLDOWN_MS = 30_000;
 const KEYS_RETRY_MS = 1000;
 
-// Rejects the same issuer's tokens for other purposes (RFC 8725 §3.11).
+// Rejects tokens that the same issuer issued for other purposes (RFC 8725 §3.11).
 const TokenHeader = z.object({
   typ: z
     .string()
@@ -51,14 +51,14 @@ const notVerifiable = (cause: unknown): GatewayError =>
   new GatewayError('SERVICE_UNAVAILABLE', NOT_VERIFIABLE, cause);
 
 /**
- * Creates a fetch that fails if the previous one was less than a second ago. Otherwise, while the key set can't be
- * fetched, every request with a token, even an invalid one, would fetch it again and log another error.
+ * Creates a fetch that fails if the previous call was less than a second ago. Without this limit, while the key set
+ * can't be fetched, every request with a token, even an invalid one, would try again and log another error.
  */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;
   return async (url, options) => {
     const now = Date.now();
-    // The system clock may be set back.
+    // An absolute value, because the system clock may be set back.
     if (Math.abs(now - lastAt) < KEYS_RETRY_MS) throw new Unavailable(NOT_VERIFIABLE);
     lastAt = now;
     return fetch(url, options);

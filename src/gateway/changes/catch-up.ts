@@ -9,7 +9,7 @@ import { type RowFilter, toCondition } from './row-filter.ts';
 
 // How many changes one statement returns.
 const PAGE = 500;
-// How many changes of its types one statement compares with a filter.
+// How many changes of the requested types one statement compares with a filter.
 const MAX_COMPARED = 5000;
 // How many statements may read old changes at the same time. The limit leaves connections for requests.
 const MAX_CATCHING_UP = 4;
@@ -49,8 +49,8 @@ async function readPage(db: Database, known: Known, { types, filter }: Request, 
 }
 
 /**
- * Creates the function that reads old changes: one page at a time per caller, across all of its subscriptions. If a
- * subscription has ended before its slot, nothing is read.
+ * Creates the function that reads old changes: one page at a time per caller, across all of its subscriptions. Nothing
+ * is read for a subscription that ended while it waited.
  */
 export function createCatchUp(db: Database, known: Known) {
   const limitAll = pLimit(MAX_CATCHING_UP);

@@ -20,7 +20,7 @@ const POLL_MS = 1000;
 // A published change may not be settled yet because another transaction is open, so the reader polls again soon, and
 // then with back-off.
 const FIRST_POLL_MS = 5;
-// Under many writes, each read returns several changes.
+// The minimum time between two reads, so that under load each read returns several changes.
 const MIN_INTERVAL_MS = 20;
 
 /** How many changes one statement reads. */
@@ -35,13 +35,13 @@ const MAX_STALL_MS = 3000;
 export interface Follower {
   /** All changes up to here were delivered or did not match. */
   position: Position;
-  /** When the last change was offered, in the milliseconds of performance.now(); undefined once it is taken. */
+  /** When the last change was offered, in milliseconds of performance.now(); undefined once the change is taken. */
   givenAt: number | undefined;
   hasEnded: boolean;
   readonly end: (error: Error) => void;
 }
 
-/** Called with the changes of each read, and the number of further changes that this release does not support. */
+/** Called after each read, with its changes and the number of further changes that this release does not support. */
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**
@@ -55,7 +55,7 @@ export class ChangeLogReader {
   readonly #log: Log;
   readonly #observe: Observe;
   #ringing = new AbortController();
-  /** Callbacks for the end of the next read. */
+  /** Functions to call after the next read. */
   readonly #waiting: (() => void)[] = [];
   /** The changes that were read last, and the position before them. */
   #recent: Change[] = [];
@@ -72,9 +72,9 @@ export class ChangeLogReader {
     this.#observe = observe;
   }
 
-  /** Ends the current pause between two reads, or else the next one. */
+  /** Ends the pause between two reads: the current pause or, during a read, the next one. */
   readonly wake = (): void => {
-    // Each call of abort() creates an exception.
+    // abort() creates an exception on each call.
     if (!this.#ringing.signal.aborted) this.#ringing.abort();
   };
 
@@ -85,7 +85,7 @@ export class ChangeLogReader {
     await this.#start;
   }
 
-  /** Returns the changes in memory after a position; undefined if the log may contain others before them. */
+  /** Returns the changes in memory after a position; undefined if the log may contain other changes before them. */
   after(position: Position): readonly Change[] | undefined {
     if (isAfter(this.#base, position)) return undefined;
     return this.#recent.slice(

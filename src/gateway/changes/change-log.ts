@@ -11,14 +11,13 @@ import { pagesOf } from '../tables/loaders.ts';
 import type { RecordedRow } from '../tables/stored-table.ts';
 import { columnsOf } from '../tables/table.ts';
 
-/** The kinds of changes. */
 const KINDS = ['created', 'updated', 'deleted'] as const;
 
-/** A change of a row, as recorded by a trigger. */
+/** A change to a row, as recorded by a trigger. */
 export interface Change {
   readonly transaction: bigint;
   readonly id: bigint;
-  /** The type of the row. */
+  /** The GraphQL type of the row. */
   readonly type: string;
   readonly rowId: bigint;
   readonly kind: (typeof KINDS)[number];
@@ -52,8 +51,8 @@ export function isIn(column: string, values: readonly string[]): string {
 export interface Known {
   readonly has: (change: { type: string; kind: string }) => boolean;
   /**
-   * The same as an SQL condition. `coalesce` makes PostgreSQL expect many matches, even without statistics, so it reads
-   * in log order instead of sorting the whole log.
+   * The types and kinds as an SQL condition. `coalesce` makes PostgreSQL expect many matches, even without statistics,
+   * so it reads in log order instead of sorting the whole log.
    */
   readonly condition: Sql;
 }
@@ -65,8 +64,8 @@ export const knownOf = (types: readonly string[]): Known => ({
 });
 
 /**
- * The change log, except changes that an open transaction may still precede. Without a filter, it includes types and
- * kinds that only a later release supports; every filter leaves them out.
+ * The change log up to the oldest open transaction, which may still add changes there. Without a filter, it includes
+ * types and kinds that only a later release supports; every filter leaves them out.
  */
 const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {
@@ -91,7 +90,7 @@ const listingOf = ({ condition }: Known): Listing<Change> => ({
     const { types } = parse(ChangeFilter, filter, 'filter');
     return {
       where: () => (types == null ? [condition] : [raw(isIn('type', types)), condition]),
-      // Changes of a single type have an index.
+      // An index finds the changes of a single type.
       isSearch: types != null && types.length > 1,
       isSkewed: types != null,
     };
@@ -145,7 +144,7 @@ async function readPosition(db: Database, condition: Sql): Promise<Position> {
 }
 
 /**
- * Requires that all changes after a position are still kept. Changes are deleted in log order, so it is enough that the
+ * Requires that all changes after a position still exist. Changes are deleted in log order, so it is enough that the
  * change at the position exists.
  * @throws GatewayError with CURSOR_EXPIRED
  */
@@ -154,7 +153,7 @@ export async function requirePosition(db: Database, position: Position): Promise
 }
 
 /**
- * Requires that all changes after a cursor are still kept, and returns the cursor's position.
+ * Requires that all changes after a cursor still exist, and returns the cursor's position.
  * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
  */
 export async function requireKept(
@@ -174,8 +173,8 @@ const BATCH = 1000;
 
 /**
  * Deletes the changes that are older than `ageMs`, in batches from the start of the change log. The last change is
- * kept, so its cursor stays valid while nothing is written. Also deletes changes of transactions that this database has
- * not reached yet: they come from the backup of another database.
+ * kept, so its cursor stays valid while nothing is written. Also deletes changes whose transaction ids this database
+ * has not reached: they were restored from a backup of another database.
  */
 export async function deleteOldChanges(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();

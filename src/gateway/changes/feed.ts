@@ -18,27 +18,27 @@ import { type RowFilter, toMatcher } from './row-filter.ts';
 /** The parameters of a subscription. */
 interface Subscription {
   readonly types: readonly string[];
-  /** Starts after this cursor; without one, with the next change. */
+  /** The cursor to start after; without a cursor, the subscription starts with the next change. */
   readonly after: string | null | undefined;
-  /** Which changes of the types match; all if undefined. */
+  /** Selects the matching changes of the types; undefined selects all. */
   readonly filter: RowFilter | undefined;
   /** Loads the related rows that the filter needs. */
   readonly source: DataSource;
-  /** The caller that subscribed. */
+  /** Identifies the caller that subscribed. */
   readonly callerKey: string;
-  /** Ends the subscription; its reason is an error. */
+  /** Ends the subscription when aborted; the reason is the error. */
   readonly signal: AbortSignal;
 }
 
 /** Delivers all changes to subscribers, in the order of the change log. */
 export interface ChangeFeed {
   /**
-   * Returns the changes from now on, or after a cursor. They end with SLOW_SUBSCRIBER if more than 1,024 of them wait
-   * and none is read for three seconds.
+   * Returns the changes from now on, or after a cursor. They end with SLOW_SUBSCRIBER if more than 1,024 changes are
+   * waiting and none is read for three seconds.
    * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
    */
   readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
-  /** Publishes that this process has written, so all gateways read the changes immediately. */
+  /** Notifies all gateways of a write by this process, so that they read its changes immediately. */
   readonly publishWrite: () => void;
 }
 
@@ -56,9 +56,9 @@ interface Source {
  *                          │                    ^
  *                 up to what is in memory   more than 1,024 behind
  *                          v                    │
- *     without one ────> recent changes, read from memory
+ *     without cursor ─> recent changes, read from memory
  *                          │                    ^
- *                     all delivered      the log has new ones
+ *                     all delivered      the log has new changes
  *                          v                    │
  *                        waiting for the next read
  *
@@ -98,7 +98,7 @@ async function follow(
     if (follower.position !== start) await requirePosition(db, follower.position);
     const { changes, end, hasNext } = await catchUp(subscription, follower);
     await give(changes);
-    // If there are no more pages, nothing matches up to the position that the reader had reached before.
+    // If there are no more pages, no change matches between `end` and `last`.
     follower.position = hasNext || isAfter(end, last) ? end : last;
   };
 
@@ -132,7 +132,7 @@ export function createFeed(
     subscribe: async (subscription) => {
       const { after, signal } = subscription;
       signal.throwIfAborted();
-      // Not the reader's position, which may be behind what the caller has already seen.
+      // Not the reader's position, which may be behind changes that the caller has already seen.
       const start =
         after == null ? await readLastPosition(db) : await requireKept(db, after, 'after');
       return new Repeater<Change>(async (push, stop) => {

@@ -5,7 +5,8 @@ import { MigrationError } from '../database/migrations.ts';
 import type { Table } from '../tables/table.ts';
 
 /**
- * Requires that triggers record the changes of each type. Without them, its subscription would send nothing.
+ * Requires that triggers record the changes to the rows of each type. Without them, subscriptions would deliver
+ * nothing.
  * @throws MigrationError
  */
 export async function requireRecorded(

@@ -34,7 +34,7 @@ export function toMatcher(
   };
 }
 
-/** Returns the same filter as a condition in SQL for the change log. */
+/** Returns the filter as an SQL condition on the change log. */
 export function toCondition(filter: RowFilter): Sql {
   const isMet = (row: 'before' | 'after'): Sql => {
     const met = filter.map(({ column, initial, toSql }) => {

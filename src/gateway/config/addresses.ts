@@ -9,8 +9,8 @@ export const isHost = (host: string): boolean =>
   isIP(host) > 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(host);
 
 /**
- * Whether keys can be fetched from a URL without anyone on the network replacing them. fetch rejects URLs with a user
- * name or password, and its error message would reveal them.
+ * Whether keys can be fetched from a URL without the risk that someone on the network replaces them. Rejects a user
+ * name or password: fetch would reject them too, and reveal them in its error message.
  */
 export function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

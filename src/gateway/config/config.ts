@@ -7,7 +7,7 @@ import { Variables } from './variables.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Undefined if callers need no token. */
+/** Returns undefined if callers need no token. */
 function toAuth(variables: Variables) {
   const { AUTH, AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience } = variables;
   const key = variables.AUTH_JWKS_URL ?? variables.AUTH_SECRET;
@@ -70,9 +70,10 @@ function toConfig(variables: Variables) {
     documents: variables.DOCUMENTS,
     manifest: variables.DOCUMENTS_MANIFEST && resolve(variables.DOCUMENTS_MANIFEST),
     auth,
-    // Without tokens, a page on another site could call the gateway through a host name that it points here.
+    // Without tokens, a page on another site could call the gateway through DNS rebinding: a host name of that site can
+    // resolve to this machine.
     checksHost: !auth && !variables.AUTH_NONE_ANYWHERE,
-    // GraphiQL would be useless if only trusted documents run.
+    // GraphiQL is useless if only trusted documents are allowed.
     graphiql: variables.GRAPHIQL ?? (isPublic && variables.DOCUMENTS !== 'trusted'),
     introspection: variables.INTROSPECTION ?? isPublic,
     workers: variables.WORKERS,
@@ -88,7 +89,7 @@ function toConfig(variables: Variables) {
 
 const OF_TOKENS = ['AUTH_JWKS_URL', 'AUTH_SECRET', 'AUTH_ISSUER', 'AUTH_AUDIENCE'] as const;
 
-/** Rules that involve several variables: each message, and whether its rule is broken. */
+/** Returns the rules that involve several variables: each message, and whether its rule is broken. */
 const rulesOf = (set: Variables): Record<string, boolean> => ({
   'WORKERS requires DATABASE_URL: the embedded database supports only one process':
     set.WORKERS > 1 && !set.DATABASE_URL,

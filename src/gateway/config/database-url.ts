@@ -1,7 +1,7 @@
-// As in WHATWG URLs, the last @ before the path ends the password.
+// The last @ before the path ends the password, as in WHATWG URLs.
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is;
-// After the hosts, an @ is allowed only in the query, after a path. Anywhere else, an unescaped / ? or # in the
-// password has cut the URL short, and errors would name a piece of the password as the host.
+// After the hosts, an @ is allowed only in the query, after a path. Anywhere else, it means that an unescaped / ? or #
+// in the password ended the host list too early, and errors would show part of the password as the host.
 const TAIL = /^(?:\/[^@?#]*\?[^@#]*=[^#]*|[^@]*)$/s;
 const PROTOCOL = /^postgres(ql)?:$/;
 
@@ -17,7 +17,7 @@ const urlsOf = (text: string): string[] => {
 export function splitHosts(url: string): string[] {
   return urlsOf(url).map((text) => {
     const one = new URL(text);
-    // A libpq parameter; here, the gateway chooses among the hosts.
+    // libpq's parameter for choosing among hosts, which the gateway does itself.
     one.searchParams.delete('target_session_attrs');
     return one.href;
   });

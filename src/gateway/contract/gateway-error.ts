@@ -73,7 +73,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** A class of a store's errors that mutations return as data. */
+/** A store's error class that mutations return as data. */
 // The constructors take different arguments.
 // oxlint-disable-next-line typescript/no-explicit-any
 export interface ErrorType<Args extends readonly unknown[] = any[], Fields = object> {
@@ -114,7 +114,10 @@ export function errorOf<
   return StoreError as unknown as ErrorType<Args, Fields>;
 }
 
-/** The gateway can't serve a request now. This is expected under load and during a failover, so it is not logged. */
+/**
+ * The gateway can't serve a request at the moment. This is expected under load and during a failover, so it is not
+ * logged.
+ */
 export class Unavailable extends GatewayError {
   constructor(message: string) {
     super('SERVICE_UNAVAILABLE', message);
@@ -172,7 +175,7 @@ export class Forbidden extends GatewayError {
   }
 }
 
-/** The path does not support the method; `allowed` lists the methods that it supports. */
+/** The path does not support the request's method. `allowed` lists the methods that it supports. */
 export class MethodNotAllowed extends GatewayError {
   constructor(allowed: string) {
     super('METHOD_NOT_ALLOWED', undefined, undefined, { Allow: allowed });

@@ -70,7 +70,7 @@ const valueAt = (args: object, path: readonly PropertyKey[]): unknown =>
     args,
   );
 
-/** Completes the issue of a mutation's argument. */
+/** Converts an issue of zod in a mutation's arguments, adding its code and line. */
 function toArgumentIssue(issue: z.core.$ZodIssue, args: object): Issue {
   const value = valueAt(args, issue.path);
   const line = issue.path[1];

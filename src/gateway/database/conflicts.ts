@@ -7,8 +7,8 @@ const FIRST_WAIT_MS = 10;
 const LONGEST_WAIT_MS = 500;
 
 /**
- * Runs `work` again, at most nine times, if PostgreSQL rolled it back because of a deadlock or a serialization
- * failure (SQLSTATE 40P01 and 40001). Rejects with any other error.
+ * Retries `work` up to nine times if PostgreSQL rolled it back because of a deadlock or a serialization failure
+ * (SQLSTATE 40P01 and 40001). Rejects with any other error.
  */
 export async function repeatAfterConflict<Result>(
   error: unknown,

@@ -2,11 +2,11 @@ import type { PGlite } from '@electric-sql/pglite';
 
 import type { Log } from '../telemetry/log.ts';
 
-/** Finds in PGlite's standard error why its PostgreSQL crashed. */
+/** Finds the reason for a crash of PostgreSQL in PGlite's standard error. */
 export function watchStderr() {
   let reason: string | undefined;
   return {
-    /** For PGlite's option of the same name. */
+    /** To be passed to PGlite as the option of the same name. */
     onStderr: (line: string) => {
       reason = /\b(?:PANIC|FATAL): +(.+)$/.exec(line)?.[1] ?? reason;
       return false;
@@ -18,19 +18,19 @@ export function watchStderr() {
 
 export type StderrWatch = ReturnType<typeof watchStderr>;
 
-// After an SQL error, a server's PostgreSQL jumps back to its main loop; PGlite throws this status instead.
+// After an SQL error, PostgreSQL jumps back to its main loop. In PGlite, it throws this status instead.
 const SQL_ERROR_STATUS = 100;
 
-// The functions that PGlite calls in PostgreSQL: for a message, and after an SQL error.
+// The functions of PostgreSQL that PGlite calls to process a message, and after an SQL error.
 const ENTRY_POINTS = ['_PostgresMainLoopOnce', '_PostgresMainLongJmp'] as const;
 
 const isSqlError = (error: unknown): boolean =>
   error instanceof Object && 'status' in error && error.status === SQL_ERROR_STATUS;
 
 /**
- * Logs the error and exits with code 1 when PostgreSQL crashes, for example because it can't write its write-ahead
- * log. PGlite 0.5.16 ignores the crash and keeps calling PostgreSQL. Acknowledged writes are in the write-ahead log,
- * from which the next start recovers.
+ * Logs the error and exits with code 1 when PostgreSQL crashes, for example because it can't write its write-ahead log.
+ * PGlite 0.5.16 ignores the crash and keeps calling PostgreSQL. Acknowledged writes are recovered from the write-ahead
+ * log on restart.
  */
 export function exitOnCrash({ Module: postgres }: PGlite, { reason }: StderrWatch, log: Log): void {
   const guard = (callPostgres: () => void) => (): void => {

@@ -21,14 +21,15 @@ const UNAVAILABLE_SQLSTATE = new RegExp(
 );
 const UNAVAILABLE_SYSTEM =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-// Messages of pg 8.23's errors that have neither a code nor a class: for a lost connection, and for a timeout while
+// The messages of errors in pg 8.23 that have neither a code nor a class: a lost connection, and a timeout while
 // connecting or waiting for the pool.
 const LOST_MESSAGE =
   /^(Query read timeout|Connection terminated|Client has encountered a connection error)/;
 const TIMEOUT_MESSAGE = /^timeout e/;
 
-// Invalid values, conflicts and limits: these errors end only the statement. After any other error the connection may
-// be unusable, for example because a migration invalidated a cached plan, or the server has become read-only.
+// Invalid values, conflicts and limits: after these errors, only the statement has failed. After any other error, the
+// connection may be unusable, for example because a migration invalidated a cached plan, or because the server has
+// become read-only.
 const STATEMENT_SQLSTATE = /^(2[23]...|40...|53[124]00|55P03|57014|P0...)$/;
 
 /** Returns the SQLSTATE of an error from pg or PGlite, or the system's error code; empty if it has neither. */
@@ -45,8 +46,8 @@ const isFatal = (error: Error): boolean =>
 export const keepsConnection = (error: Error): boolean =>
   STATEMENT_SQLSTATE.test(codeOf(error)) && !isFatal(error);
 
-// After these errors the statement may have been committed: a lost connection, a shutdown, a failed disk. Severity
-// can't decide it: poolers report them with any severity, and PostgreSQL translates it.
+// After these errors, such as a lost connection, a shutdown or a failed disk, the statement may have been committed.
+// The severity does not decide that: poolers report any severity, and PostgreSQL translates it.
 const UNCERTAIN_SQLSTATE = /^(08...|40003|57P..|58...|XX...)$/;
 const Reported = z.object({ severity: z.string(), code: z.string() });
 
@@ -74,8 +75,8 @@ interface Violation {
 const KeyError = z.object({ table: z.string(), detail: z.string() });
 
 /**
- * Returns the value that violates a constraint on one column, whatever the constraint is called. PostgreSQL
- * translates only the words around it: `Key (a)=(1) is not …`.
+ * Returns the value that violates a constraint on one column, whatever the constraint's name. In `Key (a)=(1) is not
+ * …`, PostgreSQL translates only the words around column and value.
  */
 export function violationOf(error: unknown): Violation | undefined {
   if (!/^2350[35]$/.test(codeOf(error))) return undefined;
@@ -94,10 +95,10 @@ export const violatedCheck = (error: unknown): string | undefined =>
 /** Whether a number is out of its column's range. */
 export const isOutOfRange = (error: unknown): boolean => codeOf(error) === '22003';
 
-/** Whether PostgreSQL rolled back because of another transaction; the same work can be retried. */
+/** Whether PostgreSQL rolled back because of another transaction. The work can be retried. */
 export const isConflict = (error: unknown): boolean => /^40(001|P01)$/.test(codeOf(error));
 
-/** Whether the connection was lost before PostgreSQL responded; poolers report that with an SQLSTATE of class 08. */
+/** Whether the connection was lost before PostgreSQL responded. Poolers report this with an SQLSTATE of class 08. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof GatewayError) return false;
   return (
@@ -107,7 +108,7 @@ export function isConnectionLost(error: unknown): boolean {
   );
 }
 
-/** The connection was lost before anything could be written: the same work can be retried. */
+/** The connection was lost before anything could be written. The work can be retried. */
 export class NothingWritten extends GatewayError {
   constructor(cause: unknown) {
     super('SERVICE_UNAVAILABLE', undefined, cause);
@@ -124,7 +125,7 @@ export class OutcomeUnknown extends GatewayError {
 // Conflicts with log replay or with other statements; shutdown, startup; no connections left.
 const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
 
-/** Whether a failed read may succeed on another server: this one is lost, or has cancelled the statement. */
+/** Whether a failed read may succeed on another server, because this server was lost or cancelled the statement. */
 export const isServerFault = (error: unknown): boolean =>
   error instanceof NothingWritten || isConnectionLost(error) || SERVER_SQLSTATE.test(codeOf(error));
 
@@ -147,14 +148,14 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Returns why a connection can't be opened; for a name with several addresses, the error itself has no message. */
+/** Returns why a connection can't be opened. If a host name has several addresses, the error itself has no message. */
 export function toObstacle(error: unknown): string {
   const reason = error instanceof GatewayError ? error.cause : error;
   const { message, code }: NodeJS.ErrnoException = toError(reason);
   return message || String(code);
 }
 
-/** Converts anything thrown to the error that the caller receives; its cause is only logged. */
+/** Converts any thrown value to the error that the caller receives. The cause is only logged. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = isUnavailable(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';

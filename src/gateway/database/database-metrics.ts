@@ -36,8 +36,8 @@ function watchPool(poolUse: () => PoolUse, registers: Registry[]): void {
 }
 
 /**
- * Creates the metrics of one database. Each scrape calls `ping` to find out whether the database responds. The
- * embedded database has no pool.
+ * Creates the metrics of one database. Each scrape calls `ping` to find out whether the database responds. The embedded
+ * database has no `poolUse`.
  */
 export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: () => PoolUse) {
   const registry = new Registry();
@@ -62,7 +62,7 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
       registers,
       // With several workers: 0 if any of them reports 0.
       aggregator: 'min',
-      // Both gauges call it at the same time, and share one statement.
+      // Both gauges collect at the same time, and share one statement.
       async collect() {
         this.set((await ping().then(isTrue, () => false)) ? 1 : 0);
       },
@@ -72,7 +72,7 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
   addGauge('database_writable', 'Whether the database accepts writes.', ({ writes }) => writes);
   return {
     registry,
-    /** Measures the duration of a statement: returns the function to call when it ends. */
+    /** Measures the duration of a statement. Returns the function to call when the statement ends. */
     startStatement: (load: 'light' | 'heavy') => {
       const end = durations.startTimer({ load });
       return (result: 'success' | 'error'): void => void end({ result });

@@ -23,14 +23,14 @@ export interface TransactionRunner extends Runner {
   transaction<Result>(work: (runner: Runner) => Promise<Result>): Promise<Result>;
 }
 
-/** What a Database is created from. */
+/** What a database driver provides. */
 export interface Driver {
   readonly runner: TransactionRunner;
   /** The kind of database and its location, for the log; without the password. */
   readonly description: string;
   /** Whether PostgreSQL caches the plan of a statement with `planning: 'once'`. */
   readonly keepsPlans: boolean;
-  /** How many bytes of JSON one statement may produce for a request. */
+  /** How many bytes of JSON one statement may produce per request. */
   readonly maxJsonBytes: number;
   /** How many heavy statements may run at the same time, so that light ones always find a free connection. */
   readonly maxHeavy: number;
@@ -40,7 +40,7 @@ export interface Driver {
   readonly replicas?: Replicas | undefined;
   /** Adds the metrics of a cluster's servers to a registry. */
   readonly reportServers?: (registry: Registry) => void;
-  /** Notifications between gateways, where the connection supports them. */
+  /** Notifications between gateways, if the connection supports them. */
   readonly notifications?: Notifications | undefined;
   /** Rejects unless the database responds within two seconds; independent of the connection pool. */
   readonly ping: () => Promise<Readiness>;
@@ -73,7 +73,10 @@ export function createDatabase(driver: Driver, log: Log) {
     ...driver,
     query,
     write,
-    /** Runs `work` in one transaction, and again after a conflict; `work` must use only the session it is given. */
+    /**
+     * Runs `work` in one transaction, and retries it after a conflict. `work` must use only the session that it
+     * receives.
+     */
     transaction: <Result>(work: (session: Session) => Promise<Result>): Promise<Result> =>
       runTransaction(work).catch((error: unknown) =>
         repeatAfterConflict(error, () => runTransaction(work)),

@@ -21,7 +21,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     if (tryLock(file.fd)) return () => file.close();
     await file.close();
   } catch (error) {
-    // If the native module does not work on this system, its error has many lines.
+    // If the native module does not work on this system, the error has many lines.
     const [reason] = toError(error).message.split('\n', 1);
     throw new ConfigError(
       `DATA_DIR can't be locked: ${reason}. Choose another folder, or set DATABASE_URL.`,

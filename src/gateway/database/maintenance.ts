@@ -7,8 +7,8 @@ const INTERVAL_AFTER_FAILURE_MS = 60_000;
 // A checkpoint takes about 0.1 s.
 const MAX_WAL_BYTES = 32 * 2 ** 20;
 
-// Autovacuum's thresholds, but higher for small tables, because autovacuum runs only once a minute, and lower for
-// large tables, so that each command stays short.
+// Autovacuum's thresholds, adjusted: higher for small tables, because autovacuum runs only once a minute and this runs
+// every two seconds; lower for large tables, so that each command is short.
 const DUE_COMMANDS_SQL = `
   select 'checkpoint' as command from pg_control_checkpoint()
   where pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) > ${MAX_WAL_BYTES}
@@ -31,9 +31,9 @@ async function maintain(pglite: PGlite): Promise<void> {
 }
 
 /**
- * Starts the maintenance that a PostgreSQL server runs in background processes and PGlite does not: checkpoints,
- * without which the write-ahead log grows forever, and VACUUM and ANALYZE, one table at a time. It runs two seconds
- * after the last run, or a minute after a failed one, and requests may run between its commands. Returns a function
+ * Starts the maintenance that a PostgreSQL server runs in background processes but PGlite does not: checkpoints,
+ * without which the write-ahead log grows forever, and VACUUM and ANALYZE, one table at a time. Each run starts two
+ * seconds after the last one, or a minute after a failed one. Requests may run between its commands. Returns a function
  * that stops it after the current run.
  */
 export function startMaintenance(pglite: PGlite, log: Log): () => Promise<void> {

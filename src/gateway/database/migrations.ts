@@ -7,7 +7,7 @@ import type { Log } from '../telemetry/log.ts';
 // An arbitrary number, the same in every gateway.
 const LOCK_ID = 7_246_531;
 
-/** Runs a statement (several, if there are no values) on a connection; returns the rows of the last one. */
+/** Runs one statement on a connection, or several if there are no values. Returns the rows of the last one. */
 export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** A migration is missing or can't be applied; the message contains its name and the reason. */
@@ -60,7 +60,7 @@ async function readPending(folder: URL, runSql: RunSql): Promise<Migration[]> {
   const applied = await readApplied(runSql);
   const names = new Set(applied.map((row) => row['migration_name']));
   const pending = migrations.filter(({ name }) => !names.has(name));
-  // A later release contains all these files as well, and applies them first.
+  // A later release also contains all of these files, and applies them first.
   const last = pending.length === 0 ? migrations.at(-1)?.name : undefined;
   for (const row of applied) {
     const name = String(row['migration_name']);
@@ -99,8 +99,8 @@ async function apply(runSql: RunSql, { name, script, checksum }: Migration): Pro
  * Applies the next pending migration, if any, in a transaction.
  *
  * The lock makes gateways that start at the same time wait for each other. It belongs to the transaction, so it is
- * released if the process dies, and works through a pooler. The state is read after the lock is acquired, because
- * another gateway may have applied the migration in the meantime.
+ * released if the process dies, and works through a pooler. The pending migrations are read after the lock is acquired,
+ * because another gateway may have applied one in the meantime.
  */
 async function applyNext(folder: URL, runSql: RunSql, log: Log): Promise<void> {
   await runSql('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');

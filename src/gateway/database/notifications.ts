@@ -6,13 +6,13 @@ import type { Client } from 'pg';
 import type { Log } from '../telemetry/log.ts';
 
 const CHANNEL = 'store_changes';
-// PostgreSQL has a single lock for all transactions that notify, so notifications are not sent in the writes' own
-// transactions.
+// Transactions that notify are serialized by a global lock in PostgreSQL, so notifications are not sent in the
+// transactions that write.
 const MIN_INTERVAL_MS = 20;
 const RECONNECT_MS = 1000;
 const LISTEN_TIMEOUT_MS = 5000;
 
-/** Notifies the other gateways of the same database of changes. */
+/** Notifies the other gateways on the same database of changes. */
 export type Notifications = ReturnType<typeof createNotifications>;
 
 /** Listens on a connection until it closes. */
@@ -22,7 +22,7 @@ async function listenOn(client: Client, onNotification: (sender?: string) => voi
     client.on('notification', ({ payload }) => onNotification(payload));
     const statement = { text: `LISTEN ${CHANNEL}`, query_timeout: LISTEN_TIMEOUT_MS };
     await client.query(statement);
-    // Notifications may have been missed.
+    // Notifications may have been missed before the connection was open.
     onNotification();
     await ended;
   } finally {
@@ -55,7 +55,7 @@ export function createNotifications(
       } catch (error) {
         log.debug({ err: error }, 'Change notifications cannot be received at the moment.');
       }
-      // Rejects only on close.
+      // Rejects only when the notifications are closed.
       await sleep(RECONNECT_MS, undefined, { ref: false, signal }).catch(() => {});
     }
   };

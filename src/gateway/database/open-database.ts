@@ -3,7 +3,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Database } from './database.ts';
 
 /**
- * Opens PostgreSQL if DATABASE_URL is set, otherwise the embedded database; migrates it if configured.
+ * Opens PostgreSQL if DATABASE_URL is set, otherwise the embedded database. Migrates the database if configured.
  * @throws ConfigError, MigrationError
  */
 export async function openDatabase(migrations: URL, config: Config, log: Log): Promise<Database> {

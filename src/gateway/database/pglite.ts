@@ -18,12 +18,12 @@ import { yieldBetweenStatements } from './yield-between-statements.ts';
 // PGlite has a single session, so a second heavy statement would only delay the light ones.
 const MAX_HEAVY = 1;
 
-// To produce JSON, PostgreSQL needs ten times its size in memory. PGlite's memory is part of the gateway's, and never
+// Producing JSON takes PostgreSQL ten times its size in memory. PGlite's memory is part of the gateway's, and never
 // shrinks.
 const MAX_JSON_BYTES = 2 * 2 ** 20;
 
-// PostgreSQL zeroes its buffers on startup: with the default of 128 MB, that takes 0.2 s and as much memory.
-// Checkpoints keep write-ahead log files up to min_wal_size, 80 MB by default.
+// PostgreSQL zeroes its buffers on startup, which would take 0.2 s for the default of 128 MB and keep that memory in
+// use. Checkpoints keep write-ahead log files up to min_wal_size, 80 MB by default.
 const SETTINGS = ['shared_buffers=32MB', 'min_wal_size=32MB', 'max_wal_size=64MB'];
 const START_PARAMS = [
   ...PGlite.defaultStartParams,

@@ -28,7 +28,10 @@ import { onlyRow, type Runner, type RunOptions } from './session.ts';
 /** The name of the gateway's connections in pg_stat_activity. */
 export const APPLICATION_NAME = NAME;
 
-/** Identifies the server behind a connection until it restarts; behind proxies, servers can share an address. */
+/**
+ * SQL that identifies the server behind a connection until it restarts. Behind proxies, servers can have the same
+ * address.
+ */
 export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(), ' ',
   extract(epoch FROM pg_postmaster_start_time()))`;
 
@@ -36,12 +39,12 @@ export const IDENTITY_SQL = `concat(inet_server_addr(), ':', inet_server_port(),
 const GRACE_MS = 1000;
 const PROBE_TIMEOUT_MS = 2000;
 
-// How often to check whether anyone still needs the result of a statement. Shorter statements run to completion:
+// How often to check whether a recipient still needs the result of a statement. Shorter statements run to completion:
 // cancelling closes the connection, which would cost more than the rest of the statement.
 const CHECK_MS = 100;
 
 // In its connection's server process, a prepared statement takes 50 to 100 KiB, and a long one up to 150 times its
-// length. pg deallocates none while the connection is open.
+// length. pg does not deallocate any while the connection is open.
 const MAX_PREPARED = 100;
 const MAX_PREPARED_LENGTH = 100_000;
 
@@ -57,7 +60,7 @@ const ignore = (): void => {};
 /** The error of connections that the gateway closes. */
 const ABORTED = new Error('Connection terminated: the server is currently not in use.');
 
-/** Converts a parameter for pg, which would quote each item of an array; digits need no quotes. */
+/** Converts a parameter for pg, which would needlessly quote each bigint of an array. */
 const toParameter = (value: unknown): unknown =>
   Array.isArray(value) && value.every((item) => typeof item === 'bigint')
     ? `{${value.join(',')}}`
@@ -69,7 +72,7 @@ function toLossError(error: unknown, writes: boolean): unknown {
   return writes ? new OutcomeUnknown(error) : new NothingWritten(error);
 }
 
-/** Whether a connection can be used again after an error: its statement has ended, and no other has started. */
+/** Whether a connection can be used after an error: its statement has ended, and no other statement has started. */
 const isUsableAfter = (error: unknown): boolean =>
   error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
 
@@ -77,11 +80,11 @@ const isUsableAfter = (error: unknown): boolean =>
 class Connection {
   /** Identifies the server; undefined until the session is set up. */
   identity: string | undefined;
-  /** The names of the prepared statements, by their text. */
+  /** The names of the prepared statements, by SQL text. */
   readonly #names = new Map<string, string>();
   #length = 0;
 
-  /** Returns the name under which a statement is prepared: PostgreSQL reuses the plan of a named statement. */
+  /** Returns the name of a prepared statement. PostgreSQL reuses the plan of a named statement. */
   nameOf(text: string): string {
     const known = this.#names.get(text);
     if (known !== undefined) return known;
@@ -105,7 +108,7 @@ export class PostgresServer implements TransactionRunner {
   readonly url: string;
   /** Host and port, for the log and the metrics. */
   readonly name: string;
-  /** The number of statements and transactions that were sent. */
+  /** The number of statements and transactions sent. */
   statements = 0;
   readonly #config: Config;
   readonly #pool: Pool;
@@ -173,7 +176,7 @@ export class PostgresServer implements TransactionRunner {
       return result;
     } catch (error) {
       failure = error;
-      // Without a ROLLBACK, the connection is closed.
+      // A connection that can't be used again is closed without a ROLLBACK.
       if (isUsableAfter(error)) await client.query('ROLLBACK').catch(ignore);
       throw toLossError(error, writes);
     } finally {
@@ -181,7 +184,7 @@ export class PostgresServer implements TransactionRunner {
     }
   }
 
-  /** The identities of the connected servers: several behind a load balancer. */
+  /** The identities of the connected servers. Behind a load balancer, there can be several. */
   get identities(): ReadonlySet<string> {
     const all = [...this.#connections.values()].flatMap(({ identity }) => identity ?? []);
     return new Set(all);
@@ -199,7 +202,7 @@ export class PostgresServer implements TransactionRunner {
 
   /**
    * Closes all connections; those that are still being opened are closed once they are open. A server that was frozen
-   * during a failover could accept one later, and whatever it writes would be lost.
+   * during a failover could still accept a connection, and anything written to it would be lost.
    */
   abort(): void {
     this.#aborts += 1;
@@ -217,7 +220,7 @@ export class PostgresServer implements TransactionRunner {
     const connection = new Connection();
     this.#connections.set(client, connection);
     client.once('end', () => this.#connections.delete(client));
-    // A connection may fail between two statements: then the next one rejects.
+    // If the connection fails between two statements, the next statement rejects.
     client.on('error', ignore);
     await client.query(sessionSql(this.#config));
     const { rows } = await client.query<{ identity: string }>(
@@ -267,8 +270,8 @@ export class PostgresServer implements TransactionRunner {
 }
 
 /**
- * Creates a separate connection to a server, to check whether it responds within two seconds: a busy pool is no
- * reason to remove the gateway from its load balancer, or to elect another primary.
+ * Creates a separate connection to a server, to check whether it responds within two seconds. A busy pool is not a
+ * reason for a load balancer to remove the gateway, or to elect another primary.
  */
 export const createProbe = (url: string, config: Config, log: Log): PostgresServer =>
   new PostgresServer(

@@ -19,7 +19,7 @@ import { APPLICATION_NAME, createProbe, PostgresServer, READ } from './postgres-
 import { sessionSql } from './session-settings.ts';
 import { onlyRow } from './session.ts';
 
-// PostgreSQL copies JSON as it builds it: a server process needs ten times its size, 40 MB.
+// PostgreSQL copies JSON while building it: a server process needs ten times its size, 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 
 /** One server, or several, one of which is the primary. */
@@ -42,7 +42,7 @@ function openServer(url: string, config: Config, log: Log): Servers {
     poolUse: () => server.poolUse(),
     ping: async () => {
       const state = onlyRow(await probe.run<Readiness>(READINESS_SQL, [], READ));
-      // A proxy or DNS may lead to another server by now.
+      // By now, a proxy or DNS may lead to another server.
       if (!state.writes) probe.abort();
       return state;
     },
@@ -74,14 +74,14 @@ async function connectTo(url: string, { connectTimeoutMs }: Config): Promise<Cli
     application_name: APPLICATION_NAME,
     keepAlive: true,
   });
-  // The connection may fail between two statements: then the next one rejects.
+  // If the connection fails between two statements, the next statement rejects.
   client.on('error', () => {});
   await client.connect();
   return client;
 }
 
 /**
- * Warns of settings that break some of the gateway's guarantees.
+ * Warns about settings that break some of the gateway's guarantees.
  * @throws ConfigError if the database can't store every Unicode character
  */
 async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
@@ -98,7 +98,7 @@ async function checkSettings(runSql: RunSql, log: Log): Promise<void> {
       'synchronous_commit is off: acknowledged writes can be lost if the database server crashes.',
     );
   }
-  // Direct sessions set their own.
+  // A direct session sets its own timeout.
   if (settings?.['timeout'] === '0') {
     log.warn(
       'Behind a pooler, PostgreSQL keeps running statements that timed out in the gateway, and they ' +
@@ -128,7 +128,7 @@ async function withConnection(
     });
   } catch (error) {
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
-    // Reported by PostgreSQL, or a lost connection.
+    // PostgreSQL reported the error, or the connection was lost.
     const isFromDatabase = error instanceof DatabaseError || isUnavailable(error);
     throw isFromDatabase
       ? new ConfigError(`DATABASE_URL: ${error.message}.`, { cause: error })
@@ -146,7 +146,7 @@ const notify = ({ runner, primaryUrl }: Servers, config: Config, log: Log): Noti
   );
 
 /**
- * Opens the PostgreSQL at `url`; migrates it if configured, otherwise requires that it is migrated.
+ * Opens the PostgreSQL database at `url`. Migrates it if configured, otherwise requires it to be migrated.
  * @throws ConfigError, MigrationError
  */
 export async function openPostgres(

@@ -2,7 +2,7 @@ import { Unavailable } from '../contract/gateway-error.ts';
 
 /** The receiver of a statement's result, such as the response to a client. */
 export interface Recipient {
-  /** Whether it no longer needs the result: it already has one, or its client disconnected. */
+  /** Whether the recipient no longer needs the result, because it already has one or its client disconnected. */
   readonly destroyed: boolean;
 }
 
@@ -11,7 +11,7 @@ export class Recipients implements Recipient {
   readonly #all: Recipient[] = [];
 
   add(recipient: Recipient): void {
-    // A request may load many rows of a batch.
+    // A request may load many rows in one batch.
     if (this.#all.at(-1) !== recipient) this.#all.push(recipient);
   }
 
@@ -28,8 +28,8 @@ export class RecipientGone extends Unavailable {
 }
 
 /**
- * Creates a function that shares the work of one tick by key; `start` starts it for its first recipient. Each tick
- * has a new Map: a Map that changes all the time would keep deleted work in memory.
+ * Creates a function that shares work with the same key within a tick. `start` starts the work for its first recipient.
+ * Each tick has a new Map, because a Map that keeps changing would hold deleted work in memory.
  */
 export function shareInTurn<Work>(): (
   key: unknown,

@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts';
 
-// A role, a database or the server may set any of these, and other values would cause wrong results or writes.
-// Settings that affect only speed are left to the operator, and so are search_path, the isolation level (a stricter
-// one is also correct) and default_transaction_read_only.
+// A role, a database or the server may set any of these settings, and other values would cause wrong results or writes.
+// Settings that affect only speed are left to the operator, and so are search_path, default_transaction_read_only and
+// the isolation level, of which a stricter one is also correct.
 
 /** Settings that a pooler tracks for each client. */
 const TRACKED: Readonly<Record<string, string>> = {
-  // How times are written: 03/12/2026 could be in March or in December.
+  // The format of times: 03/12/2026 could be in March or in December.
   DateStyle: 'ISO, MDY',
   TimeZone: 'UTC',
   client_encoding: 'UTF8',
@@ -28,22 +28,24 @@ const DIRECT: Readonly<Record<string, string>> = {
   idle_session_timeout: '0',
 };
 
-/** Returns one statement; it skips settings that this PostgreSQL does not have or that are already right. */
+/**
+ * Returns one statement, which skips settings that this PostgreSQL does not have or that already have the right value.
+ */
 function toSql(settings: Readonly<Record<string, string>>): string {
   const wanted = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
   return `SELECT set_config(name, value, false) FROM (VALUES ${wanted.join(', ')}) AS wanted (name, value)
     WHERE current_setting(name, true) <> value`;
 }
 
-/** The first SQL of a pooled session. */
+/** The SQL that runs first in a pooled session. */
 const POOLED_SESSION = Object.entries(TRACKED)
   .map(([name, value]) => `SET ${name} = '${value}'`)
   .join(';');
 
-/** The first SQL of a direct session. */
+/** The SQL that runs first in a direct session. */
 export const OWN_SESSION = toSql({ ...TRACKED, ...DIRECT });
 
-// Cancels a statement within this time once its connection is closed. PostgreSQL on Windows can't.
+// Cancels a statement within this time after its connection is closed. PostgreSQL on Windows does not support this.
 const CHECK_CONNECTION = `SELECT set_config('client_connection_check_interval', '20ms', false)
   WHERE version() !~* 'visual c|msvc|mingw'`;
 

@@ -4,8 +4,8 @@ import type { Sql } from 'sql-template-tag';
 import { type Recipient, RecipientGone } from './recipient.ts';
 
 /**
- * How PostgreSQL plans a statement: `once`, for all values, or `each` time, for the given values, which is faster if
- * the number of rows depends on them.
+ * How PostgreSQL plans a statement: `once` for all values, or `each` time for the given values, which is faster if the
+ * number of rows depends on them.
  */
 export type Planning = 'once' | 'each';
 
@@ -18,9 +18,9 @@ export type Statement = Pick<Sql, 'text' | 'values'>;
 /** How a statement runs. */
 export interface RunOptions {
   readonly planning: Planning;
-  /** Whether it writes or locks rows: then it must never run twice. */
+  /** Whether the statement writes or locks rows. If it does, it must never run twice. */
   readonly writes: boolean;
-  /** The receiver of its result: once it is destroyed, the statement is cancelled. */
+  /** The recipient of the result. Once it is destroyed, the statement is cancelled. */
   readonly recipient?: Recipient | undefined;
 }
 
@@ -41,7 +41,7 @@ interface SessionOptions {
   readonly observe: Observe;
   /** Limits how many heavy statements run at the same time. */
   readonly limit: LimitFunction;
-  /** Runs a statement again after an error, or rejects with the error. */
+  /** Retries a statement after an error, or rejects with the error. */
   readonly repeat?: <Result>(error: unknown, run: () => Promise<Result>) => Promise<Result>;
 }
 
@@ -79,9 +79,9 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
     }
   };
   /**
-   * Runs one statement that only reads; its parameters are bound, never put into the text. With several servers, it
-   * may run again if its connection is lost outside a transaction. Once the recipient is destroyed, it no longer
-   * starts; on PostgreSQL, a running one is cancelled.
+   * Runs one statement that only reads. Its parameters are bound, never put into the text. With several servers, the
+   * statement may run again if its connection is lost outside a transaction. Once the recipient is destroyed, the
+   * statement is not started or, on PostgreSQL, is cancelled.
    * @throws RecipientGone
    */
   const query = <Row>(
@@ -104,7 +104,7 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
   return { query, write };
 }
 
-/** Returns the row of a statement that always returns exactly one. */
+/** Returns the only row of a statement's result. */
 export function onlyRow<Row>([row]: readonly Row[]): Row {
   if (row === undefined) throw new Error('A statement returned no row.');
   return row;

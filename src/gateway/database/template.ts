@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { ROOT } from '../config/root.ts';
 
 /**
- * The folder of an empty PostgreSQL, created by `npm ci`, because initdb takes up most of a first start.
+ * The folder of an empty PostgreSQL, created by `npm ci`, because initdb takes most of the time of a first start.
  *
  * It is in PGlite's package folder, so that it is deleted together with that version of PGlite.
  */
@@ -12,7 +12,7 @@ export const TEMPLATE = fileURLToPath(
   new URL('node_modules/@electric-sql/pglite/template-store', ROOT),
 );
 
-/** Copies the template to a new database's folder. Without a template, PGlite runs initdb there. */
+/** Copies the template to the folder of a new database. Without a template, PGlite runs initdb there. */
 export function copyTemplate(store: string): void {
   if (!existsSync(TEMPLATE)) return;
   // Takes a fifth of the time of `cp`. With a filter, Node.js 22 and 24 don't use their native copy, which fails on

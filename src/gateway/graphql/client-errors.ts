@@ -10,7 +10,7 @@ import { withExpected } from './analysis/value-errors.ts';
 // Messages quote values that callers sent, and one request can cause many messages that each quote a whole value.
 const MAX_MESSAGE_LENGTH = 1000;
 
-/** Removes the middle of a long message: its start and end name the place and the reason. */
+/** Removes the middle of a long message: its start and end describe the location and the reason. */
 const shorten = (message: string): string =>
   message.length > MAX_MESSAGE_LENGTH
     ? `${message.slice(0, MAX_MESSAGE_LENGTH / 2)} … ${message.slice(-MAX_MESSAGE_LENGTH / 2)}`.toWellFormed()
@@ -57,7 +57,7 @@ const MAX_CAUSES = 10;
 /** An error, and how many fields failed because of it. */
 interface Cause {
   readonly error: GatewayError;
-  /** The path of the first field. */
+  /** The path of the first field that failed. */
   readonly path: GraphQLError['path'];
   fields: number;
 }
@@ -93,7 +93,7 @@ interface HttpHead {
 function headOf(error: GraphQLError, cause: GatewayError, isJson: boolean): HttpHead {
   const { headers, status } = cause;
   if (error.path) return { headers };
-  // Set by Yoga. `spec` marks a document that can't be executed, whose status is 200 in application/json.
+  // Set by Yoga. `spec` marks a document that can't be executed; as application/json, its response has status 200.
   const { http } = error.extensions;
   if (!isAboutRequest(error) || !http) return { headers, status };
   return isJson && http.spec ? { headers: http.headers ?? {} } : http;

@@ -9,8 +9,8 @@ import { createFairQueue } from './fair-queue.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
 import type { DocumentParams } from './params.ts';
 
-// Nearly all documents of real clients are shorter. They neither wait for longer ones nor are evicted by them, even if
-// all callers share a proxy's address.
+// Nearly all documents of real clients are shorter than this. They neither wait for longer ones nor are evicted by
+// them, even if all callers share a proxy's address.
 const MAX_SHORT_LENGTH = 1000;
 
 // A parsed document, including its locations and tokens, takes 250 to 490 bytes per token.
@@ -23,7 +23,7 @@ const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 500;
 const MAX_WAITING_OF_CALLER = 250;
 
-// Limits for the texts that are found by their hash, in mode `automatic`.
+// Limits for the documents that are found by their hash with DOCUMENTS=automatic.
 const MAX_HASHED = 10_000;
 const MAX_HASHED_LENGTH = 10_000_000;
 
@@ -88,7 +88,9 @@ export function createDocuments(
     textsFor: (caller: Caller) => sectionsOf(caller).textOf,
     /** Whether a document came from the cache or was added to it, and is therefore valid. */
     has: (document: DocumentNode) => valid.has(document),
-    /** Adds a valid document whose operation is executed. Rejected ones are not added, so they evict nothing. */
+    /**
+     * Adds a valid document whose operation is executed. Rejected documents are not added, so they do not evict others.
+     */
     add: (document: DocumentNode, caller: Caller): void => {
       const text = document.loc?.source.body;
       if (text === undefined || valid.has(document)) return;
@@ -110,16 +112,17 @@ export const cacheDocument =
   (next) =>
   (call) => {
     const result = next(call);
-    // A rejection is immediate and has no data. Other requests wait until the document is cached, but not for the
-    // database.
+    // A rejection is immediate and has no data. Other requests for the document wait until it is cached, but not for
+    // the database.
     const isExecuted = result instanceof Promise || 'data' in result;
     if (isExecuted) documents.add(call.operation.document, call.context.caller);
     return result;
   };
 
 /**
- * Creates the function that returns the text of a document: the text of the request, or the one for its id. A manifest
- * id takes precedence over a text. In mode `automatic`, executed documents are found by their hash.
+ * Creates the function that finds the text of a request's document: the text in the request, or the text for the
+ * request's document id. An id in the manifest takes precedence over a text. With DOCUMENTS=automatic, executed
+ * documents are found by their hash.
  */
 export function createFindText(
   documents: Documents,

@@ -32,7 +32,7 @@ export async function writeEvents(
   response: ServerResponse,
   results: AsyncIterator<ExecutionResult>,
 ): Promise<void> {
-  // The client has already disconnected, and `close` was emitted before.
+  // The client has already disconnected, so `close` has been emitted.
   if (response.destroyed) {
     await results.return?.();
     return;

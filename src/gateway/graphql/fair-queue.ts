@@ -17,9 +17,9 @@ interface FairQueueOptions {
 }
 
 /**
- * Runs a task in its caller's slot, and resolves with its result. The task counts as waiting since `since`, in the
- * milliseconds of performance.now(); by default since this call.
- * @throws Unavailable if too many tasks are waiting, or this one has waited for too long
+ * Runs a task in its caller's slot, and resolves with its result. The task counts as waiting from `since`, in
+ * milliseconds of performance.now(); by default, from this call.
+ * @throws Unavailable if too many tasks are waiting, or if this task has waited too long
  */
 type Enqueue = <Result>(
   caller: string,
@@ -30,7 +30,7 @@ type Enqueue = <Result>(
 const tooMuchIsWaiting = (): Unavailable =>
   new Unavailable('The gateway is overloaded. Try again later.');
 
-// After a longer task the queue rests, by default four times as long as the task kept the event loop busy, so other
+// After a longer task the queue rests, by default four times as long as the task kept the event loop busy. So other
 // requests get most of the thread, however many tasks are waiting. The rest is capped, because a gateway that has just
 // started is slower.
 const SHORT_MS = 2;
@@ -62,8 +62,8 @@ function takeTurn(
 }
 
 /**
- * Creates a queue for tasks that block the event loop. Callers take turns, so none waits for all tasks of another, and
- * the queue rests after each task, so requests outside the queue can run.
+ * Creates a queue for tasks that block the event loop. Callers take turns, so no caller waits for all tasks of another.
+ * The queue rests after each task, so that requests outside the queue can run.
  */
 export function createFairQueue({
   concurrency,

@@ -10,7 +10,7 @@ export class JsonText {
     this.text = text;
   }
 
-  /** For JSON.stringify of a value that contains this object. */
+  /** Called by JSON.stringify for a value that contains this object. */
   toJSON(): unknown {
     return JSON.parse(this.text);
   }
@@ -23,11 +23,11 @@ export function stringifyResult(result: ExecutionResult): string {
   return rest === '{}' ? `{"data":${data.text}}` : `{"data":${data.text},${rest.slice(1)}`;
 }
 
-/** Whether a value takes more than `maxBytes` as JSON in UTF-8. Stops measuring above that. */
+/** Whether a value is larger than `maxBytes` as JSON in UTF-8. Stops measuring above that size. */
 export function isLargerThan(value: unknown, maxBytes: number): boolean {
   if (value instanceof JsonText) return Buffer.byteLength(value.text) > maxBytes;
   let left = maxBytes;
-  // A response repeats its keys, and may repeat a long text.
+  // A response repeats its keys, and may repeat a long string.
   const bytesOf = new Map<string, number>();
   const measureText = (text: string): void => {
     const bytes = bytesOf.get(text) ?? Buffer.byteLength(JSON.stringify(text));

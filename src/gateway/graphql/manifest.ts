@@ -70,7 +70,7 @@ function parseTrusted(text: string, schema: GraphQLSchema, bounds: Bounds): Docu
 
 /**
  * Parses and validates all documents.
- * @throws ConfigError if two documents have the same id, or one cannot be executed
+ * @throws ConfigError if two documents have the same id, or if a document cannot be executed
  */
 function toManifest(
   texts: readonly [string, string][],
@@ -94,12 +94,13 @@ function toManifest(
   return manifest;
 }
 
-// Caches each manifest, so the one that is checked before the database opens is also used. Workers read the file again.
+// Caches each manifest, so that the manifest checked before the database opens is also the one used. Workers read the
+// file again.
 const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**
  * Reads the file of trusted documents, once for each schema and configuration.
- * @throws ConfigError if the file can't be read, or one of its documents cannot be executed
+ * @throws ConfigError if the file can't be read, or if one of its documents cannot be executed
  */
 export function readManifest(file: string, schema: GraphQLSchema, bounds: Bounds): Manifest {
   const manifests = manifestsOf(schema);

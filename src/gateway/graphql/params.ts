@@ -10,7 +10,7 @@ import { HASH_PREFIX } from './manifest.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
-/** The parameters of a request, with its document's id in one form. */
+/** The parameters of a request, with the document's id in a uniform form. */
 export interface DocumentParams extends GraphQLParams {
   /** Starts with `sha256:` if the client sent a hash of the document. */
   readonly documentId?: string;
@@ -18,7 +18,10 @@ export interface DocumentParams extends GraphQLParams {
 
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** The fields that can hold an id: those of GraphQL over HTTP, of Apollo and urql (in `extensions`), and of Relay. */
+/**
+ * The fields that can hold an id: the field of GraphQL over HTTP, that of Apollo and urql (in `extensions`), and those
+ * of Relay.
+ */
 interface ParamsWithId extends GraphQLParams {
   readonly documentId?: unknown;
   readonly doc_id?: unknown;
@@ -36,7 +39,7 @@ function documentIdOf({ documentId, extensions, doc_id, id }: ParamsWithId): str
   );
 }
 
-/** Reads the body of a request. Rejects a body above the limit, and discards the rest of it. */
+/** Reads the body of a request. Rejects a body that exceeds the limit, and discards the rest of it. */
 function readBody(request: IncomingMessage, { maxBodyBytes }: Limits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const rejectLarge = (): void =>
@@ -86,7 +89,7 @@ export function toDocumentParams(
       'query must be a string that contains a GraphQL document.',
     );
   }
-  // Documents have a limit of their own, because parsed documents are cached and variables are not.
+  // Documents have a separate limit, because parsed documents are cached and variables are not.
   if (query && query.length > maxDocumentLength) {
     throw new GatewayError(
       'DOCUMENT_TOO_LARGE',
@@ -97,7 +100,7 @@ export function toDocumentParams(
     throw new GatewayError('BAD_REQUEST', 'operationName must be a string.');
   }
   const documentId = documentIdOf(params);
-  // Assigned one by one, because spreading them takes V8 ten times as long.
+  // Assigned one by one, because V8 takes ten times as long to spread them.
   const found: Mutable<DocumentParams> = {};
   if (query) found.query = query;
   if (documentId) found.documentId = documentId;
@@ -131,8 +134,8 @@ type ParamsConfig = Pick<Config, 'limits' | 'corsOrigins'>;
 
 /**
  * Rejects a GET that another site's page sends without a preflight request. The page could not read the response, but
- * could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages of an allowed
- * origin could send these by POST anyway.
+ * could make its visitors' browsers send costly queries (https://www.w3.org/TR/fetch-metadata/). Pages from an allowed
+ * origin could send such queries by POST anyway.
  */
 function rejectOtherSites(request: IncomingMessage, config: ParamsConfig): void {
   const { 'sec-fetch-site': site = 'none', [PREFLIGHTED]: preflighted } = request.headers;

@@ -8,7 +8,7 @@ const MAX_UNSENT_BYTES = 2 ** 20;
 // The limit of RFC 6455 §5.5.
 const MAX_REASON_BYTES = 123;
 
-/** Sends a message; resolves once it is sent, or can no longer be sent. */
+/** Sends a message. Resolves once it is sent, or can no longer be sent. */
 export const send = (socket: WebSocket, text: string): Promise<void> =>
   new Promise((resolve) => {
     socket.send(text, () => {

@@ -4,7 +4,7 @@ import { GatewayError, Unavailable } from '../contract/gateway-error.ts';
 
 /** The maximum cost of one subscription result. Most apps need up to 300. */
 export const MAX_RESULT_COST = 5000;
-// The cost per result that each stream gets if a caller, or the process, has its maximum number of streams.
+// The cost per result that is available to each stream if a caller, or the process, has its maximum number of streams.
 const COST_OF_STREAM = 500;
 
 /** The number of open streams, and the total cost of one result of each. */

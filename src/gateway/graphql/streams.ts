@@ -6,13 +6,13 @@ import type { Recipient } from '../database/recipient.ts';
 import type { StreamMetrics } from '../telemetry/stream-metrics.ts';
 import { createStreamBudget } from './stream-budget.ts';
 
-// The maximum delay of a timer. If a token is valid for longer, its streams end after 24 days.
+// The maximum delay of a timer. Even if a token is valid for longer, its streams end after 24 days.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 const SHUTDOWN = 'The gateway is shutting down. Resubscribe with your last cursor.';
 
 /** The results of one subscription. `destroyed` is true once it has ended. */
 export interface Stream extends Recipient, NonNullable<CallContext['stream']> {
-  /** To be called when the stream has ended. */
+  /** Must be called when the stream has ended. */
   readonly close: () => void;
 }
 
@@ -27,7 +27,7 @@ export interface Streams {
   readonly endAll: () => void;
 }
 
-/** Creates the streams of the process. A stream ends when its caller's token expires, at the latest. */
+/** Creates the streams of the process. A stream ends no later than its caller's token expires. */
 export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
   const controllers = new Set<AbortController>();
   const charge = createStreamBudget(limits);

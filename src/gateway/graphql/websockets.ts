@@ -64,15 +64,15 @@ type InitParams = Record<string, unknown>;
 interface Connection {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
-  /** Functions to call at the end of each operation, by its id. */
+  /** Functions to call when an operation ends, by the operation's id. */
   readonly operations: Map<string, () => void>;
-  /** The number of messages being handled. The message of an operation counts until the operation ends. */
+  /** The number of messages being handled. The message that starts an operation counts until the operation ends. */
   pending: number;
 }
 
 /**
  * Adapts a message to graphql-ws 6.4, which requires a `query` even if the document has an id, and which mistakes
- * messages that only servers send for a bug of its own. If this function throws, graphql-ws closes the connection.
+ * messages that only servers send for its own bugs. If this function throws, graphql-ws closes the connection.
  */
 const adaptMessage: JSONMessageReviver = (key, message) => {
   if (key !== '' || typeof message !== 'object' || message === null) return message;
@@ -88,7 +88,7 @@ function authorizationOf(params: InitParams | undefined): string | undefined {
   return [authorization, Authorization].find((value) => typeof value === 'string');
 }
 
-/** Closes a WebSocket whose caller has no permissions at all. Returns false if it did. */
+/** Closes a WebSocket whose caller has no permissions at all. Returns whether the WebSocket is still open. */
 async function admit(context: Context, { request, socket }: Connection): Promise<boolean> {
   try {
     const { subject, scopes } = await context.authenticate(request.headers);
@@ -139,11 +139,11 @@ async function run(
 
 /**
  * Creates the implementation of the protocol. Operations run in `onSubscribe`, because only that hook can return the
- * errors of an operation that was not executed, for which the protocol has its own message. Other results reach
+ * errors of an operation that was not executed, for which the protocol has a separate message. Other results reach
  * `execute` as the `rootValue`.
  *
- * `useServer` of graphql-ws 6.4 is not used: it does not report when a message was handled, so on shutdown the gateway
- * would close a WebSocket before the last `complete` was sent, and it prints failures to standard error.
+ * `useServer` of graphql-ws 6.4 is not used: it does not report when a message has been handled, so on shutdown the
+ * gateway would close a WebSocket before the last `complete` was sent. It also prints failures to standard error.
  */
 function createProtocol(options: EndpointOptions): Server<Connection> {
   const endOperation = ({ operations }: Connection, id: string): void => {
@@ -178,12 +178,12 @@ function createProtocol(options: EndpointOptions): Server<Connection> {
   });
 }
 
-/** Closes a connection of a gateway that is shutting down, once no message is being handled. */
+/** Closes a connection during a shutdown, once no message is being handled. */
 function closeIfIdle({ pending, socket }: Connection): void {
   if (pending === 0) socket.close(GOING_AWAY, 'The gateway is shutting down.');
 }
 
-/** Creates GraphQL over WebSocket, with the protocol graphql-transport-ws. */
+/** Creates the implementation of GraphQL over WebSocket, with the protocol graphql-transport-ws. */
 export function createWebSockets(options: EndpointOptions) {
   const { config, log } = options;
   const { maxBodyBytes, maxStreams } = config.limits;

@@ -83,7 +83,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
       limitTime(responseTimeoutMs),
       ...(reads ? [readFromReplicas(reads, log)] : []),
       compileQueries(source),
-      // The last step, because graphql-js executes a compiled query whose arguments are invalid.
+      // The last step, because graphql-js also executes compiled queries whose arguments are invalid.
       checkArguments(config),
     ],
     executeByGraphqlJs,
@@ -111,15 +111,16 @@ export function createExecutor(
   { source, changes, authenticate }: Context,
   plugins: Plugins,
 ): Executor {
-  // `getResultForParams` is typed, but missing in the documentation of graphql-yoga 5.24; test/gateway/plugins.test.ts
-  // fails if it changes. Read only once, because Yoga creates the function on each access.
+  // `getResultForParams` is typed, but missing from the documentation of graphql-yoga 5.24;
+  // test/gateway/plugins.test.ts fails if it changes. It is read only once, because Yoga creates the function on each
+  // access.
   const { getResultForParams } = createYoga<RequestContext>({
     schema,
     plugins,
     logging: false,
     // toClientResult masks all errors, including parse and validation errors.
     maskedErrors: false,
-    // Its caches would be shared by all callers.
+    // All callers would share these caches.
     parserAndValidationCache: false,
     maxRequestBodySize: false,
     multipart: false,
@@ -130,11 +131,11 @@ export function createExecutor(
   return async ({ req, res, requestLog, recipient }, method, readParams) => {
     try {
       const params = await readParams();
-      // Before anything is parsed or counted.
+      // The caller is authenticated before anything is parsed or counted.
       const caller = await authenticate(req.headers);
       const request = REQUESTS[method];
       const arrivedAt = performance.now();
-      // With all properties that plugins add: V8 is slower with objects that grow or are created by spread.
+      // Contains all properties that plugins set, because V8 is slower with objects that grow or are created by spread.
       const context: RequestContext & { request: Request } = {
         req,
         res,

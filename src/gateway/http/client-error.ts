@@ -30,14 +30,14 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`,
-    // node:http does not close this socket while the client keeps it open, and a shutdown would wait for it.
+    // node:http does not close this socket while the client keeps its side open, and a shutdown would wait for it.
     () => socket.destroy(),
   );
 }
 
 /**
  * Whether the client would recognise an error response written now. While the last response is being written, the
- * error would be read as part of its body; after it, as a second response.
+ * client would read the error as part of its body or, after all of the body, as a second response.
  */
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);
@@ -49,7 +49,7 @@ export const createClientErrors = ({ lastOf }: Turns, log: Log) => ({
   /** Whether the connection's last response is unfinished. */
   isResponding: (socket: Duplex): boolean => lastOf(socket)?.writableFinished === false,
   /**
-   * Rejects the data with an error response, or closes the socket. Errors that are not a GatewayError come from
+   * Rejects the data with an error response, or closes the socket. Errors other than a GatewayError come from
    * node:http.
    */
   reject: (error: Error, socket: Duplex): void => {

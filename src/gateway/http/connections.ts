@@ -11,9 +11,9 @@ export type RequestListener = (request: IncomingMessage, response: ServerRespons
 export type Turns = ReturnType<typeof createTurns>;
 
 /**
- * Handles the requests of a connection one after another: a request that arrives before the previous response was
- * read (pipelining, RFC 9112 §9.3.2) waits for it. Otherwise a connection could have any number of pending responses,
- * which node:http does not close when the connection closes.
+ * Handles the requests of a connection one after another: a request that arrives before the client has read the
+ * previous response (pipelining, RFC 9112 §9.3.2) waits for that response. Otherwise a connection could have any number
+ * of pending responses, which node:http does not close when the connection closes.
  */
 export function createTurns() {
   const last = new WeakMap<Duplex, ServerResponse>();
@@ -27,7 +27,7 @@ export function createTurns() {
       last.set(socket, response);
       if (!previous || previous.writableFinished) return handle(request, response);
       previous.once('close', () => {
-        // Not if the previous response closed the connection.
+        // Skipped if the previous response closed the connection.
         if (socket.writable) handle(request, response);
       });
     },
@@ -36,7 +36,7 @@ export function createTurns() {
 
 /**
  * Limits the memory for data that slow clients have not read yet, in bytes for all connections together. Above the
- * limit, calls `close` for the connections with the most unsent data, until the rest is within it.
+ * limit, calls `close` for the connections with the most unsent data, until the remaining data is within the limit.
  */
 export function limitUnsent(
   sockets: ReadonlySet<Socket>,

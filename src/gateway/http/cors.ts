@@ -14,7 +14,7 @@ const isConfigured = (origin: string, { corsOrigins }: Origins): boolean =>
   corsOrigins.includes('*') || corsOrigins.includes(origin);
 
 /**
- * Whether a request came from a page on a configured origin, or on the gateway's own. Pages can't set Origin
+ * Whether a request came from a page on a configured origin, or on the gateway's own origin. Pages can't set Origin
  * themselves, and browsers omit it from requests whose response the page may not read, except POST
  * (https://fetch.spec.whatwg.org/#origin-header).
  */

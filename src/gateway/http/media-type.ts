@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 
-// The parameters of an Accept header other than the weight `q`: none of our responses has any.
+// Matches the parameters of an Accept header other than the weight `q`. No response of the gateway has any parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
 
-// Keyed by the types and the header: clients send few different headers, and parsing one takes longer than a small
+// Keyed by the types and the header. Clients send few different headers, and parsing one takes longer than a small
 // operation.
 const preferences = new LRUCache<string, string>({
   max: 1000,
@@ -16,7 +16,7 @@ const preferences = new LRUCache<string, string>({
 
 /**
  * Returns the media type that the client prefers (RFC 9110 §12.5.1), the first type if it accepts anything, or
- * undefined if it accepts none of them.
+ * undefined if it accepts none of the types.
  */
 export function preferredType<Type extends string>(
   headers: IncomingHttpHeaders,

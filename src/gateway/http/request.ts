@@ -9,8 +9,8 @@ import { GatewayError } from '../contract/gateway-error.ts';
 /** The maximum number of headers of a request. */
 export const MAX_HEADERS = 1000;
 
-// Comma-separated headers of limited length: negotiator 1.0.0 takes quadratic time for an Accept with an unclosed
-// quote.
+// Comma-separated headers whose length is limited, because negotiator 1.0.0 takes quadratic time for an Accept with an
+// unclosed quote.
 const LISTS = ['accept', 'accept-encoding', 'if-none-match', 'sec-websocket-protocol'] as const;
 // Browsers send fewer than 300 characters.
 const MAX_LIST_LENGTH = 1000;
@@ -29,16 +29,15 @@ export function requestIdOf({ 'x-request-id': id, traceparent }: IncomingHttpHea
   return traceId ?? trace.getActiveSpan()?.spanContext().traceId ?? randomUUID();
 }
 
-/** The path of a request, and its query including the question mark. */
+/** The path and the query of a request. */
 interface RequestTarget {
   readonly path: string;
-  /** Empty if the request has no query. */
+  /** Includes the question mark; empty if the request has no query. */
   readonly search: string;
 }
 
 /**
- * Parses a request target; from the absolute form (RFC 9112 §3.2.2), it uses only the path. A trailing slash is
- * ignored.
+ * Parses a request target. Only the path of an absolute form (RFC 9112 §3.2.2) is used. A trailing slash is ignored.
  */
 export function targetOf({ url = '/' }: IncomingMessage): RequestTarget {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
@@ -60,12 +59,12 @@ export function ignoreLongLists(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** Whether a request has more headers than allowed. It requires node:http to keep at least one more. */
+/** Whether a request has more headers than allowed. node:http must keep at least one more than allowed. */
 export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
   // Each header takes two items: its name and its value.
   rawHeaders.length > 2 * MAX_HEADERS;
 
-/** Whether a request has several Host headers. node:http keeps the first; a proxy may have checked another one. */
+/** Whether a request has several Host headers. node:http keeps the first one; a proxy may have checked another. */
 function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -74,7 +73,7 @@ function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Returns the error for a request that is rejected on any path. */
+/** Returns the reason to reject a request on any path; undefined if there is none. */
 export function findRejection(
   request: IncomingMessage,
   { checksHost, limits: { maxUrlBytes } }: Config,
@@ -96,7 +95,7 @@ export function findRejection(
       'The Host header is sent more than once (RFC 9112 §3.2).',
     );
   }
-  // The owner of another site can point its name to 127.0.0.1 (DNS rebinding), so that browsers treat the site's
+  // The owner of another site can make its name resolve to 127.0.0.1 (DNS rebinding), so that browsers treat the site's
   // pages as pages of this gateway.
   if (checksHost && host !== undefined && !WITHOUT_DNS.test(host)) {
     return new GatewayError('MISDIRECTED_REQUEST');

@@ -12,7 +12,7 @@ export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The response of a route: JSON unless its headers set another Content-Type. */
+/** The response of a route. It is JSON unless the headers set another Content-Type. */
 export interface RouteResponse {
   readonly status: number;
   readonly headers?: Headers;
@@ -24,11 +24,11 @@ export interface RouteResponse {
 
 /** A path with the handler for its GET and HEAD requests. */
 export interface Route {
-  /** The path, with its parameters in braces: /books/{bookId}. */
+  /** The path, with parameters in braces: /books/{bookId}. */
   readonly path: string;
   /** Headers of every response, including errors. */
   readonly headers?: Headers;
-  /** Whether its requests are not for the store's data, such as those for /metrics; they are logged at level debug. */
+  /** Whether the route does not serve the store's data, as with /metrics. Its requests are logged at level debug. */
   readonly isAuxiliary?: boolean;
   /** @throws GatewayError */
   readonly get: (request: RouteRequest) => Promise<RouteResponse>;

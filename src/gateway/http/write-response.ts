@@ -7,10 +7,10 @@ import type { RouteResponse } from './route.ts';
 /** The default Content-Type of a response. */
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
-/** A header of every response: browsers must not guess another Content-Type. */
+/** A header for every response: browsers must not guess another Content-Type. */
 export const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'] as const;
 
-/** Prepares the response to a request with this id: sets the headers that every response has. */
+/** Prepares the response to a request with this id by setting the headers that every response has. */
 export function beginResponse(response: ServerResponse, requestId: string): void {
   response.setHeader(...NO_SNIFFING);
   response.setHeader('X-Request-Id', requestId);
@@ -25,7 +25,9 @@ function writeBody(response: ServerResponse, body: string | Buffer, hasLength: b
   else response.end(typeof body === 'string' ? Buffer.from(body) : body);
 }
 
-/** Writes a response with additional headers. For HEAD, node:http omits the body, and streams are not read. */
+/**
+ * Writes a response with additional headers. For a HEAD request, node:http omits the body, and streams are not read.
+ */
 export async function writeResponse(
   request: IncomingMessage,
   response: ServerResponse,

@@ -2,7 +2,7 @@ import type { GraphQLScalarType } from 'graphql';
 import type { z } from 'zod';
 
 /**
- * A part of a text that PostgreSQL writes: a constant, or an expression. An expression without a constant before it
+ * A part of the text that PostgreSQL writes: a constant, or an expression. An expression without a preceding constant
  * must have the type text.
  */
 export type Part = string | { readonly sql: string };
@@ -14,38 +14,40 @@ export interface Limits {
   readonly isNullable: boolean;
 }
 
-/** The input type of a range of values. */
+/** The input type for a range of values. */
 export interface RangeType {
   readonly name: string;
   readonly description: string;
-  /** The type of its bounds. */
+  /** The type of the bounds. */
   readonly of: string;
 }
 
 /** How rows are sorted by values of this kind. */
 export interface Sort<Value> {
-  /** The sort key in SQL, identical to the expression in the indexes. */
+  /** The sort key as SQL, identical to the expression in the indexes. */
   readonly sql: (column: string, isNullable: boolean) => string;
-  /** The text of a value in a cursor, and SQL for the same text, which is null if the value has no such text. */
+  /**
+   * Returns the text of a value in a cursor. `asText` is SQL for the same text, or for null if the value has no text.
+   */
   textOf(value: Value | null): string;
   readonly asText: (column: string) => string;
   /** Validates the text in a cursor. */
   readonly text: z.ZodType<string>;
   /** The SQL function that converts a value to its sort key, unless the value is the key. */
   readonly toKey?: string;
-  /** What to append to the description of this sort, if anything. */
+  /** A sentence to append to the description of this sort, if any. */
   readonly note?: string;
 }
 
 /** Everything that the gateway needs to support a kind of value. A new scalar is one such object. */
 export interface Kind<Value = unknown> {
-  /** Its GraphQL type. */
+  /** The GraphQL type. */
   readonly graphql: string;
-  /** The scalar to define, unless GraphQL has it built in. */
+  /** The scalar to define, unless it is built into GraphQL. */
   readonly scalar?: GraphQLScalarType;
   /** Validates input. */
   readonly rule: (limits: Limits) => z.ZodType<Value>;
-  /** Its PostgreSQL type. */
+  /** The PostgreSQL type. */
   readonly sqlType: string;
   /** Converts a value to a parameter of a statement. */
   toParameter(value: Value): unknown;
@@ -58,12 +60,12 @@ export interface Kind<Value = unknown> {
   /** Writes a column as JSON for the response, in a compiled statement. */
   readonly json: (column: string) => readonly Part[];
   /**
-   * SQL for whether a column's value can be sent; without it, all values can. Other values are sent as null, or cause
-   * an error if the field is not nullable.
+   * SQL for whether a column's value can be sent; if omitted, all values can be sent. Other values are sent as null, or
+   * cause an error if the field is not nullable.
    */
   readonly isSendable?: (column: string) => string;
   readonly sort: Sort<Value>;
-  /** An additional order for programs, by code point. */
+  /** An additional order by code point, for programs. */
   readonly codePointSort?: Sort<Value>;
   /** Set if callers can filter by a range of values. */
   readonly range?: Omit<RangeType, 'of'>;

@@ -24,7 +24,7 @@ const toRequired = (limits: Limits): z.ZodType<string> =>
     })
     .meta({ minLength: 1, ...(limits.maxLength !== null && { maxLength: limits.maxLength }) });
 
-/** The order of texts for programs. */
+/** The order of strings for programs. */
 export const BY_CODE_POINT: Sort<string> = {
   // Independent of the database's collation.
   sql: (column) => `${column} collate "C"`,
@@ -36,7 +36,7 @@ export const BY_CODE_POINT: Sort<string> = {
 
 /** Text, which must not be blank unless the column is nullable. */
 export const TEXT: Kind<string> & {
-  /** Validates part of a text, such as a search term. */
+  /** Validates part of a string, such as a search term. */
   readonly part: Kind<string>['rule'];
 } = {
   graphql: 'String',
@@ -48,7 +48,8 @@ export const TEXT: Kind<string> & {
   json: (column) => [{ sql: `to_json(${column})::text` }],
   sort: {
     ...BY_CODE_POINT,
-    // For people, and identical to the expression in the indexes. Also independent of the database's collation.
+    // The order for people, identical to the expression in the indexes. It is also independent of the database's
+    // collation.
     sql: (column) => `folded(${column}) collate "C"`,
     toKey: 'folded',
     note: ', ignoring case and accents',

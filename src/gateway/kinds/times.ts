@@ -34,8 +34,8 @@ const parseJson = (text: string): Date =>
 const ISO_IN_UTC = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
 
 /**
- * Parses a time. Any other format returns an invalid Date, so its field fails, because a guess could be another day.
- * The same applies to years after 9999 and years BC, which the input rules reject.
+ * Parses a time. Any other format results in an invalid Date, so that the field fails: a guess could be a different
+ * day. The same applies to years after 9999 and years BC, which the input rules reject.
  */
 function parseTime(text: string): Date {
   if (INFINITE.test(text)) return new StoredDate(text);
@@ -44,7 +44,7 @@ function parseTime(text: string): Date {
   return new StoredDate(`${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`);
 }
 
-/** Parses a day as midnight in UTC, with the same treatment of invalid values. */
+/** Parses a day as midnight in UTC. Invalid values are treated as in parseTime. */
 function parseDay(text: string): Date {
   if (INFINITE.test(text)) return new StoredDate(text);
   return new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? text : Number.NaN);
@@ -59,7 +59,7 @@ const rangeRule = (noun: string) =>
 const Time = rangeRule('date').meta({ type: 'string', format: 'date-time' });
 const Day = rangeRule('day').meta({ type: 'string', format: 'date' });
 
-// The first moment of the year 1, and the last of the year 9999. RFC 3339 has no other years.
+// The first moment of year 1 and the last moment of year 9999. Times outside this range can't be written in RFC 3339.
 const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
 
 /** Returns SQL for a time in RFC 3339, in JavaScript's format; null for infinite times and years outside 1 to 9999. */
@@ -73,7 +73,7 @@ const dayAsText = (column: string): string =>
 export const toDay = (day: Date): string => day.toISOString().slice(0, 10);
 
 /**
- * Creates the sort for times or days. A missing value counts as the latest, as does `infinity`, which only SQL can
+ * Creates the sort for times or days. A missing value counts as the latest, and so does `infinity`, which only SQL can
  * write.
  */
 const sortBy = (
@@ -120,7 +120,7 @@ export const DATE_TIME: Kind<Date> = {
       'A point in time (RFC 3339). Input must contain an offset from UTC. Output is in UTC, ' +
       'with milliseconds.',
     specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
-    // The same text that JSON.stringify returns for a Date, in half the time.
+    // The same text as JSON.stringify returns for a Date, in half the time.
     serialize: (value) => DateTimeResolver.serialize(value).toISOString(),
   }),
   rule: () => Time,

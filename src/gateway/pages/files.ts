@@ -19,7 +19,7 @@ export const textAsset = (kind: keyof typeof TYPES, content: string): Asset => (
 /** The files of src/gateway/pages/browser. */
 export const OWN_FILES = readdirSync(OWN);
 
-/** Reads one of those files. */
+/** Reads one of OWN_FILES. */
 export const ownFile = async (name: string): Promise<Asset> =>
   textAsset(name.endsWith('.css') ? 'css' : 'js', await readFile(join(OWN, name), 'utf8'));
 

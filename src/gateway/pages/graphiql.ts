@@ -16,7 +16,7 @@ const POLICY = {
 /** The first line of an example: `# group: title`. */
 const TITLE = /^# (?<group>[^:]+): (?<title>.+)$/m;
 
-/** The menu of examples, by group. */
+/** Renders the menu of examples, by group. */
 function renderMenu(examples: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const query of examples) {
@@ -32,8 +32,8 @@ function renderMenu(examples: readonly string[]): string {
 }
 
 /**
- * The GraphiQL page, which opens on the first example. Large files have separate paths: a POST to a path removes it
- * from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to its page's own path.
+ * Renders the GraphiQL page, which opens with the first example. Large files have separate paths, because a POST to a
+ * path removes it from the browser's cache (RFC 9111 §4.4), and GraphiQL posts to the path of its page.
  */
 export async function renderGraphiql(site: Site): Promise<Asset> {
   const { store, config } = site;
@@ -41,7 +41,7 @@ export async function renderGraphiql(site: Site): Promise<Asset> {
   const options = {
     title: store.title,
     defaultTabs: examples.slice(0, 1).map((query) => ({ query })),
-    // Otherwise GraphiQL sends the introspection query, and shows the error in its documentation.
+    // Otherwise GraphiQL would send the introspection query, and show the error in its documentation.
     ...(config.introspection ? {} : { schema: null, referencePlugin: null }),
     defaultEditorToolsVisibility: false,
     // Headers can contain a token.

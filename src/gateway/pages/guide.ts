@@ -26,7 +26,7 @@ function adapt(html: string, { config }: Site): string {
     : runnable.replaceAll(/<a href="\/schema">(.*?)<\/a>/g, '$1');
 }
 
-/** The guide's start page: its documents and their sections. */
+/** Renders the guide's start page: its documents and their sections. */
 function renderStart(site: Site, pages: Guide): Asset {
   const parts = pages.map(({ name, title, sections }) => {
     const links = sections.map(

@@ -6,7 +6,7 @@ import { linkToGraphiql } from './graphiql-link.ts';
 import { liveScripts, renderLiveView } from './live-view.ts';
 import { linksOf, linkToGuide, renderPage, type Site } from './page.ts';
 
-/** The gateway's origin, until the page's script has replaced it. */
+/** Renders the gateway's origin, until the page's script replaces it. */
 const origin = ({ port }: Config): string => `<span class="origin">http://localhost:${port}</span>`;
 
 function renderCurl({ store, config }: Site): string {
@@ -20,13 +20,16 @@ ${token ? `  -H "Authorization: Bearer $TOKEN" \\\n` : ''}  -d '{"query": "${que
   );
 }
 
-/** The query as a curl command. With trusted documents, which would reject it, explains how to send one. */
+/**
+ * Renders the query as a curl command. With DOCUMENTS=trusted, which rejects the query, explains how to send a trusted
+ * document.
+ */
 const renderCommand = (site: Site): string =>
   site.config.documents === 'trusted'
     ? `<p>This gateway only executes ${linkToGuide(site, 'trusted-documents', 'trusted documents')}: send a <code>documentId</code> instead of a query.</p>`
     : `<div class="curl">${renderCurl(site)}</div>`;
 
-/** An operation beside its response, with a link that opens it in GraphiQL. */
+/** Renders an operation beside its response, with a link that opens it in GraphiQL. */
 const renderExample = (title: string, { query, result }: Example, { config }: Site): string =>
   `<div class="sides">
 ${renderCode(title, query)}
@@ -35,8 +38,8 @@ ${renderCode('Response from the sample store', result)}
 <p class="actions">${linkToGraphiql(query, config)}</p>`;
 
 /**
- * The start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the other
- * pages.
+ * Renders the start page: the endpoint, a query and a mutation with their results, the latest changes, and links to the
+ * other pages.
  */
 export function renderHome(site: Site): Asset {
   const { store, config } = site;

@@ -4,13 +4,13 @@ import { renderCode } from './code.ts';
 import { linkToGraphiql } from './graphiql-link.ts';
 import type { Site } from './page.ts';
 
-/** Whether pages can read the changes: they send no token and no trusted document. */
+/** Whether pages can read the changes, although they send neither a token nor a trusted document. */
 const canRead = ({ auth, documents }: Config): boolean =>
   (!auth || auth.readIsOpen) && documents !== 'trusted';
 
 const MAX_SHOWN = 8;
 
-/** The query for the latest changes, with the ids of their rows. */
+/** Returns the query for the latest changes, with the ids of their rows. */
 export const changesQuery = ({ changedTypes }: Pick<Store, 'changedTypes'>): string =>
   `{ changes(last: ${MAX_SHOWN}) { nodes { type: __typename cursor kind changedAt ${[
     ...changedTypes.keys(),
@@ -18,11 +18,11 @@ export const changesQuery = ({ changedTypes }: Pick<Store, 'changedTypes'>): str
     .map((type) => `... on ${type}Change { before { id } after { id } }`)
     .join(' ')} } } }`;
 
-/** The scripts of the start page's section with the latest changes. */
+/** Returns the scripts of the start page's section with the latest changes. */
 export const liveScripts = (config: Config): string[] =>
   canRead(config) ? ['/assets/live.js'] : [];
 
-/** The start page's section with the latest changes; empty if pages can't read them. */
+/** Renders the start page's section with the latest changes; empty if pages can't read them. */
 export const renderLiveView = ({ store, config }: Site): string =>
   canRead(config)
     ? `<section aria-labelledby="live">

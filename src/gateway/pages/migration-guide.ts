@@ -41,7 +41,7 @@ ${renderCode('GraphQL', query)}
 </section>`;
 }
 
-/** The migration guide: each REST route beside the query that replaces it, and the differences. */
+/** Renders the migration guide: each REST route beside the query that replaces it, and the differences. */
 export const renderMigrationGuide = (site: Site): Asset =>
   renderPage(site, {
     path: '/docs/moving',

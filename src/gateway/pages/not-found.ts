@@ -8,7 +8,7 @@ const MAIN = `<h1>Not found</h1>
 export function createNotFound(site: Site): ReturnType<typeof serveAsset> {
   const serve = serveAsset(() => renderPage(site, { path: '', title: 'Not found', main: MAIN }));
   return async ({ headers: { 'accept-encoding': encoding } }) => ({
-    // Without If-None-Match, which could make it a 304.
+    // Omits If-None-Match, which could make the response a 304.
     ...(await serve({ headers: { 'accept-encoding': encoding } })),
     status: 404,
     code: 'NOT_FOUND',

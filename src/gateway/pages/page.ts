@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Asset } from '../http/static-asset.ts';
 import type { Store } from '../store.ts';
 
-/** What pages are rendered from. */
+/** The data from which pages are rendered. */
 export interface Site {
   readonly store: Store;
   readonly config: Config;
@@ -56,17 +56,17 @@ const LINKS: readonly PageLink[] = [
   },
 ];
 
-/** The links to all pages that this gateway serves. */
+/** Returns the links to all pages that this gateway serves. */
 export const linksOf = (site: Site): PageLink[] =>
   LINKS.filter(({ isServed }) => isServed?.(site) ?? true);
 
-/** A link to a document of the guide; just the text if the store has no guide. */
+/** Renders a link to a document of the guide; only the text if the store has no guide. */
 export const linkToGuide = (site: Site, name: string, text: string): string =>
   hasGuide(site) ? `<a href="/guide/${name}">${text}</a>` : text;
 
 /**
- * The header of a page: the name, an optional menu, and the links to all visible pages; `path` is the page's own
- * path.
+ * Renders the header of a page: the name, an optional menu, and the links to all visible pages. `path` is the path of
+ * the page.
  */
 export const renderHeader = (site: Site, path: string, menu = ''): string => {
   const { store } = site;
@@ -80,15 +80,16 @@ ${menu}</header>`;
 };
 
 /**
- * The field in a page's header for the token that its requests send; empty if the gateway uses no tokens. It is not
- * of type password, whose content browsers offer to save, and has no name, so that no form submits it.
+ * Renders the field in a page's header for the token that the page's requests send; empty if the gateway uses no
+ * tokens. Its type is not password, because browsers offer to save passwords. It has no name, so that no form submits
+ * it.
  */
 export const renderTokenField = ({ config }: Site): string =>
   config.auth
     ? '<label class="token">Token <input id="token" class="field" type="text" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
     : '';
 
-// Only resources from this server, and no inline scripts.
+// Allows only resources from this server, and no inline scripts.
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -150,14 +151,14 @@ ${scripts.map((url) => `<script type="module" src="${url}"></script>`).join('\n'
 });
 
 interface HtmlPage {
-  /** The page's own path, whose link is marked as current. */
+  /** The path of the page, whose link is marked as current. */
   readonly path: string;
   readonly title?: string;
   /** The content of `main`, as HTML. */
   readonly main: string;
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
-  /** The header's content besides the links. */
+  /** The content of the header besides the links. */
   readonly menu?: string;
 }
 
@@ -182,7 +183,7 @@ interface IndexEntry {
   readonly url: string;
   readonly text: string;
   readonly isCurrent?: boolean;
-  /** The entries nested below this one. */
+  /** The entries nested below this entry. */
   readonly places?: readonly IndexEntry[];
 }
 
@@ -190,7 +191,7 @@ const renderEntry = ({ url, text, isCurrent, places = [] }: IndexEntry): string 
   `<li><a href="${url}"${isCurrent ? ' aria-current="page"' : ''}>${escapeHtml(text)}</a>
 ${places.length > 0 ? `<ul>${places.map(renderEntry).join('\n')}</ul>` : ''}</li>`;
 
-/** Renders a text beside its index. */
+/** Renders text beside its index. */
 export const renderIndexed = (
   name: string,
   entries: readonly IndexEntry[],

@@ -41,7 +41,7 @@ const renderFields = (title: string, rule: z.ZodType): string =>
     }),
   );
 
-/** The form that sends a request. Beta routes have none: a single click would load every row. */
+/** Renders the form that sends a request. Beta routes have no form, because a single click would load every row. */
 function renderForm(operation: RestOperation): string {
   if (operation.lifecycle.stability === 'beta') return '';
   const fields = Object.entries(operation.parameters.path.shape).map(
@@ -77,7 +77,7 @@ ${resource ? renderCode('Response', JSON.stringify(resource.example, null, 2)) +
 </section>`;
 }
 
-/** All errors of all operations, listed once: their status, and when they are returned. */
+/** Renders all errors of all operations, each listed once with its status and when it is returned. */
 function renderErrors({ store, config }: Site): string {
   const { operations } = store.rest;
   const errors = operations.map((operation) => new Set(errorsOf(operation, config)));
@@ -101,7 +101,7 @@ ${renderTable('All errors', ['Status', 'Code', 'Meaning'], rows)}
 </section>`;
 }
 
-/** The REST reference, from the same definitions as the OpenAPI document. */
+/** Renders the REST reference from the same definitions as the OpenAPI document. */
 export const renderReference = (site: Site): Asset =>
   renderPage(site, {
     path: '/docs',

@@ -45,7 +45,7 @@ function renderType(type: GraphQLNamedType, schema: GraphQLSchema): string {
   return `<div id="${type.name}">${renderBlock(type.name, html.join(''))}</div>`;
 }
 
-/** The schema page: all types in groups, linked to each other. */
+/** Renders the schema page: all types in groups, linked to each other. */
 export function renderSchema(site: Site): Asset {
   const { schema } = site.store;
   const groups = groupTypes(schema).map(([name, types], index) => ({

@@ -10,7 +10,7 @@ import { renderPage, renderTokenField, type Site } from './page.ts';
 const renderFact = (id: string, name: string): string =>
   `<div><dt class="note">${name}</dt><dd><strong id="${id}"></strong></dd><dd class="note" id="${id}-note"></dd></div>`;
 
-/** A figure: status-figures.js shows its current value, and a line of the last minutes. */
+/** Renders a figure, in which status-figures.js shows the current value and draws a line of the last 15 minutes. */
 const renderFigure = (id: string, title: string): string => `<div class="figure card" id="${id}">
 <h2 class="note">${title}</h2><p><strong>–</strong></p>
 <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true"><path/></svg>
@@ -37,14 +37,14 @@ const findDeprecated = ({ schema, rest }: Store): Deprecated[] => [
   ...Array.from(deprecatedIn(schema), ([operation, reason]) => ({ operation, reason })),
 ];
 
-/** The store's routes, and unknown paths; not the pages, /health, /ready and /metrics. */
+/** Returns the store's routes, and unknown paths, but not the pages, /health, /ready and /metrics. */
 export const countedRoutes = (operations: readonly RestOperation[]): string[] => [
   '/graphql',
   'other',
   ...operations.map(pathOf),
 ];
 
-/** The facts that the page needs besides /metrics. */
+/** Returns the facts that the page needs besides /metrics. */
 const toFacts = ({ store, config }: Site, deprecated: readonly Deprecated[]): string =>
   escapeHtml(
     JSON.stringify({
@@ -61,7 +61,10 @@ const renderDeprecated = ({ operation, reason }: Deprecated): string => `<sectio
 ${renderCounts('Caller', 'No calls since startup.')}
 </section>`;
 
-/** The operator's page: what is running, and what happens while the page is open. Its figures come from /metrics. */
+/**
+ * Renders the operator's page: what is running, and what happens while the page is open. Its figures come from
+ * /metrics.
+ */
 export function renderStatus(site: Site): Asset {
   const deprecated = findDeprecated(site.store);
   return renderPage(site, {

@@ -11,10 +11,10 @@ import { toResponses } from './responses.ts';
 import { describeLifecycle, guideOf, pathOf } from './rest-operation.ts';
 import { TO_OPENAPI, toSchemas } from './schemas.ts';
 
-// The version of the interface, which does not depend on the gateway's release.
+// The version of the REST contract, which does not depend on the gateway's release.
 const API_VERSION = '1.0.0';
 
-/** The lifecycle of an operation, in the OpenAPI extensions of GitBook. */
+/** Returns the lifecycle of an operation in GitBook's OpenAPI extensions. */
 function markers(operation: RestOperation, { sunset }: Config): object {
   const { stability, deprecatedSince } = operation.lifecycle;
   return {
@@ -47,7 +47,7 @@ const BEARER = {
   description: 'A token with the scope `read`.',
 };
 
-/** A token is required, or optional if reading is public. */
+/** Returns the security requirement: a token, which is optional if anyone may read. */
 const toSecurity = (readIsOpen: boolean): object[] => [...(readIsOpen ? [{}] : []), { bearer: [] }];
 
 const POSITION = {

@@ -20,7 +20,7 @@ const COMMON_ERRORS: readonly string[] = [
 
 const ACCESS_ERRORS: readonly string[] = ['UNAUTHENTICATED', 'FORBIDDEN'];
 
-/** The header of every response. */
+/** The headers of every response. */
 const COMMON_HEADERS: Headers = { 'X-Request-Id': '4bf92f3577b34da6a3ce929d0e0e4736' };
 
 const DESCRIPTIONS: Headers = {
@@ -53,8 +53,8 @@ const toHeaders = (headers: Headers, required = true): object =>
   );
 
 /**
- * The headers of an error response that are not on every response. None is required: node:http may reject a request
- * before its path is known.
+ * Returns the headers that error responses have in addition to those of every response. None is required, because
+ * node:http may reject a request before its path is known.
  */
 function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
   const has = (group: readonly string[]): boolean => codes.some((code) => group.includes(code));
@@ -63,7 +63,7 @@ function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
   return toHeaders({ ...lifecycle, ...challenge, ...retry }, false);
 }
 
-/** The response for all errors with the same status; clients distinguish them by their codes. */
+/** Returns the response for all errors with the same status. Clients distinguish them by their codes. */
 const toErrorResponse = (
   codes: readonly string[],
   kinds: ErrorCodes,

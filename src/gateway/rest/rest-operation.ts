@@ -25,7 +25,7 @@ export function describeLifecycle(
   return `Deprecated since ${toDay(deprecatedSince)}. ${end} on ${toDay(sunset)}.`;
 }
 
-/** The link to the operation's section in the migration guide. */
+/** Returns the link to the operation's section in the migration guide. */
 export const guideOf = ({ id }: RestOperation): string => `/docs/moving#${id}`;
 
 /** Returns the headers Deprecation (RFC 9745 §2), Sunset (RFC 8594 §3) and Link (RFC 8288). */
@@ -46,8 +46,8 @@ export function lifecycleHeaders(
 }
 
 /**
- * Creates the route of an operation. Every response has the lifecycle headers. After its sunset date, if enforced, a
- * deprecated operation returns GONE.
+ * Creates the route of an operation. Every response has the lifecycle headers. If the sunset is enforced, a deprecated
+ * operation returns GONE after that date.
  */
 export function toRoute(operation: RestOperation, context: Context, config: Config): Route {
   const ends = config.enforceSunset && operation.lifecycle.deprecatedSince !== undefined;

@@ -12,15 +12,16 @@ import { lowerFirst, upperFirst } from '../tables/words.ts';
 /** What distinguishes one row route from another. */
 interface RowRoute<Row> {
   /**
-   * An example of a returned row. The route returns only its fields: fields that are added later are only in GraphQL.
+   * An example of a returned row. The route returns only the fields of the example, so fields that are added later
+   * appear only in GraphQL.
    */
   readonly example: { readonly [Name in keyof Row]?: unknown };
   readonly lifecycle?: Partial<RestLifecycle>;
-  /** Differences from the query that replaces it, besides those common to all types. */
+  /** Differences from the query that replaces the route, besides the differences that all types have. */
   readonly differences?: readonly string[];
 }
 
-/** Writes a value as JSON; int64 ids are exact, unlike with JSON.stringify. */
+/** Writes a value as JSON. Unlike with JSON.stringify, int64 ids are exact. */
 function toJson({ kind }: Field, value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   return JSON.stringify(kind.scalar ? kind.scalar.serialize(value) : value);

@@ -23,7 +23,7 @@ const errorResource = ({ errorCodes }: Store): Resource => ({
 // Ids and dates define their OpenAPI schema with `meta`.
 export const TO_OPENAPI = { target: 'openapi-3.0', unrepresentable: 'any' } as const;
 
-/** Returns the results of all routes, and the store's other resources. */
+/** Returns the results of all routes, and the other resources of the store. */
 export const resourcesOf = ({ rest }: Store): Record<string, Resource> =>
   Object.assign(
     {},
@@ -44,9 +44,9 @@ export function toSchemas(store: Store): Record<string, object> {
     io: 'input',
     uri: (id) => `#/components/schemas/${id}`,
     override: ({ jsonSchema }) => {
-      // Code generators would treat fields with a default as required. The descriptions name the defaults.
+      // Code generators would treat fields with a default as required. The descriptions mention the defaults.
       delete jsonSchema.default;
-      // OpenAPI 3.0 allows nothing beside a reference, so zod wraps a reference that has a description.
+      // OpenAPI 3.0 allows nothing next to a reference, so zod wraps a reference that has a description.
       Object.assign(jsonSchema, jsonSchema.allOf?.[0]);
       delete jsonSchema.allOf;
     },

@@ -18,10 +18,10 @@ import { rootPage } from './connections.ts';
 import type { defineInputTypes } from './input-types.ts';
 import { relatedRow } from './rows.ts';
 
-// The same as for a page of old changes.
+// The cost of a page of old changes, which a subscription with a cursor reads first.
 const AFTER_COST = { directives: { cost: { weight: '200' } } };
 
-// A position in the change log has about 80 characters.
+// A position in the change log is about 80 characters long.
 const CURSOR_BYTES = 220;
 
 /** Defines the interface `Change`, and its enum. */
@@ -120,7 +120,7 @@ function defineQuery(
           const { db } = context.source;
           if (args.after != null) await requireKept(db, args.after, 'after');
           if (args.before != null) await requireKept(db, args.before, 'before');
-          // A filter, even an empty one, leaves out types and kinds that only a later release supports.
+          // A filter, even if it is empty, excludes types and kinds that only a later release supports.
           return page.resolve(root, { ...args, filter: args.filter ?? {} }, context);
         },
       },
@@ -208,7 +208,9 @@ function defineRowChange(
   });
 }
 
-/** Defines the interface `Change`, and returns functions that define everything based on it. */
+/**
+ * Defines the interface `Change`, and returns functions that define the types, fields and subscriptions based on it.
+ */
 export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof defineInputTypes>) {
   const Change = defineChange(builder);
   const types: Repository[] = [];
@@ -242,7 +244,7 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
       );
     },
     /**
-     * Defines `Query.changes` and `Subscription.changed` once all types are known, and returns the types with their
+     * Defines `Query.changes` and `Subscription.changed` once all types are defined. Returns the types with their
      * tables.
      */
     defineChangesQuery: (): ReadonlyMap<string, Table<never>> => {

@@ -17,7 +17,7 @@ import type { FieldSql } from './rows.ts';
 // requests.
 const MAX_STATEMENTS = 4;
 
-/** The list request that all lists of an operation share. */
+/** Returns the list request that all lists of an operation share. */
 const requestOf = perObject(({ recipient }: CallContext): ListRequest => ({
   limit: pLimit(MAX_STATEMENTS),
   recipient,
@@ -129,9 +129,9 @@ export function defineLists<Types extends StoreTypes>(
     );
     const description = `The list of ${words.list}.`;
     return {
-      /** The list of all rows. */
+      /** The options of a field with the list of all rows. */
       list: [{ type, args, description, ...rootPage(pages) }, connection] as const,
-      /** The list of the rows whose field refers to the parent row. */
+      /** Returns the options of a field with the list of rows that refer to the parent row. */
       listBy: <Parent extends object>(
         { id }: Repository<Parent>,
         field: keyof Row & string,

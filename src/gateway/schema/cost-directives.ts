@@ -86,13 +86,13 @@ declare module 'graphql' {
   }
 }
 
-/** The cost of a text is counted in units of this many characters, the length of a name. */
+/** The cost of a string is counted in units of this many characters, the maximum length of a name. */
 export const TEXT_LENGTH = 255;
 
 // A line writes a row, a change and, with an idempotency key, the stored result.
 const LINE_COST = 30;
 
-/** Returns the cost of each line of a mutation; `textCost` is the cost of the texts that a line writes. */
+/** Returns the cost of each line of a mutation. `textCost` is the cost of the strings in a line. */
 export const lineCost = (textCost = 0): { directives: { cost: Cost } } => ({
   directives: { cost: { weight: String(LINE_COST + textCost) } },
 });

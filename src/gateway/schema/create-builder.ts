@@ -90,7 +90,7 @@ function toRelay(tables: Tables) {
   };
 }
 
-/** There is no Prisma client: the plugin only provides types, because all statements are SQL. */
+/** No Prisma client is used: the plugin only provides types, because all statements are SQL. */
 function noClient(): never {
   throw new Error('Fields that Prisma resolves are not supported.');
 }
@@ -98,7 +98,8 @@ function noClient(): never {
 const configure = <Types extends StoreTypes>({ datamodel, tables }: BuilderOptions) =>
   new SchemaBuilder<BuilderTypes<Types>>({
     plugins: [
-      // The outermost plugin comes first: errors become data last, after scopes are checked and error codes are logged.
+      // The outermost plugin comes first, so errors become data last, after scopes are checked and error codes are
+      // logged.
       ErrorsPlugin,
       useMutationsPlugin(),
       RelayPlugin,
@@ -122,7 +123,7 @@ function defineRoots(builder: Builder, tables: Tables): void {
   const types = Object.values(tables).flatMap(({ columns }) =>
     Object.values(columns).map(({ type }) => type),
   );
-  // Changes have a time, so every schema needs its scalar.
+  // Changes have a time, so every schema needs this scalar.
   const used = new Set(['DateTime', ...types]);
   for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
     // Each scalar's name is one of those in BuilderTypes.
@@ -180,14 +181,14 @@ export function createBuilder<Types extends StoreTypes>(options: BuilderOptions)
       addChanges(type, rows);
       return { ...rowFieldsOf(type, rows), ...listsOf(type, rows) };
     },
-    /** Returns the schema, and the other parts of the store that follow from its types. */
+    /** Returns the schema, and the other parts of the store that are derived from its types. */
     createSchema: (): Pick<Store, 'schema' | 'changedTypes' | 'errorCodes'> => {
       const changedTypes = defineChangesQuery();
       const missing = Object.keys(tables).find((type) => !changedTypes.has(type));
       if (missing)
         throw new Error(`${missing} has no fields: the store must import its schema.ts.`);
       const errorCodes = defineErrorCodes();
-      // In the order of definition, so each type starts with its id.
+      // Fields are in the order of their definition, so each type starts with its id.
       const schema = builder.toSchema({
         sortSchema: false,
         directives: [...specifiedDirectives, cost, listSize],

@@ -29,7 +29,7 @@ const MESSAGE_BYTES = 1550;
 // oxlint-disable-next-line typescript/no-explicit-any
 type ErrorClass = new (...args: any[]) => GatewayError;
 
-/** Returns a human-readable sentence about an invalid value: "Name must …". */
+/** Returns a readable sentence about an invalid value: "Name must …". */
 function toSentence({ path, message }: Issue): string {
   const name = path.findLast((part) => !/^\d+$/.test(part)) ?? '';
   return `${upperFirst(toWord(name))} ${message}`;
@@ -92,7 +92,7 @@ function defineFields(builder: Builder): void {
 
 /** Defines the interface `Error`, and the types of the errors that mutations return. */
 export function defineErrors(builder: Builder) {
-  // Referenced by name, because the enum is defined last. Pothos finds it when the schema is built.
+  // Referenced by name, because the enum is defined last. Pothos finds the enum when the schema is built.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const ErrorCodeEnum = 'MutationErrorCode' as unknown as OutputRef<string>;
 
@@ -130,7 +130,7 @@ export function defineErrors(builder: Builder) {
         types.add(type);
       }
     },
-    /** Defines the enums of codes once all types are known, and returns the codes of the store. */
+    /** Defines the enums of error codes once all types are defined. Returns the codes of the store. */
     defineErrorCodes: (): ErrorCodes => {
       isComplete = true;
       const codes = Object.fromEntries(

@@ -66,7 +66,7 @@ function defineFilters(builder: Builder) {
   };
 }
 
-/** @throws Error if callers could not create a row, or could not learn why that failed */
+/** @throws Error if callers could not create a row, or could not find out why that failed */
 export function requireInputs<Row extends object>({
   type,
   fields,
@@ -110,7 +110,7 @@ export function defineInputTypes(builder: Builder) {
         ),
     });
 
-  /** Defines the input type of an update. As a line of several updates, it contains the id of the row. */
+  /** Defines the input type of an update. If it is a line of several updates, it contains the id of the row. */
   const defineUpdate = (name: string, rows: Repository, isLine: boolean): InputRef<object> => {
     const { words, inputs } = rows;
     const rule = inputs.some(({ field }) => field?.isNullable) ? '' : ' No field can be null.';

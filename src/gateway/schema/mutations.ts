@@ -20,7 +20,7 @@ export const IDEMPOTENCY_KEY =
   'Keys are kept for a day, unless the operator has configured another period. Errors are ' +
   'not stored.';
 
-// Each mutation has its own transaction. Mutations that write long texts cost more.
+// Each mutation has its own transaction. Mutations that write long strings cost more.
 const WRITE_COST = { weight: '100' };
 
 interface Call {
@@ -30,7 +30,7 @@ interface Call {
 
 const isCall = (context: object): context is Call => 'caller' in context;
 
-/** Gives each mutation a cost, and checks its scope. */
+/** Adds a cost to each mutation, and checks the caller's scope. */
 class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(
     field: PothosOutputFieldConfig<Types>,
@@ -48,7 +48,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     };
   }
 
-  /** Puts the success first in each result union, and describes when each member is returned. */
+  /** Puts the success type first in each result union, and describes when each member is returned. */
   override onTypeConfig(type: PothosTypeConfig): PothosTypeConfig {
     if (type.kind !== 'Union') return type;
     const success = type.types.at(-1);
@@ -100,13 +100,13 @@ declare global {
       Args extends InputFieldMap,
       ResolveReturnShape,
     > {
-      /** The scope that callers need, if the gateway requires tokens. */
+      /** The scope that callers need if the gateway requires tokens. */
       scope: string;
     }
   }
 }
 
-/** Registers the plugin, again for each store, and returns its name. */
+/** Registers the plugin and returns its name. Called for each store. */
 export function useMutationsPlugin(): 'mutations' {
   SchemaBuilder.allowPluginReRegistration = true;
   SchemaBuilder.registerPlugin('mutations', MutationsPlugin);

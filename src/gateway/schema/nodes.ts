@@ -8,7 +8,7 @@ import type { Builder, StoreTypes } from './builder-types.ts';
 export const NODE_ID =
   'A globally unique id, for caches and for `node`. Opaque: its format may change.';
 
-/** The rows of each type with global ids. */
+/** The repositories of all types with global ids. */
 type Nodes = ReadonlyMap<string, Repository>;
 
 /** Returns the global id of a row, encoded so that clients do not parse it. */
@@ -91,7 +91,7 @@ function defineQueries<Types extends StoreTypes>(
       },
       extensions: {
         directives: {
-          // One statement for each type.
+          // One statement is needed for each type.
           cost: { weight: '400' },
           listSize: {
             assumedSize: 100,

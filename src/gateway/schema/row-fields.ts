@@ -13,11 +13,11 @@ import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
-// The change log contains a row's texts before and after the change. Recording a text of 255 characters, a kilobyte,
-// takes PostgreSQL as long as reading ten row fields.
+// The change log contains a row's strings before and after the change. Recording a string of 255 characters, a
+// kilobyte, takes PostgreSQL as long as reading ten row fields.
 const TEXT_COST = 20;
 
-/** Returns the cost of a mutation that writes a row with texts of this length. */
+/** Returns the cost of a mutation that writes a row with strings of this total length. */
 const costOf = ({ textLength }: Repository) => {
   const weight = String(100 + TEXT_COST * Math.ceil(textLength / TEXT_LENGTH));
   return { directives: { cost: { weight } } };
@@ -154,16 +154,17 @@ interface Written<Row> {
   readonly rows: readonly Row[];
 }
 
-/** The names in the schema for the result of a mutation with lines. */
+/** The schema's names for the result of a mutation with lines. */
 interface LineNames {
-  /** The result type, and its field with the rows. */
+  /** The result type, and the field that contains the rows. */
   readonly result: string;
   readonly field: string;
   readonly description: string;
 }
 
 /**
- * Returns the options of a mutation that writes several rows, all or nothing, and returns them in the order of its lines.
+ * Returns the options of a mutation that writes several rows, all or nothing, and returns the rows in the order of its
+ * lines.
  */
 export const defineLinesField =
   <Types extends StoreTypes>(builder: Builder<Types>) =>
@@ -241,8 +242,8 @@ function toLineFields<Row extends object>(
 }
 
 /**
- * Returns the options of the fields that read and write a table's rows. Those of mutations are functions, which define
- * their input types when called.
+ * Returns the options of the fields that read and write a table's rows. For mutations, these are functions that define
+ * the input types when called.
  */
 export const defineRowFields =
   (builder: Builder, inputs: ReturnType<typeof defineInputTypes>) =>

@@ -16,11 +16,11 @@ export interface RelatedRow {
   readonly table: Table<never>;
   readonly by: string;
   /**
-   * SQL for a value made from the row, given the aliases of the row and its parent; without it, the field is the row
-   * itself.
+   * SQL for a value computed from the row, given the aliases of the row and its parent. If omitted, the field is the
+   * row itself.
    */
   readonly value?: (row: string, parent: string) => string;
-  /** The JSON of the value if there is no such row. */
+  /** The JSON of the value if the row does not exist. */
   readonly otherwise?: string;
 }
 
@@ -31,14 +31,14 @@ export interface ListPage {
 }
 
 /**
- * How a field is written in SQL, for queries that are compiled to one statement (graphql/statement/). A field that
- * Pothos exposes is read from its table's column. Any other field without a FieldSql is left to its resolver.
+ * How a field is written as SQL in queries that are compiled to one statement (graphql/statement/). A field that Pothos
+ * exposes is read from its table's column. Any other field without a FieldSql is left to its resolver.
  */
 export type FieldSql =
   | RowByArgument
   | RelatedRow
   | ListPage
-  // A field whose resolver converts a column; in compiled statements, PostgreSQL writes the value.
+  // A field whose resolver converts a column. In compiled statements, PostgreSQL writes the value.
   | { readonly kind: 'column'; readonly field: string }
   // The global id of the row (schema/nodes.ts).
   | { readonly kind: 'nodeId' };
@@ -56,7 +56,7 @@ declare module 'graphql' {
   }
 }
 
-/** Resolves a field to the row whose id is in an argument. */
+/** Resolves a field to the row whose id is given in an argument. */
 export function rowByArgument<Row, const Argument extends string>(
   { table, load }: RowLoader<Row>,
   argument: Argument,
@@ -70,7 +70,7 @@ export function rowByArgument<Row, const Argument extends string>(
   };
 }
 
-// Per row, in addition to the statement: resolving a row takes graphql-js several times as long as a field.
+// The cost per row, in addition to the statement: resolving a row takes graphql-js several times as long as a field.
 const RELATED_COST = { weight: '3' };
 
 /**
@@ -99,7 +99,10 @@ export function relatedRow<
   };
 }
 
-/** A value computed from a row and its parent, and the same value as SQL from their aliases. */
+/**
+ * A function that computes a value from a row and its parent, and SQL for the same value, given the aliases of both
+ * rows.
+ */
 interface MadeValue<Row, Parent, Value> {
   readonly of: (row: Row, parent: Parent) => Value;
   readonly sql: (row: string, parent: string) => string;

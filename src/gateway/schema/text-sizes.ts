@@ -15,7 +15,7 @@ export type Tables = Readonly<Record<string, Model>>;
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** The maximum size of a text as JSON in UTF-8. For a text column, it follows from the column's length. */
+    /** The maximum size of a string as JSON in UTF-8. For a text column, it is derived from the column's length. */
     readonly maxBytes?: number;
   }
 }
@@ -23,14 +23,14 @@ declare module 'graphql' {
 // A control character is written as `\u0001`; no other character takes more bytes.
 const BYTES_PER_CHARACTER = 6;
 const QUOTES_BYTES = 2;
-// The name of the sort field and an id.
+// The size of the sort field's name and an id.
 const POSITION_BYTES = 100;
-// More than PostgreSQL can store, so each response is measured.
+// More than PostgreSQL can store, so each response with such a string is measured.
 const UNLIMITED = 1_000_000_000;
 
 /**
- * Returns the maximum size of a cursor, which contains the longest text that a list can be sorted by, as JSON in
- * base64.
+ * Returns the maximum size of a cursor. A cursor contains, as JSON in base64, the longest string that a list can be
+ * sorted by.
  */
 export function cursorBytes(tables: Tables): number {
   const columns = Object.values(tables).flatMap((table) => Object.values(table.columns));
@@ -40,7 +40,7 @@ export function cursorBytes(tables: Tables): number {
   return Math.ceil(((BYTES_PER_CHARACTER * Math.max(0, ...lengths) + POSITION_BYTES) * 4) / 3);
 }
 
-/** Yields the text fields of a schema, with their types. */
+/** Yields the string fields of a schema, with their types. */
 function* textsIn(schema: GraphQLSchema) {
   for (const type of Object.values(schema.getTypeMap())) {
     if (isIntrospectionType(type) || !(isObjectType(type) || isInterfaceType(type))) continue;
@@ -51,9 +51,9 @@ function* textsIn(schema: GraphQLSchema) {
 }
 
 /**
- * Sets the maximum size of each field that exposes a text column, and a cost if the text is long, so every response has
- * a maximum size.
- * @throws Error if a text has no maximum length
+ * Sets the maximum size of each field that exposes a text column, and a cost if its strings can be long, so that every
+ * response has a maximum size.
+ * @throws Error if a string has no maximum length
  */
 export function limitTexts(schema: GraphQLSchema, tables: Tables): void {
   for (const { type, field } of textsIn(schema)) {

@@ -19,14 +19,12 @@ import type { ShutdownState } from './shutdown.ts';
 
 type Page = ReturnType<typeof serveAsset>;
 
-/** What dispatching needs: the handlers, and the state of the gateway. */
+/** The handlers, and the state of the gateway. */
 interface DispatchOptions {
   readonly turns: Turns;
   readonly addCorsHeaders: ReturnType<typeof createCors>;
   readonly graphql: Pick<GraphqlEndpoint, 'respond' | 'reject'>;
-  /** The GraphiQL page. */
   readonly graphiql: Page;
-  /** The "not found" page. */
   readonly notFound: Page;
   readonly findRoute: ReturnType<typeof createRouter>;
   readonly unsent: ReturnType<typeof limitUnsent>;
@@ -44,7 +42,7 @@ const isGetOrHead = ({ method }: IncomingMessage): boolean => method === 'GET' |
 const PAGE = 'text/html';
 const GRAPHQL_TYPES_WITH_PAGE = [...GRAPHQL_TYPES, PAGE] as const;
 
-/** Returns the response of the matching route, or else the "not found" page. @throws GatewayError */
+/** Returns the response of the matching route, otherwise the "not found" page. @throws GatewayError */
 async function callRoute(
   request: IncomingMessage,
   search: string,
@@ -61,15 +59,15 @@ async function callRoute(
   return route.get({ parameters, query: new URLSearchParams(search), headers: request.headers });
 }
 
-/** Returns the path template of a request, because callers must not be able to create label values. */
+/** Returns the path template of a request. The path itself would let callers create label values. */
 function routeOf(path: string, match: Match | undefined): string {
   if (path === GRAPHQL_PATH) return path;
   if (!match) return 'other';
-  // One value for all assets: each route has dozens of time series.
+  // All assets share one value, because each route has dozens of time series.
   return match.route.path.startsWith(ASSETS) ? '/assets' : match.route.path;
 }
 
-/** Responds with the result of `call`; an error that it throws becomes an error response. */
+/** Responds with the result of `call`. If it throws, responds with the error. */
 async function respondWith(
   { req, res, requestLog }: Exchange,
   log: Log,
@@ -85,7 +83,7 @@ async function respondWith(
   return writeResponse(req, res, response, headers);
 }
 
-/** Aborts a response that has started, or whose client disconnected: no error response can be sent. */
+/** Aborts a response that has started, or whose client has disconnected, because no error response can be sent. */
 function abort({ req, res, requestLog }: Exchange, error: unknown, log: Log): void {
   if (!req.destroyed)
     log.error({ err: error, requestId: requestLog.id }, 'A response was aborted.');
@@ -112,7 +110,7 @@ export function createDispatch(options: DispatchOptions): RequestListener {
       end({
         method: req.method,
         route: routeOf(path, match),
-        // Node.js counts data that a destroyed socket dropped as written.
+        // Node.js counts the data that a destroyed socket dropped as written.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
         level: match?.route.isAuxiliary ? 'debug' : 'info',
       }),

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 import type { Store } from '../store.ts';
 
-/** Whether any table of the store has a row, or ever had one whose change was recorded. */
+/** Whether any table of the store has a row, or ever had a row whose change was recorded. */
 async function isUsed(session: Session, { changedTypes }: Store): Promise<boolean> {
   const hasRows = [...changedTypes.values()].map(
     ({ name }) => sql`exists (select from ${raw(name)})`,
@@ -15,9 +15,9 @@ async function isUsed(session: Session, { changedTypes }: Store): Promise<boolea
   return row?.used === true;
 }
 
-/** Fills a new database with the store's samples; returns false if the database was ever used. */
+/** Fills a new database with the store's samples. Returns false if the database was ever used. */
 export async function fillSample(db: Database, store: Store): Promise<boolean> {
-  // Without a lock, so that a start never waits for a store in use.
+  // Checked without a lock, so that startup never waits for a store in use.
   if (await isUsed(db, store)) return false;
   return db.transaction(async (session) => {
     // Gateways that start at the same time wait for each other here.

@@ -34,13 +34,13 @@ async function listen(server: Server, { host, port }: Config): Promise<AddressIn
     server.listen(port, host, resolve);
   });
   const bound = server.address();
-  // Only servers on a pipe have no such address.
+  // Only servers on a pipe have no address of this type.
   return typeof bound === 'object' && bound ? bound : { address: host, port, family: '' };
 }
 
 /**
- * Opens the configured database, and fills a new one with samples if configured. Checks the manifest of trusted
- * documents first, so that an invalid manifest stops the start before anything changes.
+ * Opens the configured database, and fills a new database with samples if configured. Checks the manifest of trusted
+ * documents first, so that an invalid manifest prevents startup before anything changes.
  * @throws ConfigError, MigrationError
  */
 export async function openStore(store: Store, config: Config, log: Log): Promise<Database> {
@@ -51,7 +51,7 @@ export async function openStore(store: Store, config: Config, log: Log): Promise
   return db;
 }
 
-/** Serves from this process; returns the function that stops it. */
+/** Serves requests in this process. Returns the function that stops serving. */
 export async function serve(store: Store, config: Config, log: Log): Promise<() => Promise<void>> {
   const [db, { createGateway }] = await Promise.all([
     openStore(store, config, log),

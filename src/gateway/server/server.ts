@@ -30,15 +30,15 @@ import { shutDown, type ShutdownState } from './shutdown.ts';
 import { acceptWebSockets, isWebSocket } from './upgrade.ts';
 
 const TIMEOUT_CHECK_MS = 1000;
-// Load balancers commonly keep idle connections for a minute, and must be the ones to close them: otherwise they may
+// Load balancers commonly keep idle connections for a minute, and must be the ones to close them. Otherwise, they may
 // send a request on a connection that the gateway is closing.
 const KEEP_ALIVE_MS = 65_000;
 
 const ignore = (): void => {};
 
 /**
- * Creates the HTTP server and tracks its open connections in `sockets`. Errors that node:http detects are also
- * answered with the error object.
+ * Creates the HTTP server and tracks its open connections in `sockets`. Errors that node:http detects also return the
+ * error object.
  */
 function createHttpServer(
   config: Config,
@@ -49,7 +49,7 @@ function createHttpServer(
   const { requestTimeoutMs, responseTimeoutMs, connectTimeoutMs, statementTimeoutMs } = config;
   const options = {
     requestTimeout: requestTimeoutMs,
-    // How often node:http checks requestTimeout, by default every 30 seconds.
+    // How often node:http checks requestTimeout; every 30 seconds by default.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, TIMEOUT_CHECK_MS),
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: config.limits.maxHeaderBytes,
@@ -65,13 +65,13 @@ function createHttpServer(
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
       // node:http removes its error listener from a socket before it emits `connect`, and an error event without a
-      // listener crashes the process. A broken connection needs no other handling.
+      // listener crashes the process. A broken connection needs no further handling.
       socket.on('error', ignore);
     })
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
-      // A body that waits for 100 (Continue) is requested when something reads it; rejections never ask for it.
-      // node:http also reads, and discards, the rest of a request that already has its response.
+      // If a client waits for 100 (Continue), its body is requested when something reads it. Rejections never request
+      // it. node:http also reads and discards the rest of a request whose response has been sent.
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
       });
@@ -83,8 +83,8 @@ function createHttpServer(
     .on('clientError', reject);
   // node:http silently drops headers above the limit, so it must keep one more than allowed.
   server.maxHeadersCount = MAX_HEADERS + 1;
-  // Disconnects clients that stop reading, because unsent data is held in memory. Twice the longest of the other
-  // timeouts, so that those fire first.
+  // Disconnects clients that stop reading, because unsent data is held in memory. The timeout is twice the longest of
+  // the other timeouts, so that those fire first.
   server.timeout =
     2 * Math.max(requestTimeoutMs, responseTimeoutMs, connectTimeoutMs + statementTimeoutMs);
   return server;

@@ -6,17 +6,17 @@ import type { Config } from '../config/config.ts';
 import type { Log } from '../telemetry/log.ts';
 
 const CHECK_INTERVAL_MS = 50;
-// Browsers open connections that they may never use; these get a second. It is counted in checks, because a busy
+// Browsers open connections that they may never use. These get a second, which is counted in checks, because a busy
 // process may not have read its sockets for a second.
 const MAX_UNUSED_CHECKS = 20;
 // A steady stream of new connections must not prevent the shutdown.
 const MAX_ACCEPT_MS = 2000;
-// In a shorter tick, nothing else ran.
+// If a tick is shorter, nothing else ran in it.
 const MAX_IDLE_TURN_MS = 0.3;
 
 const ignore = (): void => {};
 
-/** Whether the shutdown has started; from then on, /ready responds with 503. */
+/** Whether the shutdown has started. From then on, /ready responds with 503. */
 export interface ShutdownState {
   hasStarted: boolean;
 }
@@ -24,7 +24,7 @@ export interface ShutdownState {
 /**
  * Stops listening without resetting connections in the system's backlog. libuv accepts one connection per tick (since
  * 1.45), so this continues until an idle tick has accepted none. The accepted connections are served only afterwards:
- * if they were served immediately, new ones could arrive just as fast.
+ * if they were served immediately, new connections could arrive just as fast.
  */
 async function stopListening(server: Server): Promise<void> {
   const accepted: Socket[] = [];
@@ -49,10 +49,9 @@ function closeAll(sockets: Iterable<Socket>): void {
   for (const socket of sockets) socket.destroy();
 }
 
-/** What shutDown stops. */
+/** The parts of a server that shutDown stops. */
 interface RunningServer {
   readonly server: Server;
-  /** The open connections. */
   readonly sockets: ReadonlySet<Socket>;
   /** Ends the subscriptions, which would not end on their own. */
   readonly endStreams: () => void;
@@ -60,9 +59,9 @@ interface RunningServer {
 }
 
 /**
- * Shuts down a server without aborting responses. For `stopDelayMs`, only /ready reports the shutdown, so that load
+ * Shuts down a server without aborting responses. For `stopDelayMs`, /ready reports the shutdown, so that load
  * balancers stop sending requests, and each response closes its connection. After that, no connection is accepted,
- * subscriptions end, and open requests have `stopTimeoutMs` to complete; a connection on which nothing has arrived is
+ * subscriptions end, and open requests have `stopTimeoutMs` to complete. A connection on which nothing has arrived is
  * closed after a second.
  */
 export async function shutDown(
@@ -72,7 +71,8 @@ export async function shutDown(
 ): Promise<void> {
   shutdown.hasStarted = true;
   await sleep(stopDelayMs);
-  // Otherwise close() does this after the last connection is accepted, and more could arrive in the meantime.
+  // Otherwise, close() would do this after accepting the last connection, and more requests could arrive in the
+  // meantime.
   server.closeIdleConnections();
   await stopListening(server);
   endStreams();

@@ -11,12 +11,12 @@ import { isFromAllowedOrigin } from '../http/cors.ts';
 import { findRejection, hasTooManyHeaders, ignoreLongLists, targetOf } from '../http/request.ts';
 import { GRAPHQL_PATH } from './dispatch.ts';
 
-// The version of RFC 6455. In version 8, which ws also accepts, the page's origin is not in the Origin header.
+// The version of RFC 6455. In version 8, which ws also accepts, the origin of the page is not in the Origin header.
 const VERSION = '13';
 
 /**
- * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore one in HTTP/1.0 (RFC
- * 9110 §7.8). Some clients, such as Java's, ask for HTTP/2 this way with every first request.
+ * Whether a request asks for a WebSocket. A server may ignore any other Upgrade, and must ignore an Upgrade in HTTP/1.0
+ * (RFC 9110 §7.8). Some clients, such as Java's, ask for HTTP/2 in this way with their first request.
  */
 export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
   method === 'GET' && httpVersion === '1.1' && headers.upgrade?.toLowerCase() === 'websocket';
@@ -44,8 +44,9 @@ function requireAllowed(request: IncomingMessage, config: Config): void {
 }
 
 /**
- * Returns a request to node:http without its Upgrade, followed by the bytes after it. Needed only before Node.js
- * 22.21 and 24.9, which do not support `shouldUpgradeCallback` and emit `upgrade` for every such request.
+ * Returns a request to node:http without its Upgrade header, followed by the bytes after the request. Needed only
+ * before Node.js 22.21 and 24.9, which do not support `shouldUpgradeCallback` and emit `upgrade` for every such
+ * request.
  */
 function ignoreUpgrade(
   server: Server,
@@ -70,9 +71,9 @@ export function acceptWebSockets(
   { isResponding, reject }: ClientErrors,
 ): void {
   server.on('upgrade', (request, socket, head) => {
-    // The unfinished response is lost: node:http has detached the socket from it.
+    // The unfinished response is lost, because node:http has detached the socket from it.
     if (isResponding(socket)) return void socket.destroy();
-    // node:http has dropped any headers above the limit. Without its Content-Length, a body would be read as a
+    // node:http has dropped any headers above the limit. If Content-Length is among them, the body would be read as a
     // request.
     if (!isWebSocket(request) && !hasTooManyHeaders(request)) {
       return ignoreUpgrade(server, request, socket, head);

@@ -7,7 +7,7 @@ import { serveMetrics } from '../telemetry/cluster-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 import { logAddress, openStore } from './serve.ts';
 
-// Workers that keep dying must not keep the machine busy.
+// Without this delay, workers that keep dying would keep the machine busy.
 const RESTART_MS = 2000;
 
 /** Whether this process is one of several that share the port. */
@@ -18,7 +18,7 @@ export const { isWorker } = cluster;
  * workers.
  */
 export function onPrimaryStops(stop: () => void): void {
-  // A terminal sends these to every process; only the primary process stops the workers.
+  // A terminal sends these signals to every process, but only the primary process stops the workers.
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM']) process.on(signal, () => {});
   process.once('SIGTERM', stop);
 }
@@ -33,8 +33,8 @@ const workers = (): Worker[] =>
 const fork = (): Worker => cluster.fork({ MIGRATE: 'false', SAMPLE_STORE: 'false' });
 
 /**
- * Runs `config.workers` processes on one port, replaces those that die, and returns the function that stops them.
- * Resolves once one is listening.
+ * Runs `config.workers` processes on one port, replaces processes that die, and returns the function that stops them.
+ * Resolves once a worker is listening.
  * @throws ConfigError, MigrationError
  */
 export async function startWorkers(

@@ -15,7 +15,7 @@ export const SEARCH_COST = '300';
 export interface Given {
   readonly of?: Related;
   readonly where: (idBounds: IdBounds) => readonly Sql[];
-  /** Whether it may scan many rows to find a few. */
+  /** Whether the condition may scan many rows to find a few. */
   readonly isSearch: boolean;
   /** Whether the best plan depends on the value. */
   readonly isSkewed: boolean;
@@ -41,7 +41,7 @@ export interface Condition extends Requirement {
   readonly note?: string;
   /** An additional sentence for the filter of changes. */
   readonly changesNote?: string;
-  /** The GraphQL type of its value: a scalar, an enum or a range. */
+  /** The GraphQL type of the value: a scalar, an enum or a range. */
   readonly type: string | RangeType;
   readonly isList: boolean;
   /** Validates the value and returns the condition with it. */
@@ -72,7 +72,7 @@ export const describe = (
     .filter((sentence) => sentence !== undefined)
     .join(' ');
 
-/** Creates the function that validates a filter of lists or changes. It throws InvalidId or InvalidInput. */
+/** Creates the function that validates a filter of lists or changes. The function throws InvalidId or InvalidInput. */
 export function readConditions(conditions: Conditions, place: Place): (filter: object) => Given[] {
   const shape = Object.entries(conditions).flatMap(([name, condition]) =>
     isIn(condition, place) ? [[name, condition.rule.nullish()] as const] : [],

@@ -21,7 +21,7 @@ function encodeCursor<Row>(listing: Listing<Row>, field: string, row: Row): stri
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-/** Returns SQL for the cursor of a row: the same text as encodeCursor returns, or null if the value has no text. */
+/** Returns SQL for the cursor of a row, with the same text as encodeCursor; null if the row's sort key has no text. */
 export function cursorSql<Row>({ table, keys }: Listing<Row>, field: string): string {
   const key = keys[field];
   const text = key ? ` || ',' || to_json(${key.kind.sort.asText(key.ownColumn)})` : '';
@@ -49,7 +49,9 @@ export class RowEdge<Row> implements Edge<Row> {
   }
 }
 
-/** Returns the position in a cursor as SQL to compare rows with; undefined if the cursor is invalid for this order. */
+/**
+ * Returns the position in a cursor as SQL for comparison with rows; undefined if the cursor is invalid for this order.
+ */
 export function decodeCursor<Row>(
   listing: Listing<Row>,
   field: string,

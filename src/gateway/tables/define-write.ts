@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts';
 import type { Session } from '../database/session.ts';
 import { writeOnce } from './idempotency.ts';
 
-/** Runs a mutation with its arguments, for the caller with this subject. */
+/** Runs a mutation with its arguments for the caller with this subject. */
 export type Mutate<Result> = (
   db: Database,
   args: object,
@@ -16,18 +16,18 @@ type Arguments<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
 /** What a mutation writes, and what is stored for its idempotency key. */
 interface Write<Shape extends z.ZodRawShape, Result> {
-  /** The name in stored digests, so it must not change. */
+  /** The name of the operation in stored digests, which must not change. */
   readonly operation: string;
-  /** The rules of its arguments, except the idempotency key, which all mutations take. */
+  /** The rules of the arguments, except the idempotency key, which all mutations take. */
   readonly args: Shape;
   /**
-   * The arguments that a retry must repeat; all by default. Earlier releases have stored their digest, so it must not
-   * change.
+   * Returns the arguments that a retry must repeat; all of them by default. Earlier releases stored their digest, so
+   * they must not change.
    */
   readonly digested?: (args: Arguments<Shape>) => unknown;
   /**
-   * Returns the part of a result that is stored, even if another release stored the result. For a row: `normalize` of
-   * its table.
+   * Returns the part of a result that is stored. Also called for results that another release stored. For a row, this
+   * is `normalize` of its table.
    */
   readonly stored: (result: Result) => Result;
   readonly write: (session: Session, args: Arguments<Shape>) => Promise<Result>;
@@ -36,7 +36,7 @@ interface Write<Shape extends z.ZodRawShape, Result> {
 }
 
 /**
- * Creates the function of a mutation, which validates its arguments and writes once per idempotency key. It throws
+ * Creates the function of a mutation, which validates the arguments and writes once per idempotency key. It throws
  * InvalidInput, IdempotencyConflict, and the errors of `write` and `toError`.
  */
 export function defineWrite<const Shape extends z.ZodRawShape, Result>({
@@ -50,7 +50,7 @@ export function defineWrite<const Shape extends z.ZodRawShape, Result>({
   const rule = z.object(shape).and(z.object({ idempotencyKey: Label.nullish() }));
   return async (db, given, caller) => {
     const { idempotencyKey: key, ...rest } = parseArguments(rule, given);
-    // The rest contains the arguments of the shape.
+    // `rest` contains the arguments of the shape.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const args = rest as unknown as Arguments<Shape>;
     const request = { key, caller, operation, input: digested(args), stored };

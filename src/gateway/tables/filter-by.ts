@@ -24,11 +24,11 @@ const READ_COST = '100';
 //   search                      may scan, planned each time
 const plain = { isSearch: false, isSkewed: false, isConstant: false } as const;
 
-/** Whether a column has so few values that PostgreSQL can plan for each of them. */
+/** Whether a column has so few different values that PostgreSQL can plan for each of them. */
 const hasFewValues = ({ kind }: Field): boolean =>
   kind.sqlType.startsWith('text::') || kind.sqlType === 'boolean';
 
-/** A single value is compared with `=`, so an index can provide the order. */
+/** Compares a single value with `=`, so that an index can provide the order. */
 function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
   const literals = [...new Set(values.map(String))].toSorted().map((value) => `'${value}'`);
   if (literals.length === 0) return sql`false`;
@@ -40,8 +40,8 @@ function isAmongConstants({ column }: Field, values: readonly unknown[]): Sql {
 }
 
 /**
- * One parameter for all values, so requests with different ids can share a statement. In a subquery, so PostgreSQL does
- * not plan again for each number of values.
+ * Passes all values in one parameter, so that requests with different ids can share a statement. The parameter is in a
+ * subquery, so that PostgreSQL does not plan again for each number of values.
  */
 function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql {
   const list = `{${values.map((value) => String(kind.toParameter(value))).join(',')}}`;
@@ -50,9 +50,9 @@ function isAmongValues({ column, kind }: Field, values: readonly unknown[]): Sql
 }
 
 /**
- * Matches one of several values; an empty list matches nothing. For enums and for ids, including those of other rows.
- * For several values that many rows share, no index provides the list's order, so PostgreSQL plans each list of values
- * to decide whether to sort their rows.
+ * Matches rows with one of several values; an empty list matches nothing. The field is an enum or an id, such as the id
+ * of another row. If many rows share each of several values, no index provides the list's order. So PostgreSQL plans
+ * for each list of values, to decide whether to sort the rows.
  */
 export function oneOf(field: Field, requirement: Requirement): Condition {
   const { kind, isUnique } = field;
@@ -98,12 +98,12 @@ export const value = (field: Field, requirement: Requirement): Condition => ({
   }),
 });
 
-// PostgreSQL folds a row's text again for each condition, so all further words form one condition.
+// PostgreSQL folds a row's string again for each condition, so all further words are in one condition.
 const INDEXED_WORDS = 3;
 
 /**
- * Matches words or parts of words, in any order, ignoring case and accents. `%`, `_` and `\` have no special meaning.
- * The trigram index finds the rows that contain the longest words. `only` names the text: `whose name`.
+ * Matches words or parts of words in any order, ignoring case and accents. `%`, `_` and `\` have no special meaning.
+ * The trigram index finds the rows that contain the longest words. `only` names the string: `whose name`.
  */
 export const words = (field: Field, { only, ...requirement }: Requirement): Condition => ({
   ...requirement,
@@ -165,7 +165,7 @@ export const max = bound('<=', (recorded, limit) => recorded <= limit);
  *
  * Each bound is compared twice: with the sort key, which is indexed, and with the column. PostgreSQL multiplies the
  * estimated fractions of matching rows, so it reads a short range by the index, even if rows are sorted by id.
- * Otherwise it would expect the rows of a day to be spread over all ids, and read all older rows before the first
+ * Otherwise, it would expect the rows of a day to be spread over all ids, and read all older rows before the first
  * match.
  */
 export function range(
@@ -224,7 +224,7 @@ export function isSet({ column, kind, isNullable }: Field, requirement: Requirem
 }
 
 /**
- * Matches rows by a condition on the row that the field `by` refers to. All such conditions of a list must share the
+ * Matches rows by a condition on the row that the field `by` refers to. All such conditions of a list must have the
  * same `of`.
  */
 export const related = (

@@ -9,20 +9,22 @@ import type { Session } from '../database/session.ts';
 
 /** A write that a caller may safely retry. */
 interface IdempotentWrite<Result> {
-  /** The idempotency key; null or undefined if the request has none. */
+  /** The idempotency key; null or undefined if the request has no key. */
   readonly key: string | null | undefined;
   /** The subject of the caller that sent the key; undefined without authentication. */
   readonly caller: string | undefined;
   readonly operation: string;
   /** The parsed input, in which different spellings of a value are equal. */
   readonly input: unknown;
-  /** Returns the part of a result that is stored. Completes results from other releases, which may lack columns. */
+  /**
+   * Returns the part of a result that is stored. Also completes results from other releases, which may lack columns.
+   */
   readonly stored: (result: Result) => Result;
 }
 
 /**
- * Returns the digest of a value. Equal values have equal digests, whether they repeat an object or contain copies of
- * it.
+ * Returns the digest of a value. Equal values have equal digests, whether they contain the same object several times or
+ * copies of it.
  */
 function digest(value: unknown): Buffer {
   const { json, meta } = serialize(value);
@@ -36,10 +38,10 @@ const toStoredKey = (key: string, caller: string | undefined): string =>
   caller === undefined ? key : digest([caller, key]).toString('hex');
 
 /**
- * Writes once for each key of a caller. For a repeated request, returns the stored result of the first one.
+ * Writes once for each key of a caller. A repeated request returns the stored result of the first one.
  *
  * The key is inserted in the same transaction as the write. A concurrent request with the same key, at any gateway,
- * waits for that transaction to end: then either the result is stored, or the write and the key were rolled back and
+ * waits for that transaction to end. Then either the result is stored, or the write and the key were rolled back and
  * this request writes. So errors are never stored.
  *
  * @throws IdempotencyConflict
@@ -73,8 +75,8 @@ export async function writeOnce<Result>(
 const BATCH = 1000;
 
 /**
- * Deletes the keys that are older than `ageMs`, in batches, so none is locked for long. Keys that are locked, for
- * example because another gateway is deleting them, are skipped until the next run.
+ * Deletes the keys that are older than `ageMs`, in batches, so that no key is locked for long. Locked keys, for example
+ * because another gateway is deleting them, are skipped until the next run.
  */
 export async function deleteOldKeys(db: Database, ageMs: number): Promise<void> {
   const limit = new Date(Date.now() - ageMs).toISOString();

@@ -23,19 +23,19 @@ export type ErrorAbout<Value> = ErrorType &
 
 /** A value that callers can set when they create a row and, if it is a column, when they update one. */
 interface Input<Value> {
-  /** Its description in the input for a new row, if it differs from the column's in schema.prisma. */
+  /** The description in the input for a new row, if it differs from the column's in schema.prisma. */
   readonly create?: string;
-  /** Its description in the input for an update; by default the one above, with "The new" instead of "The". */
+  /** The description in the input for an update; by default, `create` with "The new" instead of "The". */
   readonly update?: string;
-  /** Validates the value, instead of the rule of its column. */
+  /** Validates the value instead of the column's rule. */
   readonly rule?: z.ZodType;
-  /** Its GraphQL type, if it is not a column. It then needs a rule too. */
+  /** The GraphQL type, if the input is not a column. Such an input also needs a rule. */
   readonly type?: string;
   /** The error if the value is the id of a row that does not exist. */
   readonly missing?: ErrorAbout<NonNullable<Value>>;
   /**
-   * Whether the input was added after keys were stored without it. While its value is null, it is left out of the
-   * digest of an idempotent write, so retries are still recognized.
+   * Whether the input was added after idempotency keys were stored without it. A null value is left out of the digest
+   * of an idempotent write, so retries are still recognized.
    */
   readonly isLater?: boolean;
 }
@@ -58,10 +58,10 @@ export interface KnownInput extends Omit<Input<never>, 'create' | 'update'> {
   readonly name: string;
   readonly field: Field | undefined;
   readonly create: string;
-  /** Undefined if it is not a column. */
+  /** Undefined if the input is not a column. */
   readonly update: string | undefined;
   readonly rule: z.ZodType;
-  /** Its GraphQL type. */
+  /** The GraphQL type. */
   readonly type: string;
   /** The error if another row has the same value in a unique column. */
   readonly taken: ErrorAbout<unknown> | undefined;
@@ -98,7 +98,7 @@ export function toKnown<Row>(
   return { ...input, ...describeInput(place, input, field), name, field, rule, type, taken };
 }
 
-/** Optional values get the default of their column. */
+/** Returns the rule for a new row, in which an optional value gets the default of its column. */
 function toNewRule({ field, rule }: KnownInput): z.ZodType {
   if (!field) return rule;
   if (field.isNullable) return rule.nullable().default(null);
@@ -112,7 +112,7 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
   const shape = (used: readonly KnownInput[], toRule: (input: KnownInput) => z.ZodType) =>
     z.object(Object.fromEntries(used.map((input) => [input.name, toRule(input)])));
   const columns = inputs.filter(({ field }) => field !== undefined);
-  // The shapes come from the inputs, which also define the types.
+  // The shapes come from the inputs, from which the types are also derived.
   /* oxlint-disable typescript/no-unsafe-type-assertion */
   return {
     newRule: shape(inputs, toNewRule) as unknown as z.ZodType<NewRow<Row, Of>>,
@@ -122,8 +122,8 @@ export function createRules<Row, Of>(inputs: readonly KnownInput[]) {
 }
 
 /**
- * Returns a new row without the null values of inputs that were added later, so retries are recognized even if their
- * key was stored before that.
+ * Returns a new row without the null values of inputs that were added later, so that retries are recognized even if
+ * their key was stored before.
  */
 export function digestOf(inputs: readonly KnownInput[], data: object): object {
   const later = new Set(inputs.filter(({ isLater }) => isLater).map(({ name }) => name));
@@ -133,7 +133,7 @@ export function digestOf(inputs: readonly KnownInput[], data: object): object {
   return Object.fromEntries(entries);
 }
 
-/** Returns the caller's error for a violated constraint; any other error is returned unchanged. */
+/** Returns the caller's error for a violated constraint. Returns any other error unchanged. */
 export function toConstraintError(
   error: unknown,
   inputs: readonly KnownInput[],

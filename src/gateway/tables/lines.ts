@@ -28,8 +28,8 @@ export function linesOf<const Rule extends z.ZodType<object>>(rule: Rule, id?: s
 }
 
 /**
- * Returns SQL that selects the lines as rows, with their `index`, from a single parameter. `columns` contains their
- * types.
+ * Returns SQL that selects the lines as rows, with their `index`, from a single parameter. `columns` contains the types
+ * of the columns.
  */
 export function rowsOfLines(
   columns: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ const toCell = ({ kind, name }: Field, row: object): unknown => {
 };
 
 /**
- * Returns the INSERT of several rows. Their new ids follow the order of the rows, because `order by` is applied before
+ * Returns the INSERT of several rows. The new ids follow the order of the rows, because `order by` is applied before
  * the id's default.
  */
 export function insertLines<Row>(table: StoredTable<Row>, rows: readonly Partial<Row>[]): Sql {
@@ -88,8 +88,8 @@ interface UpdateLine<Row> {
 }
 
 /**
- * Returns the UPDATE of several rows, all or nothing. A result row is null if no row has the id. Rows are locked in the
- * order of their ids, so concurrent updates do not deadlock.
+ * Returns the UPDATE of several rows, all or nothing. A row of the result is null if no row has the id. Rows are locked
+ * in the order of their ids, so concurrent updates do not deadlock.
  */
 function updateLines<Row>(table: StoredTable<Row>, lines: readonly UpdateLine<Row>[]): Sql {
   const fields = Object.values<Field>(table.fields).filter(({ name }) =>
@@ -174,7 +174,7 @@ export function createUpdateMany<Row extends object>(
   const Line = z
     .object({ id: Id })
     .and(updateRule)
-    // The rest contains the fields of the rule.
+    // `data` contains the fields of the rule.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     .transform(({ id, ...data }) => ({ id, data: data as unknown as Partial<Row> }));
   const changed = table.as('changed');

@@ -34,9 +34,9 @@ interface SortKey {
 }
 
 /**
- * Returns the cursors' conditions for another table's column that equals the id of a row; empty unless rows are sorted
- * by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`: a merge join would read
- * the other table from its start.
+ * Returns the conditions of the cursors for a column of another table that equals the id of a row; empty unless rows
+ * are sorted by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`, so a merge
+ * join would read the other table from its start.
  */
 export type IdBounds = (column: Sql) => Sql[];
 
@@ -51,7 +51,7 @@ interface Filter {
 
 /**
  * The SQL of a list that callers can filter, sort and page through. Values with few alternatives, such as a status, are
- * part of a condition's text, so PostgreSQL plans each of them; ids and texts are parameters.
+ * constants in a condition's text, so PostgreSQL plans for each of them; ids and strings are parameters.
  */
 export interface Listing<Row> {
   readonly table: Table<Row>;
@@ -68,7 +68,7 @@ export interface Parent<Row> {
   readonly of: (row: Row) => bigint | null;
 }
 
-/** All conditions on one related row share a subquery. */
+/** Returns the conditions of a filter as SQL. All conditions on the same related row share a subquery. */
 function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[] {
   return given.flatMap((one) => {
     const { of } = one;
@@ -76,7 +76,7 @@ function toWhere(id: string, given: readonly Given[], idBounds: IdBounds): Sql[]
     const together = given.filter((other) => other.of === of);
     if (together[0] !== one) return [];
     const column = `${of.table.name}.${of.table.id.column}`;
-    // If the related row shares the row's id, the bounds of the cursors apply to it too.
+    // If the related row has the same id, the bounds of the cursors apply to it too.
     const bounds = of.by === id ? idBounds(raw(column)) : [];
     const isMet = join(
       [
@@ -101,7 +101,7 @@ export function createListing<Row>(
   conditions: Conditions,
   sorts: ListSorts,
 ): Listing<Row> {
-  // Nullable times are sorted by an index on an expression, which schema.prisma can't declare.
+  // Nullable times are sorted by an index on an expression, which can't be declared in schema.prisma.
   const sorting = Object.values(sorts).flatMap(({ field }) => (field.isNullable ? [] : [field]));
   requireIndexes(table.name, [
     ...Object.values(conditions).map((condition) => condition.missingIndex),

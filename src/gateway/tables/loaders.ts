@@ -9,7 +9,7 @@ import { perObject } from './per-object.ts';
 import { rowsByIds, type Table } from './table.ts';
 import type { Window } from './window.ts';
 
-/** The database that loaders read, and how they report their batches. */
+/** The database that loaders read, and a function that observes their batches. */
 export interface DataSource {
   readonly db: Database;
   /** Called with the size of each loader batch. */
@@ -17,16 +17,18 @@ export interface DataSource {
 }
 
 /**
- * The options of loaders that all requests share. A batch contains the keys that all requests load in the same tick:
- * under load many requests share a statement, and an idle server does not wait. Nothing is cached, so nothing is stale:
- * a statement starts after every request that shares it.
+ * The options of loaders that all requests share. A batch contains the keys that all requests load in the same tick.
+ * Under load, many requests share a statement, and an idle server does not wait. Nothing is cached, so nothing is
+ * stale: a statement starts after every request that shares it.
  */
 export const SHARED = {
   cache: false,
   batchScheduleFn: (dispatch: () => void): void => void setImmediate(dispatch),
 } as const;
 
-/** How many requests may share a statement: they wait for each other, and one PostgreSQL process executes it. */
+/**
+ * How many requests may share a statement. They wait for each other, and one PostgreSQL process executes the statement.
+ */
 export const MAX_SHARED = 8;
 
 /** Loads rows of a table by their ids, batched with other requests. */
@@ -68,7 +70,7 @@ export const required = <Row>(
 
 /** A request that loads lists and counts. */
 export interface ListRequest {
-  /** Limits how many of its statements run at the same time. */
+  /** Limits how many statements of the request run at the same time. */
   readonly limit: LimitFunction;
   readonly recipient: Recipient;
 }

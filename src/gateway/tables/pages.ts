@@ -19,7 +19,7 @@ export interface Page<Row> {
 const whereAll = (conditions: readonly Sql[]): Sql =>
   conditions.length > 0 ? sql`where ${join(conditions, ' and ')}` : empty;
 
-/** Creates a page from its rows and, if there is one, the row after them. */
+/** Creates a page from its rows and the row after them, if there is one. */
 function toPage<Row>(
   listing: Listing<Row>,
   args: ListArguments,

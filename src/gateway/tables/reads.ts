@@ -3,14 +3,14 @@ import type { WatchedServer } from '../database/cluster/watch.ts';
 import { isServerFault, NothingWritten } from '../database/database-errors.ts';
 import type { DataSource } from './loaders.ts';
 
-// Shared by all reads, because almost none fail.
+// All reads share this set, because almost none fail.
 const NONE: ReadonlySet<WatchedServer> = new Set();
 
 /** Reads from replicas. */
 export interface Reads {
   /**
    * Runs `work` on one server: a replica that has replayed `position`, otherwise the primary. If that server fails,
-   * `work` runs again on another one, at most twice, so it must only read.
+   * `work` runs again on another server, at most twice, so it must only read.
    */
   readonly read: <Result>(
     position: bigint | undefined,
@@ -21,7 +21,7 @@ export interface Reads {
   readonly readPosition: Replicas['readPosition'];
 }
 
-/** An error and its cause. */
+/** Returns an error and its causes. */
 const causesOf = (error: unknown): unknown[] =>
   error instanceof Error ? [error, error.cause] : [error];
 
@@ -39,7 +39,7 @@ export function createReads(source: DataSource, replicas: Replicas): Reads {
       const replica = await replicas.choose(at, failed);
       try {
         const result = await work((replica && sourceOf.get(replica)) ?? source);
-        // A new connection may have reached another server than the one that was checked.
+        // A new connection may have reached a different server than the one that was checked.
         if (!replica || at === undefined || isOneServer(replica)) return result;
         failed = new Set(failed).add(replica);
       } catch (error) {
@@ -54,7 +54,7 @@ export function createReads(source: DataSource, replicas: Replicas): Reads {
     ...source,
     db: { ...source.db, query: (...args) => read(at, ({ db }) => db.query(...args)) },
   });
-  // Requests without a position share one source, and so its batches.
+  // Requests without a position share one source, so they also share its batches.
   const anywhere = createSource(undefined);
   return {
     read,

@@ -17,7 +17,7 @@ export interface RecordedCondition {
 /** The related row that a condition is about. */
 export interface Related {
   readonly table: Table<never> & { readonly byId: RowLoader<object | null>; readonly words: Words };
-  /** The column that contains its id. */
+  /** The column that contains the id of the related row. */
   readonly by: string;
 }
 
@@ -34,9 +34,9 @@ export const recordedAmong = (field: Field, values: readonly unknown[]): Recorde
 };
 
 /**
- * Converts a condition on a related row for recorded rows. It is checked against the related row's current values,
- * because the change log contains only the row itself. If the related row no longer exists, the condition is met, so
- * subscribers do not miss that a row was deleted with it.
+ * Converts a condition on a related row to a condition on recorded rows. It is checked against the related row's
+ * current values, because the change log contains only the row itself. If the related row no longer exists, the
+ * condition is met, so that subscribers do not miss that the row was deleted together with it.
  */
 export function recordedOf({ table, by }: Related, inner: RecordedCondition): RecordedCondition {
   const [field = ''] =

@@ -32,7 +32,7 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly filters: (fields: StoredTable<Row>['fields']) => Conditions;
   /** The first sort is the default. */
   readonly sorts: Sorts<keyof Row & string>;
-  /** The error for an id that does not exist, if the rows need one of their own. */
+  /** The error for an id that does not exist, if it differs from the default. */
   readonly notFound?: ErrorAbout<bigint>;
   /** Additional errors that mutations of these rows return. */
   readonly errors?: readonly ErrorType[];
@@ -42,7 +42,6 @@ interface Options<Row, Of extends Inputs<Row>> {
   readonly insertMany?: (session: Session, rows: readonly NewRow<Row, Of>[]) => Promise<Row[]>;
 }
 
-/** A deleted row. */
 export interface Deleted {
   readonly id: bigint;
 }
@@ -66,18 +65,18 @@ export interface Repository<Row extends object = object, New = unknown> extends 
   /** Loads a row that must exist. */
   readonly required: RowLoader<Row>;
   readonly pages: Pages<Row>;
-  /** The lists of the rows whose field refers to a parent. */
+  /** Returns the list of the rows whose field refers to a parent. */
   readonly pagesBy: (field: keyof Row & string) => Pages<Row>;
   /** The rules of the inputs for a new row and for an update. */
   readonly newRule: z.ZodType<New>;
   readonly updateRule: z.ZodType;
   /** Returns the part of a new row that is in the digest of an idempotent write. */
   toDigest(data: New): object;
-  /** @throws InvalidInput, IdempotencyConflict, and the errors of its inputs */
+  /** @throws InvalidInput, IdempotencyConflict, and the errors of the inputs */
   readonly create: Mutate<Row>;
-  /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of its inputs */
+  /** @throws InvalidInput, IdempotencyConflict, notFound, and the errors of the inputs */
   readonly update: Mutate<Row>;
-  /** The same functions for several rows, all or nothing. */
+  /** `create` and `update` for several rows, all or nothing. */
   readonly createMany: Mutate<Row[]>;
   readonly updateMany: Mutate<Row[]>;
   /** @throws InvalidInput, IdempotencyConflict, notFound, inUse */

@@ -2,10 +2,10 @@ import type { Sort } from '../kinds/kind.ts';
 import type { Field, StoredTable } from './stored-table.ts';
 import { toEnumName } from './words.ts';
 
-/** The fields that a list can be sorted by, each with its description. The first one is the default. */
+/** The fields that a list can be sorted by, each with a description. The first field is the default. */
 export type Sorts<Name extends string = string> = Readonly<Partial<Record<Name, string>>>;
 
-/** The sorts of a list, by their names in GraphQL. The first one is the default. */
+/** The sorts of a list, by their names in GraphQL. The first sort is the default. */
 export type ListSorts = Readonly<
   Record<
     string,
@@ -17,7 +17,7 @@ export type ListSorts = Readonly<
   >
 >;
 
-/** Creates the sorts of a list: one per field, and two for texts. */
+/** Creates the sorts of a list: one for each field, and two for a string field. */
 export function createSorts<Row>(
   { fields }: StoredTable<Row>,
   sorts: Sorts<keyof Row & string>,

@@ -1,4 +1,4 @@
-// The types of rows are from the same schema.prisma as their columns, which the compiler can't see.
+// Row types and columns come from the same schema.prisma, which the compiler can't see.
 /* oxlint-disable typescript/no-unsafe-type-assertion */
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { z } from 'zod';
@@ -9,18 +9,18 @@ import { columnsOf, type Table, valueIn } from './table.ts';
 
 /** A column, as described by prisma/tables.js. */
 interface Column {
-  /** With the name of the table, and without. */
+  /** The column with the name of the table, and without. */
   readonly column: string;
   readonly ownColumn: string;
   readonly type: string;
   readonly description: string | null;
   readonly isNullable: boolean;
   readonly maxLength: number | null;
-  /** Whether it is the first column of an index. */
+  /** Whether the column is the first column of an index. */
   readonly isIndexed: boolean;
   /** Whether no two rows can have the same value. */
   readonly isUnique: boolean;
-  /** Whether it is a foreign key. */
+  /** Whether the column is a foreign key. */
   readonly isReference: boolean;
   readonly hasDefault: boolean;
   /** Null if there is no default, or if PostgreSQL computes it. */
@@ -34,7 +34,7 @@ export interface Model {
   readonly description: string | null;
   /** The field of the primary key; null if the key has several fields. */
   readonly id: string | null;
-  /** The tables whose rows prevent its rows from being deleted. */
+  /** The tables whose rows refer to this table's rows and prevent their deletion. */
   readonly usedBy: readonly string[];
   readonly columns: Readonly<Record<string, Column>>;
 }
@@ -54,7 +54,7 @@ type RowOf<Of> = Of extends { readonly Shape: infer Row extends object } ? Row :
 export interface Field<Value = unknown> extends Column {
   readonly name: string;
   readonly kind: Kind<Value>;
-  /** Its default as text, which applies to rows that were recorded in the change log before the column existed. */
+  /** The default as text, for rows that were recorded in the change log before the column existed. */
   readonly initial: string | null;
   /** Validates a value that is not null. */
   readonly rule: z.ZodType<Value>;
@@ -73,14 +73,14 @@ interface Aliased<Row> {
 
 /** A stored table, with the SQL that reads and writes all of its columns. */
 export interface StoredTable<Row> extends Table<Row> {
-  /** The GraphQL type of its rows. */
+  /** The GraphQL type of the rows. */
   readonly type: string;
   readonly description: string;
-  /** The tables whose rows prevent its rows from being deleted. */
+  /** The tables whose rows refer to this table's rows and prevent their deletion. */
   readonly usedBy: readonly string[];
   /** The field of the primary key. */
   readonly idField: string;
-  /** The maximum total length of a row's texts, in characters. */
+  /** The maximum total length of a row's strings, in characters. */
   readonly textLength: number;
   readonly fields: { readonly [Name in keyof Row]: Field<NonNullable<Row[Name]>> };
   /** All columns for SELECT and RETURNING, named like the fields. */
@@ -94,8 +94,8 @@ export interface StoredTable<Row> extends Table<Row> {
   /** Reads a row of the change log. Columns that did not exist yet get their defaults. */
   readonly fromRecorded: (row: RecordedRow) => Row;
   /**
-   * Returns a row with exactly the current columns. If another release stored it without a column, that column gets its
-   * default, or null.
+   * Returns a row with exactly the current columns. If another release stored the row without a column, that column
+   * gets its default, or null.
    */
   normalize(this: void, row: Row): Row;
   normalizeAll(this: void, rows: readonly Row[]): Row[];
@@ -138,7 +138,7 @@ function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Al
     columns: raw(columns.join(', ')),
     rowOf: (result) => {
       if (valueIn(result, `${alias}.${id}`) === null) return undefined;
-      // Faster than Object.fromEntries; it runs for the rows of every order.
+      // Faster than Object.fromEntries, which matters because it runs for every row.
       const row: Record<string, unknown> = {};
       for (const [field, key] of keys) row[field] = valueIn(result, key);
       return row as Row;

@@ -2,7 +2,7 @@ import sql, { raw, type Sql } from 'sql-template-tag';
 
 import type { Database } from '../database/database.ts';
 
-/** A table, and its columns by the fields of its rows. Every table is a `Table<never>`. */
+/** A table, with its columns by the fields of its rows. Every table is a `Table<never>`. */
 export interface Table<Row> {
   readonly name: string;
   readonly columns: Readonly<Record<string, string>>;

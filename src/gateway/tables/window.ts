@@ -52,7 +52,7 @@ function createOrder<Row>(listing: Listing<Row>, field: string) {
   const { column } = listing.table.id;
   const parts = key ? [key.kind.sort.sql(key.ownColumn, key.isNullable), column] : [column];
   return {
-    /** The row value by which rows are compared. */
+    /** The SQL row value by which rows are compared. */
     position: raw(`(${parts.join(', ')})`),
     ascending: raw(parts.map((part) => `${part} asc`).join(', ')),
     descending: raw(parts.map((part) => `${part} desc`).join(', ')),
@@ -94,7 +94,7 @@ function boundsOf<Row>(
 const noBounds: IdBounds = () => [];
 
 /**
- * Creates the function that converts a list's arguments to a window. It throws InvalidInput, InvalidId or
+ * Creates the function that converts a list's arguments to a window. The function throws InvalidInput, InvalidId or
  * InvalidCursor.
  */
 export function createToWindow<Row>(listing: Listing<Row>): (args: ListArguments) => Window {

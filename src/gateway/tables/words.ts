@@ -1,4 +1,4 @@
-/** What a table's rows are called in descriptions. */
+/** The words for a table's rows in descriptions. */
 export interface Words {
   /** `a book` */
   readonly one: string;
@@ -8,11 +8,11 @@ export interface Words {
   readonly all: string;
   /** The plural in "The list of …". */
   readonly list: string;
-  /** The noun in "Changes to …". */
+  /** The plural in "Changes to …". */
   readonly changes: string;
-  /** The noun for the object that the id identifies. */
+  /** The noun in "The id of the …". */
   readonly idOf: string;
-  /** The prefix of the names of its lists and its subscription: `Book`. */
+  /** The prefix of the names of the lists and the subscription: `Book`. */
   readonly prefix: string;
 }
 

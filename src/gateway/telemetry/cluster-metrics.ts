@@ -11,7 +11,7 @@ import {
 
 import { GatewayError } from '../contract/gateway-error.ts';
 
-// A worker takes two seconds if the database does not respond.
+// A worker takes two seconds to respond if the database does not.
 const WORKER_WAIT_MS = 3000;
 const POLL_MS = 2;
 // Less than Prometheus's default scrape timeout of ten seconds.
@@ -65,9 +65,9 @@ function createOwnMetrics(isUp: (worker: Worker) => boolean): Registry {
 }
 
 /**
- * Makes the primary process report the metrics of all workers, most of them summed. A worker that does not respond is
- * represented by its last metrics: without them, a sum would fall and rise again, which Prometheus would read as a
- * restart and many new calls.
+ * Makes the primary process report the metrics of all workers, most of them summed. If a worker does not respond, its
+ * last metrics are used. Without them, a sum would fall and rise again, which Prometheus would treat as a counter reset
+ * followed by many new calls.
  */
 export function serveMetrics(): void {
   const last = new WeakMap<Worker, { readonly report: Report; readonly at: number }>();

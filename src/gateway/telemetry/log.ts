@@ -7,19 +7,19 @@ import sonicBoom from 'sonic-boom';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'>;
 
 const STDOUT = 1;
-// Bounds a circular chain of causes.
+// A chain of causes can be circular.
 const MAX_CAUSES = 5;
 // A pipe writes this much atomically (PIPE_BUF), so only longer lines of several workers can interleave.
 const MAX_WRITE_BYTES = 4096;
-// Bounds the memory when the reader stops reading. sonic-boom 5.0 writes waiting lines recursively, which at 10 MB
-// overflows the stack.
+// Limits the memory for waiting lines when the reader stops reading. sonic-boom 5.0 writes them recursively, which
+// overflows the stack at 10 MB.
 const MAX_WAITING_BYTES = 2_000_000;
 const RETRY_MS = 10;
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Returns the loggable form of anything thrown: only the listed properties, because drivers keep parameters (PGlite's
- * `params`) and rows (PostgreSQL's `detail`) in others.
+ * Returns the loggable form of any thrown value. Contains only the listed properties, because drivers keep parameters
+ * (PGlite's `params`) and rows (PostgreSQL's `detail`) in other properties.
  */
 function toLoggedError(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: 'Not an Error.' };
@@ -42,8 +42,8 @@ let flushEnd = 0;
 let lost = 0;
 let retry: NodeJS.Timeout | undefined;
 
-// Each write is synchronous: an asynchronous one could still be in flight when the program exits, and race with the
-// last lines. A pipe or a socket is non-blocking: its write fails instead of waiting for the reader.
+// Each write is synchronous, because an asynchronous one could still be in flight when the program exits, and race with
+// the last lines. A pipe or a socket is non-blocking, so a write to it fails instead of waiting for the reader.
 const output = new sonicBoom.SonicBoom({
   fd: STDOUT,
   sync: true,
@@ -55,8 +55,8 @@ const output = new sonicBoom.SonicBoom({
 output.on('drop', () => {
   lost += 1;
 });
-// The lines stay buffered. The timer is unreferenced, so that a program with nothing else to do can exit; on exit,
-// they are flushed.
+// The lines stay buffered. The timer is unreferenced, so that a program with nothing else to do can exit. The lines are
+// flushed on exit.
 output.on('error', () => {
   retry ??= setTimeout(() => {
     retry = undefined;
@@ -71,7 +71,7 @@ function flush(): void {
   try {
     output.flushSync();
   } catch {
-    // There is no reader.
+    // Nothing reads standard output.
   }
 }
 
@@ -79,8 +79,8 @@ const toSentence = prettyFactory({ translateTime: 'HH:MM:ss', singleLine: true }
 const inSentences = { write: (line: string) => output.write(toSentence(line)) };
 
 /**
- * Creates the log: sentences on a terminal, one JSON object per line elsewhere. If standard output can't be written,
- * the program continues: up to 2 MB of lines wait, and a later warning counts the dropped ones.
+ * Creates the log: sentences on a terminal, otherwise one JSON object per line. If standard output can't be written,
+ * the program continues: up to 2 MB of lines wait, and a later warning states how many were dropped.
  */
 export function createLog(level: string, isProduction = false): Log {
   const base = cluster.isWorker ? { pid: process.pid } : null;

@@ -8,23 +8,23 @@ import type { Metrics } from './metrics.ts';
 export interface RequestLog {
   /** Identifies the request in the response and in the log. */
   readonly id: string;
-  /** The name of its GraphQL operation, at most 100 characters. */
+  /** The name of the GraphQL operation, at most 100 characters. */
   operationName?: string;
   operationType?: 'query' | 'mutation' | 'subscription';
-  /** The estimated cost of its GraphQL operation. */
+  /** The estimated cost of the GraphQL operation. */
   cost?: number;
-  /** Whether AUTH=jwt and its caller sent no token. */
+  /** Whether AUTH=jwt is set and the caller sent no token. */
   isAnonymous?: boolean;
   /** Whether the response is a stream of results, which lasts until the client closes it. */
   isStream?: boolean;
-  /** The codes of the errors in its response; for GraphQL, including errors in the data. */
+  /** The codes of the errors in the response; for GraphQL, including errors in the data. */
   codes?: Set<string>;
 }
 
 /** How a request ended. */
 export interface RequestEnd {
   readonly method: string | undefined;
-  /** The path template of its route, because the path and the query may contain values. */
+  /** The path template of the route, because the path and the query may contain values. */
   readonly route: string;
   readonly status: number | 'aborted';
   /** The time from the request's headers to the end of the response, in milliseconds. */

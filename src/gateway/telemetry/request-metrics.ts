@@ -5,7 +5,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ERRORS } from '../contract/error-codes.ts';
 import type { RequestEnd, RequestLog } from './request-log.ts';
 
-// In seconds.
+// The bounds of the buckets, in seconds.
 const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
@@ -19,7 +19,7 @@ const MAX_CALLERS = 100;
 const MAX_NAMES = 50;
 const MAX_NAME_LENGTH = 64;
 
-// All callers without a token, if AUTH=jwt.
+// The name of all callers without a token, with AUTH=jwt.
 const ANONYMOUS = 'anonymous';
 const OTHER = 'other';
 const UNKNOWN = 'unknown';
@@ -28,8 +28,8 @@ const RESERVED = new Set([ANONYMOUS, OTHER, UNKNOWN, UNNAMED]);
 
 /**
  * Creates a function that maps a name to the value of a label. It keeps at most `max` names chosen by callers, which
- * bounds the memory and the size of /metrics: beyond that, a new name replaces the least recently used one, and
- * `giveUp` must remove the old name's series. A name with `isKept` is never replaced; if all are kept, new names
+ * limits the memory and the size of /metrics. Beyond that, a new name replaces the least recently used one, and
+ * `giveUp` must remove the old name's series. A name with `isKept` is never replaced. If all names are kept, new names
  * become `other`.
  */
 function createCallerNames(max: number, giveUp: (name: string) => void) {
@@ -49,7 +49,7 @@ function createCallerNames(max: number, giveUp: (name: string) => void) {
   };
 }
 
-// The first product in a User-Agent (RFC 9110 §10.1.5): "okhttp" in "okhttp/4.12 (Android)".
+// Matches the first product in a User-Agent (RFC 9110 §10.1.5): "okhttp" in "okhttp/4.12 (Android)".
 const PRODUCT = /^[\w!#$%&'*+.^`|~-]+/;
 
 /** Returns the name of a client from Apollo's header or its User-Agent, or `unknown`. */
@@ -62,8 +62,8 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 
 /**
  * Creates a function that counts the calls of each operation: method and path template, or a schema coordinate. The
- * caller's name comes from the headers, or is `anonymous` without a token if AUTH=jwt. Callers of a deprecated
- * operation keep their names: one that calls it once a month still has to migrate before the sunset.
+ * caller's name comes from the headers, or is `anonymous` for a caller without a token with AUTH=jwt. Callers of a
+ * deprecated operation keep their names: even a client that calls it once a month has to migrate before the sunset.
  */
 function createCountCalls(registers: Registry[]) {
   const calls = new Counter({
@@ -111,7 +111,7 @@ function countErrors(registers: Registry[]): (route: string, codes?: Iterable<st
   return (route, codes = []) => {
     if (!known.has(route)) {
       known.add(route);
-      // Prometheus sees no increase in a counter whose first value is 1.
+      // Prometheus does not see an increase if the first value of a counter is 1.
       for (const code of SERVER_ERRORS) errors.inc({ route, code }, 0);
     }
     for (const code of codes) errors.inc({ route, code });
@@ -147,7 +147,7 @@ function createOperationMetrics(registers: Registry[]) {
     return isAnonymous ? ANONYMOUS : labelOf(operationName);
   };
   return {
-    /** Always reports this name as itself, however many other names there are. */
+    /** Makes this name always appear under itself, however many other names there are. */
     trustName: (name: string): void => void trusted.add(name),
     /**
      * Records the duration and cost of a completed operation. Ignores operations whose cost was never estimated,
@@ -198,7 +198,7 @@ export function createRequestMetrics(registers: Registry[]) {
       return ({ method = '', route, status, ms }: RequestEnd, requestLog: RequestLog): void => {
         active.dec();
         addErrors(route, requestLog.codes);
-        // The client decides how long a stream lasts.
+        // The client determines how long a stream lasts.
         if (requestLog.isStream) return;
         const labels = { method: METHODS.has(method) ? method : 'other', route, status };
         requests.observe(labels, ms / 1000);

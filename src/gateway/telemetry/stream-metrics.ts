@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 import type { RequestLog } from './request-log.ts';
 
-// In seconds.
+// The bounds of the buckets, in seconds.
 const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** The metrics of subscriptions. */

@@ -1,9 +1,9 @@
 import type { ServerState, WatchedServer } from './watch.ts';
 
-/** Whether everything that a replica has replayed is in the primary's log, or part of it was lost in a failover. */
+/** Whether the primary's log contains everything that a replica has replayed, or part of it was lost in a failover. */
 type Verdict = 'follows' | 'left' | 'unknown';
 
-/** What the last check of a replica saw. */
+/** The result of the last check of a replica. */
 interface Seen {
   readonly identity: string;
   readonly timeline: number;
@@ -11,7 +11,7 @@ interface Seen {
   readonly verdict: Verdict;
 }
 
-/** Compares a replica's position with the primary's; `last` is what the previous check saw. */
+/** Compares a replica's position with the primary's; `last` is the result of the previous check. */
 function compare(replica: ServerState, primary: ServerState, last: Seen | undefined): Verdict {
   if (replica.position === primary.position) return 'follows';
   // The primary may have written more since it was asked.
@@ -22,16 +22,16 @@ function compare(replica: ServerState, primary: ServerState, last: Seen | undefi
 
 /**
  * Decides which replicas follow the primary. After a failover, a replica may have replayed log that the new primary
- * does not have, and return rows that were lost.
+ * does not have, and return rows that no longer exist.
  *
  *   the replica reports                      it follows the primary
  *   --------------------------------------   ----------------------------------------------------
- *   the timeline that it receives            if that is the primary's
+ *   the timeline that it receives            if it is the primary's timeline
  *   no timeline, and there is a primary
- *     at the position of the primary         yes
- *     beyond where the primary was later     no
- *     behind it, and moved since last time   yes
- *   anything else                            as before; at first no
+ *     at the primary's position              yes
+ *     ahead of the primary's later position  no
+ *     behind it, but has moved since         yes
+ *   anything else                            unchanged; initially no
  *
  * A replica reports its timeline only to roles with pg_read_all_stats, and only while it is receiving log.
  * Observations from before a restart or a promotion do not count.

@@ -1,12 +1,13 @@
-/** A position of the primary, and when it was reached, in milliseconds. */
+/** A log position of the primary, and when the primary reached it, in milliseconds. */
 interface Sample {
   readonly at: number;
   readonly position: bigint;
 }
 
 /**
- * Measures how far replicas are behind the primary, from the primary's positions of the last `keptMs`. It needs no
- * other machine's clock, and the lag of a replica that stops receiving grows, however little it has left to replay.
+ * Measures how far replicas are behind the primary, from the primary's positions of the last `keptMs`. This does not
+ * depend on other machines' clocks. The lag of a replica that stops receiving log grows, even if it has replayed
+ * everything that it received.
  */
 export class Lag {
   readonly #keptMs: number;
@@ -21,7 +22,7 @@ export class Lag {
   /** Adds a position of the primary on its timeline. */
   add(position: bigint, timeline: number): void {
     this.#lastAt = performance.now();
-    // After a promotion, a replica must reach a position of the new timeline: it may have received only the former
+    // After a promotion, a replica must reach a position on the new timeline, because it may have received only the old
     // one.
     if (timeline !== this.#lastTimeline) this.#samples = [];
     this.#lastTimeline = timeline;
@@ -32,14 +33,14 @@ export class Lag {
   }
 
   /**
-   * Returns how long ago the primary was at a replica's position, in milliseconds. It counts up to the last known
-   * position of the primary, so it does not grow while there is no primary.
+   * Returns how long ago the primary was at a replica's position, in milliseconds, measured up to the primary's last
+   * known position. So it does not grow while there is no primary.
    */
   of(position: bigint): number {
     const next = this.#samples.find((sample) => sample.position > position);
     if (!next) return 0;
     const ms = this.#lastAt - next.at;
-    // It is unknown when the primary was at a position before its first sample: it may be days ago.
+    // The primary may have passed a position before its first sample days ago.
     return next === this.#samples[0] ? Math.max(ms, this.#keptMs + 1) : ms;
   }
 }

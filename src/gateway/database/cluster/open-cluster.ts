@@ -62,13 +62,13 @@ class Cluster {
    *
    *   in DATABASE_REPLICA_URLS only   if it is no longer a replica
    *   one of several in DATABASE_URL  no: each is one server
-   *   the only one in DATABASE_URL    if it rejects writes, was demoted, or another one was seen there
+   *   the only one in DATABASE_URL    if it rejects writes, was demoted, or another server was seen there
    */
   mayLeadElsewhere({ url, identities }: WatchedServer, state: StateRow): boolean {
     if (!this.#primaryUrls.includes(url)) return !state.isReplica;
     if (this.#primaryUrls.length > 1) return false;
-    // A stale primary that has not noticed its demotion still accepts writes. But a later timeline exists, or other
-    // connections to the same address lead to another server.
+    // A stale primary that has not noticed its demotion still accepts writes. A later timeline reveals it, and so do
+    // connections to the same address that lead to another server.
     const timelines = this.servers.map((server) => server.state?.timeline ?? 0);
     const isStale = (state.timeline ?? 0) < Math.max(this.primary.timeline, ...timelines);
     return !state.writes || isStale || [...identities].some((other) => other !== state.identity);
@@ -99,7 +99,7 @@ class Cluster {
 }
 
 /**
- * Opens the servers of DATABASE_URL, one of which accepts writes, and those of DATABASE_REPLICA_URLS.
+ * Opens the servers of DATABASE_URL, one of which accepts writes, and the replicas of DATABASE_REPLICA_URLS.
  * @throws ConfigError
  */
 export async function openCluster(

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../../contract/gateway-error.ts';
 
 /**
- * The header with the position in the write-ahead log: sent with the response to a mutation, and by clients in later
- * requests. It is in bytes, and means the same on all servers of a cluster.
+ * The header with a position in the write-ahead log. The gateway sends it with the response to a mutation, and clients
+ * send it with later requests. The position is in bytes, and has the same meaning on all servers of a cluster.
  */
 export const POSITION_HEADER = 'Store-Position';
 
@@ -13,7 +13,7 @@ const FORM = /^[\da-f]{16}$/;
 export const formatPosition = (position: bigint): string => position.toString(16).padStart(16, '0');
 
 /**
- * Returns the position in a request's headers; undefined if there is none.
+ * Returns the position in a request's headers; undefined without the header.
  * @throws GatewayError (BAD_REQUEST) if it is malformed
  */
 export function positionOf(headers: IncomingHttpHeaders): bigint | undefined {

@@ -6,7 +6,7 @@ import type { Runner, RunOptions } from '../session.ts';
 import type { WatchedServer } from './watch.ts';
 
 /**
- * The server that accepts writes, including after a failover. If it was lost or turned read-only before anything was
+ * The server that accepts writes, including after a failover. If it is lost or becomes read-only before anything is
  * written, the statement or transaction runs once more, on the new primary.
  */
 export class Primary implements TransactionRunner {
@@ -14,7 +14,7 @@ export class Primary implements TransactionRunner {
   current: WatchedServer | undefined;
   /** The primary's latest timeline; 0 before the first primary. */
   timeline = 0;
-  /** The number of failovers since the start. */
+  /** The number of failovers since startup. */
   failovers = 0;
   readonly #candidates: readonly WatchedServer[];
   readonly #log: Log;
@@ -28,7 +28,7 @@ export class Primary implements TransactionRunner {
     this.#log = log;
   }
 
-  /** Runs one statement. While there is no primary, reads run on the last one if it responds. */
+  /** Runs one statement. While there is no primary, reads run on the last primary if it responds. */
   async run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]> {
     const server = this.#serverFor(options);
     try {
@@ -47,7 +47,7 @@ export class Primary implements TransactionRunner {
     }
   }
 
-  /** Elects the primary after a server's state has changed, and logs a new one. */
+  /** Elects the primary after a server's state has changed, and logs which server it is. */
   elect(): void {
     const former = this.current;
     const writable = this.#candidates.filter(({ state }) => state?.writes);
@@ -70,12 +70,12 @@ export class Primary implements TransactionRunner {
     this.#identity = identity;
   }
 
-  /** Aborts whatever still runs on the last primary, if there was one. */
+  /** Aborts everything that still runs on the last primary, if there was one. */
   #replace(found: WatchedServer, timeline: number): void {
     const last = this.#last;
     if (!last) return;
     if (found !== last || timeline !== this.timeline) this.failovers += 1;
-    // It would wait for a response until its time limit, and behind a shared address, connections may still lead to
+    // Otherwise, statements would wait until their time limit, and connections to a shared address may still lead to
     // the old server.
     last.abort();
     const ms = this.current ? 0 : Math.round(performance.now() - this.#lostAt);
@@ -93,7 +93,7 @@ export class Primary implements TransactionRunner {
     return canReadLast && this.#last ? this.#last : this.requireServer();
   }
 
-  /** Returns the server for another attempt; rethrows the failure if that might write twice. */
+  /** Returns the server for another attempt; rethrows the failure if another attempt might write twice. */
   async #serverAfter(failure: unknown): Promise<WatchedServer> {
     const canRepeat = failure instanceof NothingWritten || isReadOnlyServer(failure);
     if (!canRepeat && !(failure instanceof OutcomeUnknown)) throw failure;

@@ -13,12 +13,12 @@ import type { WatchedServer } from './watch.ts';
 const MAX_WAIT_MS = 100;
 const CHECK_INTERVAL_MS = 5;
 
-/** The number of attempts at a read whose servers fail. The last one is on the primary. */
+/** How many times a read is attempted if servers fail. The last attempt is on the primary. */
 export const MAX_ATTEMPTS = 3;
 
 const MAX_POSITION_MS = 1000;
 
-// A failover may lose what is not flushed. Without synchronous_commit, that can include the caller's own write.
+// A failover may lose log that is not flushed. Without synchronous_commit, that can include the caller's own write.
 const POSITION_SQL = `SELECT pg_wal_lsn_diff(
   CASE current_setting('synchronous_commit')
     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END,
@@ -30,8 +30,8 @@ const usageOf = (server: WatchedServer): number => {
 };
 
 /**
- * Returns the least used replica, or a random one of several. So few requests wait for a replica that has stopped
- * responding before a check notices.
+ * Returns the least used replica, or a random one if several are equally used. So only a few requests wait for a
+ * replica that has stopped responding, until a check notices.
  */
 function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefined {
   const start = Math.floor(Math.random() * replicas.length);
@@ -43,8 +43,8 @@ function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefine
 }
 
 /**
- * Whether all connections lead to the server that was checked. Behind a load balancer, a read may reach another
- * replica than the check did, whose position is unknown.
+ * Whether all connections lead to the server that was checked. Behind a load balancer, a read may reach a different
+ * replica than the check did, and the position of that replica is unknown.
  */
 export const isOneServer = ({ identities, state }: WatchedServer): boolean =>
   [...identities].every((identity) => identity === state?.identity);
@@ -74,8 +74,8 @@ export class Replicas {
   }
 
   /**
-   * Returns the least used replica that responds, is at most REPLICA_MAX_LAG_MS behind, is not in `failed`, and
-   * reaches `position` within 100 ms. Without a primary, it may be a failed one, which may have recovered.
+   * Returns the least used replica that responds, is at most REPLICA_MAX_LAG_MS behind, is not in `failed`, and reaches
+   * `position` within 100 ms. Without a primary, replicas in `failed` are allowed, because they may have recovered.
    */
   async choose(
     position: bigint | undefined,
@@ -99,7 +99,7 @@ export class Replicas {
     return this.#position;
   }
 
-  /** Updates which replicas may serve reads, after a server's state has changed. */
+  /** Updates which replicas may serve reads. Called after a server's state has changed. */
   update(): void {
     for (const replica of this.all) {
       const { name } = replica;
@@ -139,7 +139,7 @@ export class Replicas {
     }
   }
 
-  /** Checks the replicas after a few milliseconds, and waits for the first response. */
+  /** Checks the replicas after a few milliseconds, and resolves after the first response. */
   async #checkSoon(): Promise<void> {
     await sleep(CHECK_INTERVAL_MS);
     const checks = [...this.#usable].map((replica) => replica.check());

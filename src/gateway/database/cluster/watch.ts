@@ -13,8 +13,8 @@ export interface StateRow {
   readonly writes: boolean;
   readonly isReplica: boolean;
   /**
-   * A promotion starts a new timeline. For a replica, it is the timeline that it receives; null if it receives none,
-   * or if the gateway's role may not see it (pg_read_all_stats).
+   * The timeline of a primary; a promotion starts a new one. For a replica, the timeline that it is receiving; null if
+   * it receives none, or if the gateway's role may not see it (pg_read_all_stats).
    */
   readonly timeline: number | null;
   readonly position: string;
@@ -23,14 +23,14 @@ export interface StateRow {
 
 /** The state of a server that responds. */
 export interface ServerState extends Omit<StateRow, 'position'> {
-  /** The log position up to which it has written or, on a replica, replayed. */
+  /** The log position up to which the server has written or, if it is a replica, replayed. */
   readonly position: bigint;
   /** When the check was sent, and when its response arrived, in milliseconds. */
   readonly askedAt: number;
   readonly knownAt: number;
 }
 
-/** Selects a StateRow. CASE, because PostgreSQL rejects the functions of a primary on a replica. */
+/** Selects a StateRow. CASE avoids functions that fail on a replica. */
 const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "writes",
   pg_is_in_recovery() AS "isReplica",
   CASE WHEN pg_is_in_recovery() THEN (SELECT received_tli FROM pg_stat_wal_receiver)
@@ -43,7 +43,7 @@ const STATE_SQL = `SELECT current_setting('transaction_read_only') = 'off' AS "w
 
 /** Receives the state of each server. */
 interface Observer {
-  /** Whether the server's address may lead to another server by now; then the next check reconnects. */
+  /** Whether the server's address may lead to another server by now. If so, the next check reconnects. */
   mayLeadElsewhere(server: WatchedServer, state: StateRow): boolean;
   /** Called after a server's state has been set. */
   onState(server: WatchedServer): void;
@@ -95,7 +95,7 @@ export class WatchedServer extends PostgresServer {
       if (this.#observer.mayLeadElsewhere(this, row)) this.#probe.abort();
       this.state = { ...row, position: BigInt(row.position), askedAt, knownAt: performance.now() };
     } catch (error) {
-      // Reads that wait for a lost replica can run on another server; writes can't be repeated.
+      // Reads that wait for a lost replica can run on another server. Writes can't be repeated, so they keep waiting.
       if (this.state?.isReplica) this.abort();
       // Not logged here: replicas.ts and primary.ts log when they stop using the server.
       this.failure = error;

@@ -45,7 +45,8 @@ const INTROSPECTION_COSTS = new Map<unknown, number>([
   [SchemaMetaFieldDef, 40_000],
   [TypeMetaFieldDef, 5000],
 ]);
-// Limits for the cache of all operations: clients can send any number of values, and of operations in one document.
+// Limits for the cache of all operations: clients can send any number of values, and any number of operations in one
+// document.
 const MAX_ESTIMATES = 5000;
 const MAX_KEYS_LENGTH = 1_000_000;
 
@@ -128,7 +129,7 @@ class Estimator {
       bytes: bytesOf(field, node),
       statements: READING_KINDS.has(sql?.kind) ? 1 : 0,
     };
-    // A list without fields for its rows is itself the list of values.
+    // A list without fields for its rows is a plain list of values.
     const values = page.rowFields.length === 0 ? page.size : 1;
     const inside = multiplyEstimate(this.#insideOf(field, node, page), values);
     const rowsAround = outer.rowFields.includes(name) ? outer.size : 1;
@@ -204,7 +205,7 @@ function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
 ): Variables {
-  // No prototype, because a variable may be called `constructor`.
+  // No prototype, because a variable may be named `constructor`.
   const all: Record<string, unknown> = Object.create(null);
   for (const { variable, defaultValue } of variableDefinitions) {
     const name = variable.name.value;
@@ -216,11 +217,11 @@ function withDefaults(
 }
 
 /**
- * Returns what represents a value in a cache key: texts that cost the same are equal, and so are lists of the same
- * length.
+ * Returns what represents a value in a cache key. Strings that cost the same have the same key, and so do lists of the
+ * same length.
  */
 function toKey(name: string, value: unknown): unknown {
-  // The list of values itself.
+  // JSON.stringify passes the list of all values under the empty name.
   if (name === '') return value;
   if (Array.isArray(value)) return `list of ${value.length}`;
   if (typeof value === 'string') return isIndexed(value) ? 'text' : 'short text';
@@ -229,7 +230,7 @@ function toKey(name: string, value: unknown): unknown {
 }
 
 /**
- * Returns the cache key of an estimate. Values of different types have different keys, even those that do not fit the
+ * Returns the cache key of an estimate. Values of different types have different keys, even if they do not fit the
  * variable, because operations are estimated before their variables are checked.
  */
 const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
@@ -242,7 +243,7 @@ const cacheKeyOf = ({ id, names }: Estimates, variables: Variables): string =>
 /**
  * Estimates the worst case of an operation in a valid document with these variables, whatever data is stored. Each
  * field costs its weight, multiplied by the sizes of the pages around it (at most MAX_LIST_SIZE each). Selections that
- * @skip or @include leave out count too, and repeated selections count each time.
+ * @skip or @include exclude count too, and repeated selections count each time.
  */
 export function estimate(
   schema: GraphQLSchema,

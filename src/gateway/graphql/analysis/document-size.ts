@@ -24,9 +24,10 @@ export const fragmentsOf = ({ definitions }: DocumentNode): Map<string, Fragment
   );
 
 /**
- * Creates a function that measures a selection set: `ofSelection` measures one selection, given the measure of its own
- * selection set, and `combine` combines the measures of a set. Each fragment is measured once, because nested spreads
- * can expand to an exponential number of selections. Inside itself, a fragment counts as 0.
+ * Creates a function that measures a selection set. `ofSelection` measures one selection, given the measure of the
+ * selection set inside it. `combine` combines the measures of all selections in a set. Each fragment is measured once,
+ * because nested spreads can expand into an exponential number of selections. A spread of a fragment within itself
+ * counts as 0.
  */
 export function createFold(
   document: DocumentNode,
@@ -67,9 +68,9 @@ interface Merged {
 }
 
 /**
- * Counts what takes validation longest, expanding fragments where they are spread: each selection, each value in its
- * arguments, and each pair of fields that are merged, because validation compares all pairs. Stops above `max`, and at
- * `maxDepth`, because a fragment may spread itself.
+ * Counts the work that dominates validation, expanding fragments where they are spread: each selection, each value in
+ * its arguments, and each pair of fields that are merged, because validation compares all pairs. Stops above `max`, and
+ * at `maxDepth`, because a fragment may spread itself.
  */
 function countComparisons(document: DocumentNode, max: number, maxDepth: number): number {
   const fragments = fragmentsOf(document);
@@ -89,7 +90,7 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
   /** Merges the fields of several selection sets, counting each fragment once. */
   const merge = (sets: readonly SelectionSetNode[], depth: number): void => {
     const merged = new Map<string, Merged>();
-    // Grows during the iteration.
+    // This set grows during the iteration.
     const open = new Set(sets);
     for (const set of open) {
       reached.add(set);
@@ -115,7 +116,7 @@ function countComparisons(document: DocumentNode, max: number, maxDepth: number)
   return total;
 }
 
-/** Counts the nodes that take long to validate or execute, and finds the longest list and string. */
+/** Counts the nodes that are slow to validate or execute, and finds the longest list and string. */
 function countNodes(document: DocumentNode) {
   const counts = { aliases: 0, directives: 0, fragments: 0, spreads: 0, values: 0, characters: 0 };
   visit(document, {
@@ -133,13 +134,13 @@ function countNodes(document: DocumentNode) {
   return counts;
 }
 
-/** Measures a document and returns each measure with its limit, the cheapest one first. */
+/** Yields each measure of a document with its limit, starting with the cheapest. */
 export function* measureDocument(
   document: DocumentNode,
   limits: Limits,
 ): Generator<[count: number, max: number, unit: string]> {
   const { definitions } = document;
-  // Inline fragments count as levels, because each level visits the selections of nested ones.
+  // Inline fragments count as levels, because validation visits the selections of nested ones again at each level.
   const depthOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),

@@ -20,14 +20,15 @@ export interface Estimate {
   readonly cost: number;
   /** The length of the data as JSON in UTF-8. */
   readonly bytes: number;
-  /** How many fields need a statement. */
+  /** The number of fields that need a statement. */
   readonly statements: number;
 }
 
 export const ZERO: Estimate = { cost: 0, bytes: 0, statements: 0 };
 
 /**
- * Adds estimates. They are capped because nested fragments could add up to Infinity, and Infinity times 0 rows is NaN.
+ * Adds estimates. The sums are capped because nested fragments could add up to Infinity, and Infinity times 0 rows is
+ * NaN.
  */
 export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   cost: Math.min(a.cost + b.cost, Number.MAX_SAFE_INTEGER),
@@ -35,7 +36,10 @@ export const addEstimates = (a: Estimate, b: Estimate): Estimate => ({
   statements: Math.min(a.statements + b.statements, Number.MAX_SAFE_INTEGER),
 });
 
-/** Multiplies an estimate by a number of rows. Statements are not multiplied: one reads the rows of all parents. */
+/**
+ * Multiplies an estimate by a number of rows. Statements are not multiplied: one statement reads the rows of all
+ * parents.
+ */
 export const multiplyEstimate = (
   { cost, bytes, statements }: Estimate,
   rows: number,
@@ -45,9 +49,9 @@ export const multiplyEstimate = (
   statements,
 });
 
-// An id, a number, a time, or the name of an enum value or type.
+// The maximum size of an id, a number, a time, or the name of an enum value or type.
 const OTHER_BYTES = 50;
-// For a key and its value: the quotes, the colon, and the comma or brace.
+// The quotes, the colon, and the comma or brace of a key and its value.
 const PUNCTUATION_BYTES = 8;
 
 export const weightOf = ({ extensions }: GraphQLField<unknown, unknown>): number =>
@@ -76,7 +80,7 @@ export const bytesOf = (
 
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Whether a trigram index (pg_trgm) can find a text. */
+/** Whether a trigram index (pg_trgm) can find a string. */
 export const isIndexed = (text: string): boolean => /[\p{L}\p{Nd}]{3}/u.test(text);
 const UNINDEXED_FACTOR = 5;
 
@@ -105,7 +109,10 @@ function canCost({ type, extensions }: GraphQLArgument): boolean {
   return [{ extensions }, ...fields].some((one) => one.extensions.directives?.cost);
 }
 
-/** Returns the cost of an argument: its own, once per value of a list, plus that of the input fields in its value. */
+/**
+ * Returns the cost of an argument: its weight, once per value of a list, plus the cost of the input fields in its
+ * value.
+ */
 function costOfArgument({ type, extensions }: GraphQLArgument, value: unknown): number {
   const count = Array.isArray(value) ? value.length : value == null ? 0 : 1;
   return count * Number(extensions.directives?.cost?.weight ?? 0) + costOfValue(type, value);

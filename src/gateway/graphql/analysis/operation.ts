@@ -15,9 +15,8 @@ const MAX_NAME_LENGTH = 100;
 export interface Operation {
   readonly document: DocumentNode;
   readonly node: OperationDefinitionNode;
-  /** The fragments of the document. */
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Its name in logs and traces, at most 100 characters; undefined for an anonymous operation. */
+  /** The name in logs and traces, at most 100 characters; undefined for an anonymous operation. */
   readonly name: string | undefined;
   /** Set by the first call of usageOf. */
   usage?: Usage;

@@ -126,7 +126,7 @@ function findUsage(schema: GraphQLSchema, { node: operation, fragments }: Operat
     fields: new Map(),
     reads: false,
   };
-  // Grows during the iteration: the visitor adds the fragments that are spread.
+  // This set grows during the iteration: the visitor adds the fragments that are spread.
   const definitions = new Set<OperationDefinitionNode | FragmentDefinitionNode>([operation]);
   const visitor = visitWithTypeInfo(typeInfo, {
     ...createVisitor(schema, typeInfo, operation, used),
@@ -165,7 +165,7 @@ export function deprecatedIn(schema: GraphQLSchema): Map<string, string> {
 
 /**
  * Returns the schema elements that an operation of a valid document uses. It ignores the values of variables, and
- * includes selections that @skip or @include leave out.
+ * includes selections that @skip or @include exclude.
  */
 export const usageOf = (schema: GraphQLSchema, operation: Operation): Usage =>
   (operation.usage ??= findUsage(schema, operation));

@@ -18,10 +18,10 @@ import type { Call, Step } from './call.ts';
 
 // Compiling and planning take as long as several executions, so only repeated queries are compiled.
 const COMPILE_AT_EXECUTION = 3;
-// After its statement failed, a query is compiled again only after this many more executions.
+// After a query's statement has failed, the query is compiled again only after this many more executions.
 const EXECUTIONS_AFTER_FAILURE = 100;
 
-/** How often a query was executed, and its compiled form if there is one. */
+/** How often a query was executed, and its compiled form if it was compiled. */
 interface QueryState {
   executions: number;
   compiled: CompiledQuery | undefined;
@@ -54,9 +54,9 @@ function withFailingReads(call: Call, error: unknown): Call {
 }
 
 /**
- * Executes each query, from its third execution on, with one statement in which PostgreSQL writes all of the data as
+ * From the third execution of a query on, executes it with one statement in which PostgreSQL writes all of the data as
  * JSON. `next` executes everything else, including queries whose data could be too large for that, and every query with
- * an error, so errors have one implementation.
+ * an error, so that errors have only one implementation.
  */
 export const compileQueries =
   (source: DataSource): Step =>

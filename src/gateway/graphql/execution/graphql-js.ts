@@ -26,8 +26,8 @@ import { toExecutionError, toInputError } from '../client-errors.ts';
 import type { Call, Check, Execute } from './call.ts';
 
 /**
- * Returns the errors of variables that do not fit their types, with the path of each value, which graphql-js includes
- * only in its messages.
+ * Returns the errors of variables that do not fit their types, with the path of each value. graphql-js includes the
+ * path only in its messages.
  */
 function findVariableErrors(
   { schema, operation, variables }: Call,
@@ -81,7 +81,7 @@ function findArgumentErrors(
   const errors: GraphQLError[] = [];
   const spread = new Set<string>();
 
-  /** Checks a node and returns its selections, or none if the node is left out. */
+  /** Checks a node and returns its selections, or none if @skip or @include excludes the node. */
   const checkNode = (node: SelectionNode): SelectionSetNode | undefined => {
     if (!shouldIncludeNode(variables, node)) return undefined;
     if (node.kind === Kind.FRAGMENT_SPREAD) {
@@ -116,7 +116,7 @@ function findArgumentErrors(
 
 /**
  * Rejects an operation before execution if a variable does not fit its type, or if a page size, cursor, id or other
- * argument is invalid: an error that can be found in advance must not discard the result of a write, or of other
+ * argument is invalid. An error that can be found in advance must not discard the result of a write, or of other
  * fields. The errors have no path, because there is no result.
  */
 export const checkArguments =

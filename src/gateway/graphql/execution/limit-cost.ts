@@ -31,8 +31,8 @@ const rejection = (error: GatewayError, call: Call, limits: Limits): ExecutionRe
   withCost({ errors: [toExecutionError(error)] }, call, limits);
 
 /**
- * Rejects an operation that is too costly, and a mutation or subscription whose response could be too large, so a write
- * is never followed by a rejected response.
+ * Rejects an operation that is too costly, and a mutation or subscription whose response could be too large, so that a
+ * response is never rejected after a write.
  */
 export const rejectCostly =
   (limits: Limits): Check =>
@@ -51,7 +51,7 @@ export const rejectCostly =
   };
 
 /**
- * Rejects a query's response that is too large, before it is sent. `extensions.cost` contains the cost in each
+ * Rejects a query's response before it is sent, if it is too large. `extensions.cost` contains the cost in each
  * rejection, and in each response to a request with the header `GraphQL-Cost: report`.
  */
 export const limitResponse =

@@ -29,9 +29,9 @@ interface ResultRequest {
 }
 
 /**
- * Executes an operation once for all streams that request it with the same variables, because the result of
- * a change is the same for every caller. Callers take turns. Costly results have their own queue, so they delay
- * only each other. An execution stops when all streams that wait for it have ended. A result is
+ * Executes an operation once for all streams that request it with the same variables, because the result for a change
+ * is the same for every caller. Callers take turns. Costly results have their own queue, so they delay only each other.
+ * An execution stops when all streams that wait for it have ended. A result is
  *
  *   pending     while it is computed: streams that request it wait
  *   abandoned   if all waiting streams have ended: the next request starts a new execution
@@ -40,10 +40,10 @@ interface ResultRequest {
 export function shareResults(
   execute: Execute,
 ): (call: Call, request: ResultRequest) => Promise<ExecutionResult> {
-  // No limit on what waits, because each stream has at most one result in a queue.
+  // The queues are unlimited, because each stream has at most one result in them.
   const cheap = createFairQueue({ concurrency: MAX_EXECUTIONS, restFactor: 0 });
   const costly = createFairQueue({ concurrency: 1 });
-  // Results in progress, with the streams that wait for them.
+  // The results in progress, with the streams that wait for them.
   const pending = new Map<string, { result: Promise<ExecutionResult>; streams: Recipients }>();
   const recent = new LRUCache<string, Promise<ExecutionResult>>({ max: MAX_RECENT });
 
@@ -85,7 +85,7 @@ export function shareResults(
     const made = recent.get(key);
     if (made) return made;
     const known = pending.get(key);
-    // If all of its streams have ended, it will have no result.
+    // If all of its streams have ended, an execution returns no result.
     if (known && !known.streams.destroyed) {
       known.streams.add(stream);
       return known.result;

@@ -43,8 +43,8 @@ export function createSubscribe(
   return async (call: Call) => {
     const { operation, context } = call;
     const stream = streams.open(context, call.estimate.cost);
-    // Only its cursor can still be rejected. Other requests wait until the document is cached, but not for the
-    // database.
+    // From here on, only the cursor can be rejected. Other requests for the document wait until it is cached, but not
+    // for the database.
     documents.add(operation.document, context.caller);
     const inStream = { ...call, context: { ...context, stream } };
     let source: Source = {};

@@ -12,7 +12,9 @@ import type { RequestContext } from '../execution/call.ts';
 import type { Manifest } from '../manifest.ts';
 import type { DocumentParams } from '../params.ts';
 
-/** Returns the parameters with the text instead of the id: Yoga rejects parameters it does not recognise. */
+/**
+ * Returns the parameters with the text instead of the id, because Yoga rejects parameters that it does not recognise.
+ */
 const withText = (
   { documentId: _documentId, ...others }: DocumentParams,
   query: string,
@@ -32,7 +34,7 @@ function requireRead({ operation, caller }: RequestContext, schema: GraphQLSchem
  * Finds the document of a request, and takes it from the cache or parses and validates it within its limits:
  *
  *   cached                        run
- *   another request has a slot    wait until that slot ends, and look again
+ *   another request has a slot    wait until that slot ends, and look in the cache again
  *   anything else                 wait for a slot of the caller, then run; the slot ends when `run` first waits
  *
  * `run` is the rest of the request, from parsing to the result. Parsing, validating and estimating the costliest
@@ -44,7 +46,8 @@ export function useDocuments(
   config: Config,
 ): Plugin<RequestContext, RequestContext> {
   const findText = createFindText(documents, manifest, config.documents);
-  // Promises for the ends of slots, by caller and text: further requests for the same document wait for the first one.
+  // Promises that resolve when a slot ends, by caller and text. Further requests for the same document wait for the
+  // first one.
   const turns = new Map<string, Promise<void>>();
   return {
     onParams: ({ params: sent, setParams, context, paramsHandler: run, setParamsHandler }) => {
@@ -80,7 +83,7 @@ export function useDocuments(
       const document = documents.find(String(source), caller);
       if (document) setParsedDocument(document);
       else setParseFn((text) => parseWithin(config.limits, text));
-      // Also for the operation of a rejected request.
+      // Logs the operation even if the request is rejected later.
       return ({ context: { requestLog, params }, extendContext, result }) => {
         if (result === null || result instanceof Error) return;
         const operation = operationOf(result, params.operationName);

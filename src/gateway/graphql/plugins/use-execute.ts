@@ -9,16 +9,21 @@ import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
 
-// No input of the schema is nested deeper. Without a limit, scalars would recurse into any value.
+// The schema has no deeper input. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });
 
-/** A list of objects contains the lines of a mutation, which have a limit of their own. */
+/**
+ * Returns the maximum size of a list or an object. A list of objects contains the lines of a mutation, which have a
+ * separate limit.
+ */
 const maxSizeOf = (value: object, depth: number): number =>
   depth === 1 && Array.isArray(value) && typeof value[0] === 'object' ? MAX_LINES : MAX_LIST_SIZE;
 
-/** Finds a value in a variable that is too large. It is checked once, although many fields can use the variable. */
+/**
+ * Finds a value in a variable that is too large. Each variable is checked only once, although many fields can use it.
+ */
 function findLargeValue(value: unknown, depth: number, limits: Limits): Issue | undefined {
   const { maxTextLength } = limits;
   if (typeof value === 'string') {

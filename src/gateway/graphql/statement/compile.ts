@@ -10,7 +10,7 @@ import { concatenate } from './json-sql.ts';
 import { readSelection, type Selection, type SlotSql } from './read-selection.ts';
 import { type PreparedSlot, prepareSlot, type SlotArguments } from './slots.ts';
 
-/** The text of a statement. Its rows have a column `json` with the data of a query. */
+/** The text of a statement. Its rows have a column `json`, which contains the data of a query. */
 export interface StatementText {
   readonly text: string;
   readonly planning: Planning;
@@ -48,7 +48,8 @@ export type PreparedQuery =
  *       (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real as ms
  *     from unnest((select $1::bigint[])) with ordinality as request (v1, number)
  *
- * for all requests in a tick: `$1` contains their ids, `request.v1` the id of one. E'\x01' marks what can't be sent.
+ * for all requests in a tick. `$1` contains the ids, and `request.v1` is the id of one request. E'\x01' marks a value
+ * that can't be sent.
  *
  * What is cached:
  *
@@ -68,20 +69,20 @@ export type PreparedQuery =
 export interface CompiledQuery {
   /**
    * Returns what to run for coerced variables; undefined if graphql-js has to execute the query with them.
-   * @throws the error of an argument that graphql-js or its rule rejects
+   * @throws the error of an argument that is rejected by graphql-js or by the argument's rule
    */
   readonly prepare: (variables: Record<string, unknown>) => PreparedQuery | undefined;
 }
 
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
-// PostgreSQL plans all joins of a statement together. For a hundred relations it took seconds and 775 MB; PGlite, which
-// does not keep plans, took up to 230 ms for eighteen.
+// PostgreSQL plans all joins of a statement together. A hundred relations took it seconds and 775 MB. PGlite, which
+// does not cache plans, took up to 230 ms for eighteen.
 const MAX_RELATIONS = 10;
-// For a statement that is planned for each execution. Longer ones take more time to parse and plan than the loaders'
-// statements; 2,000 characters take about a millisecond.
+// For a statement that is planned for each execution. Longer statements take more time to parse and plan than the
+// loaders' statements; 2,000 characters take about a millisecond.
 const MAX_PLANNED_LENGTH = 2000;
-// For any other statement: to plan it, a PostgreSQL process needs up to a kilobyte per character.
+// For any other statement. Planning takes a PostgreSQL process up to a kilobyte of memory per character.
 const MAX_LENGTH = 10_000;
 // Limits for the caches of all operations. There is a selection for each combination of @skip and @include, and a text
 // for each combination of page sizes, sorting and filters.
@@ -112,7 +113,7 @@ function writeArguments(
   return { window, filters: filters.map(write), conditions: conditions.map(write) };
 }
 
-// The time in PostgreSQL alone, excluding the wait for a connection.
+// The time spent in PostgreSQL, excluding the wait for a connection.
 const ELAPSED_MS = `(extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::real`;
 
 function writeStatement(selection: Selection, prepared: readonly PreparedSlot[]): StatementText {
@@ -135,7 +136,7 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
   }
-  // In a subquery, because PostgreSQL would otherwise plan each time for the lengths of the arrays.
+  // Subqueries, because PostgreSQL would otherwise make a plan for each length of the arrays.
   const arrays = types.map((type, index) => `(select $${index + 1}::${type})`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
   const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;

@@ -4,7 +4,7 @@ import type { Part } from '../../kinds/kind.ts';
 import { kindOfScalar } from '../../kinds/kinds.ts';
 
 /**
- * Marks a value in the response that cannot be sent, such as a date after the year 9999: graphql-js then executes the
+ * Marks a value in the response that cannot be sent, such as a date after the year 9999. graphql-js then executes the
  * query to report its error. In JSON, this character occurs only escaped.
  */
 export const UNSENDABLE = '\u0001';
@@ -12,14 +12,17 @@ const UNSENDABLE_SQL = `E'\\x01'`;
 
 const toLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** Joins terms in pairs: joining from left to right, PostgreSQL would copy the preceding text for each term. */
+/**
+ * Joins terms in pairs, because PostgreSQL would copy the preceding text for each term if they were joined from left to
+ * right.
+ */
 const joinTerms = (terms: readonly string[]): string => {
   if (terms.length <= 2) return terms.join(' || ');
   const middle = Math.ceil(terms.length / 2);
   return `(${joinTerms(terms.slice(0, middle))}) || (${joinTerms(terms.slice(middle))})`;
 };
 
-/** Returns SQL that joins parts. `||` is PostgreSQL's fastest way to write JSON. */
+/** Returns SQL that joins parts. `||` is the fastest way to write JSON in PostgreSQL. */
 export function concatenate(parts: readonly Part[]): string {
   const terms: string[] = [];
   let text = '';
@@ -43,8 +46,8 @@ function writeValue(type: GraphQLNamedType, column: string): readonly Part[] {
 }
 
 /**
- * Returns SQL for JSON that may be null in PostgreSQL: `null` in the response if the field is nullable, otherwise the
- * mark.
+ * Returns SQL for JSON that may be null in PostgreSQL. Null is written as `null` if the field is nullable, otherwise as
+ * UNSENDABLE.
  */
 export const orNull = (parts: readonly Part[], isNullable: boolean): string =>
   `coalesce(${concatenate(parts)}, ${isNullable ? `'null'` : UNSENDABLE_SQL})`;

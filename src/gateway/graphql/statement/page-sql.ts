@@ -6,7 +6,7 @@ import { concatenate, orNull } from './json-sql.ts';
 export const whereAll = (conditions: readonly string[]): string =>
   conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
 
-/** Returns the rows of a page. If they are numbered, includes the row after them, for `pageInfo`. */
+/** Returns SQL for the rows of a page. If the rows are numbered, it includes the row after them, for `pageInfo`. */
 export function writeRows(
   { name }: Table<never>,
   { size, readingOrder: { sql: order } }: Window,
@@ -39,7 +39,8 @@ export const writeCursor = ({ cursor }: Window): readonly Part[] => [
 /** Returns SQL for each field of `pageInfo`. */
 export function writePageInfo(window: Window): Readonly<Record<string, string>> {
   const { size, backwards, hasAfter, hasBefore } = window;
-  // Always contains an aggregate, so the page is one row. Rows are read from one end only.
+  // Always contains an aggregate, so that the page is one row. A row beyond the page is read only in the reading
+  // direction.
   const hasMore = (isRead: boolean, isExcluded: boolean): string =>
     `(${isExcluded} or (${isRead} and count(*) > ${size}))::text`;
   const cursorOf = (number: string): string =>

@@ -11,7 +11,7 @@ import {
 import type { Part } from '../../kinds/kind.ts';
 import type { Slot } from './slots.ts';
 
-/** Writes a value as JSON. The fields were read before; only the arguments are new. */
+/** Writes a value as JSON. Its fields have already been read, so only the arguments are new. */
 export type Write<Scope> = (scope: Scope) => readonly Part[];
 
 /** The state while a selection is read. */

@@ -15,7 +15,7 @@ interface Row {
 type Values = readonly unknown[];
 
 const MAX_SHARED_MS = 20;
-// Other values can make a statement slower, so its longest time counts; it decays with each execution.
+// Other values can make a statement slower, so its longest time counts, which decays with each execution.
 const REMEMBERED = 0.95;
 
 const keyOf = (values: Values): string => JSON.stringify(values.map(String));
@@ -28,12 +28,12 @@ function jsonOf(row: Row | undefined): string {
 
 /**
  * Creates the function that runs a statement for one request and returns the data as JSON. Requests in the same tick
- * whose statements differ only in ids and texts share a statement, which saves PostgreSQL and the gateway a round trip
- * each. Equal requests are sent only once.
+ * whose statements differ only in ids and strings share a statement, which saves both PostgreSQL and the gateway a
+ * round trip for each. Equal requests are sent only once.
  */
 export function createRunStatement({ db, observeBatch }: DataSource) {
   const share = shareInTurn<DataLoader<Values, string, string>>();
-  // The time of a statement per request: the longest one, decaying slowly.
+  // The longest time of a statement per request, decaying slowly.
   const msPerRequest = new WeakMap<StatementText, number>();
 
   /** Returns how many requests can share a statement without waiting long for each other. */

@@ -42,7 +42,8 @@ function argumentsOf(
     return { window: undefined, filters: [sql`${id}`], conditions: [] };
   }
   const window = fieldSql.source.toWindow(args);
-  // Unused ones are omitted: PostgreSQL can't infer the type of a parameter that is missing in the text.
+  // Unused conditions are omitted, because PostgreSQL can't infer the type of a parameter that is missing from the
+  // text.
   return {
     window,
     filters: counts ? window.filters : [],

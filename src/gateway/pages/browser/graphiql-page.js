@@ -52,7 +52,7 @@ const editorOf = (name) =>
     .getEditors()
     .find((editor) => editor.getModel()?.uri.path.endsWith(name));
 
-/** Shows a request in the tab that already contains it, or else in a new one. */
+/** Shows a request in the tab that already contains it, otherwise in a new tab. */
 function openTab({ query, variables }) {
   const index = tabs.findIndex((tab) => tab.query === query && (tab.variables ?? '') === variables);
   if (index >= 0) {
@@ -125,7 +125,7 @@ function mend() {
 }
 
 let link = readLink(location.search);
-// GraphiQL would open it as well, and would open it again on reload.
+// GraphiQL would open the request as well, and would open it again on reload.
 history.replaceState(null, '', location.pathname);
 
 /** Opens the request from the page's URL, once there is an editor. */

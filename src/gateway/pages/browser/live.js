@@ -16,11 +16,11 @@ let isUpdating = false;
 let timer;
 
 function report(text) {
-  // Set only when it changes: otherwise screen readers would read it again.
+  // Set only when it changes, because screen readers would read it again otherwise.
   if (state.textContent !== text) state.textContent = text;
 }
 
-/** Returns the time of a change made today, or the date of an older one. */
+/** Returns the time of a change made today, or the date of an earlier change. */
 function toTime(changedAt) {
   const at = new Date(changedAt);
   const isToday = at.toDateString() === new Date().toDateString();
@@ -59,7 +59,7 @@ async function load() {
   const changes = data.changes.nodes.toReversed();
   const before = items;
   items = new Map();
-  // Adds new items and removes the oldest: a screen reader reads only the added ones.
+  // New items are added and the oldest removed, so that a screen reader reads only the new items.
   for (const [index, change] of changes.entries()) {
     const { cursor } = change;
     const item = before.get(cursor) ?? createItem(change);

@@ -1,6 +1,6 @@
 import { highlight } from './highlight.js';
 
-// The server does not know the URL by which clients reach it.
+// The server does not know the URL at which clients reach it.
 for (const element of document.querySelectorAll('.origin')) {
   element.textContent = location.origin;
 }
@@ -24,7 +24,7 @@ function addCopyButton(block) {
 
 for (const code of document.querySelectorAll('.code pre:not(:has(a))')) highlight(code);
 
-// On a phone, the page links scroll.
+// On a phone, the page links scroll sideways.
 document.querySelector('.pages [aria-current]')?.scrollIntoView({ block: 'nearest' });
 
 // Browsers provide the clipboard only on https:// and on localhost.

@@ -5,8 +5,8 @@ let last;
 let samples = [];
 
 /**
- * Adds its growth to each count; counts are matched by `label`. The counts of a worker that died are lost, so a sum
- * can fall.
+ * Adds to each count its growth since `before`. Counts are matched by `label`. The counts of a worker that died are
+ * lost, so a sum can fall.
  */
 export const withGrowth = (label, before, now) =>
   now.map((count) => {

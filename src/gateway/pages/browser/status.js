@@ -9,13 +9,13 @@ const $ = (id) => document.querySelector(`#${id}`);
 let timer;
 let isUpdating = false;
 /**
- * Whether the page is waiting for a token: it has none yet, or the last one was rejected. Meanwhile, it sends
- * nothing.
+ * Whether the page is waiting for a token: it has no token yet, or the last one was rejected. Until then, it sends no
+ * requests.
  */
 let isRejected = $('token') !== null;
 
 function report(text) {
-  // Set only when it changes: otherwise screen readers would read it again.
+  // Set only when it changes, because screen readers would read it again otherwise.
   if ($('state').textContent !== text) $('state').textContent = text;
 }
 

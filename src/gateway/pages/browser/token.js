@@ -1,10 +1,10 @@
-// RFC 6750 §2.1
+// The syntax of a token (RFC 6750 §2.1).
 const TOKEN = /^[\w.~+/-]+=*$/;
 
 /**
- * Reads the token from the page's token field, if there is one, and clears the field; returns a function that returns
- * the token. It is kept only in the page's memory: browsers store the contents of fields, and other scripts can read
- * the page's storage.
+ * Reads the token from the page's token field, if there is one, and clears the field. Returns a function that returns
+ * the token. The token is kept only in the page's memory: browsers store the contents of fields, and other scripts can
+ * read the page's storage.
  */
 export function watchToken(onChange = () => {}) {
   const field = document.querySelector('#token');
