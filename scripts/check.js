@@ -1,4 +1,4 @@
-// Runs the type checker, the linter, the formatter and knip in parallel, which takes five seconds on two cores instead
+// Runs the type checker, the linter, the formatter and knip in parallel. On two cores, that takes five seconds instead
 // of eight.
 import { spawn } from 'node:child_process';
 

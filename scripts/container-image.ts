@@ -8,7 +8,7 @@ import { z } from 'zod';
 
 const BASE = 'node:24-bookworm-slim';
 const IMAGE = 'pet-store-gateway';
-/** The folder with the images; removeImages() deletes it. */
+/** The folder that contains the images. removeImages() deletes it. */
 export const work = mkdtempSync(join(tmpdir(), 'container-'));
 
 function run(program: string, args: readonly string[]): string {
@@ -61,7 +61,7 @@ export function buildImage(): void {
   );
 }
 
-/** The part of `buildah inspect` that is used. */
+/** The parts of the output of `buildah inspect` that are used. */
 const Inspected = z.object({
   Docker: z.object({
     config: z.object({

@@ -63,7 +63,7 @@ function readDefinitions(folder: string): DefinitionNode[] {
   return definitions;
 }
 
-// Each anonymous operation gets its own error below; fragments may be unused.
+// Two rules are left out: each anonymous operation gets its own error below, and fragments may be unused.
 const RULES = specifiedRules.filter(
   (rule) => rule !== LoneAnonymousOperationRule && rule !== NoUnusedFragmentsRule,
 );
@@ -82,7 +82,10 @@ const sortKeyOf = (node: DefinitionNode): string => {
   return `${node.kind === Kind.OPERATION_DEFINITION ? 0 : 1} ${name}`;
 };
 
-/** Returns the document of each operation, with only the fragments that the operation uses, by its SHA-256. */
+/**
+ * Returns a map from the SHA-256 of each operation's document to the document. A document contains only the fragments
+ * that its operation uses.
+ */
 function toManifest(definitions: readonly DefinitionNode[]): Record<string, string> {
   const document: DocumentNode = {
     kind: Kind.DOCUMENT,

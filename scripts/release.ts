@@ -23,8 +23,8 @@ function toStep(entries: string): 'major' | 'minor' | 'patch' {
 }
 
 /**
- * Writes release/sbom.cdx.json. Runs outside the project, because if development packages are installed, `npm sbom
- * --omit=dev` omits dependencies that they share with the program.
+ * Writes release/sbom.cdx.json. Runs outside the project: with development packages installed, `npm sbom --omit=dev`
+ * omits dependencies that they share with the program.
  */
 function writeSbom(): void {
   const folder = join(mkdtempSync(join(tmpdir(), 'release-')), 'pet-store-gateway');

@@ -91,7 +91,7 @@ const marked = new Marked({
   renderer: {
     code: renderCode,
     link: renderLink,
-    // The pictures show pages that the gateway itself serves.
+    // Pictures are left out, because they show pages that the gateway itself serves.
     image: () => '',
     heading({ tokens, text, depth }) {
       return `<h${depth} id="${toId(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;

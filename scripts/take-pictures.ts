@@ -20,7 +20,7 @@ async function takeGraphiql(page: Page, url: string): Promise<void> {
   await page.locator('.graphiql-query-editor').getByText('OnePet').waitFor();
   await page.getByRole('button', { name: 'Execute query' }).click();
   await page.getByText('"Biscuit"').waitFor();
-  // Highlighting puts this word into an element of its own.
+  // Once the syntax is highlighted, this word has its own element.
   await page.locator('.view-line').getByText('query', { exact: true }).waitFor();
   await page.addStyleTag({ content: NO_SCROLL_BARS });
   // Avoids a tooltip under the mouse.

@@ -25,7 +25,7 @@ const START_MS = 60_000;
 const report = (text: string): void =>
   void process.stdout.write(`${(performance.now() / 1000).toFixed(0).padStart(4)} s  ${text}\n`);
 
-// An absolute path, because PATH is the image's.
+// An absolute path, because PATH is set for the image.
 const UNSHARE = '/usr/bin/unshare';
 // Like `docker run --read-only`. The first arguments are the root folder, the folder to mount at /data, and the PATH of
 // the command that follows.

@@ -16,7 +16,7 @@ export interface Exchange {
   readonly recipient: Recipient;
 }
 
-/** What routes can use. */
+/** The parts of the gateway that routes can use. */
 export interface Context {
   readonly source: DataSource;
   /** Reads from replicas, if there are any. */
@@ -25,7 +25,7 @@ export interface Context {
   readonly authenticate: Authenticate;
 }
 
-/** What resolvers can use. */
+/** The context of resolvers. */
 export interface CallContext extends Pick<Context, 'changes'>, Pick<Exchange, 'recipient'> {
   /** The database that loaders read: the primary or a replica (graphql/execution/read-from-replicas.ts). */
   source: DataSource;

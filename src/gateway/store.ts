@@ -7,13 +7,12 @@ import type { Session } from './database/session.ts';
 import type { RouteRequest, RouteResponse } from './http/route.ts';
 import type { Table } from './tables/table.ts';
 
-/** The lifecycle of a REST operation. */
 export interface RestLifecycle {
   /** A beta operation may still change. */
   readonly stability: 'beta' | 'stable';
-  /** The date on which it was deprecated. */
+  /** The date on which the operation was deprecated. */
   readonly deprecatedSince?: Date;
-  /** The schema coordinate of its replacement. */
+  /** The schema coordinate of the operation's replacement. */
   readonly successor: string;
 }
 
@@ -70,7 +69,7 @@ export interface Store {
   readonly title: string;
   /** The folder with the migrations, in Prisma Migrate's layout. */
   readonly migrations: URL;
-  /** The GraphQL schema, made with the builder of createBuilder. */
+  /** The GraphQL schema, built with the builder from createBuilder. */
   readonly schema: GraphQLSchema;
   /** The schema types whose changes are recorded, with their tables. */
   readonly changedTypes: ReadonlyMap<string, Table<never>>;

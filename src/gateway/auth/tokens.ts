@@ -52,7 +52,7 @@ const notVerifiable = (cause: unknown): GatewayError =>
 
 /**
  * Creates a fetch that fails if the previous call was less than a second ago. Without this limit, while the key set
- * can't be fetched, every request with a token, even an invalid one, would try again and log another error.
+ * can't be fetched, every request with a token, even an invalid one, would fetch it again and log another error.
  */
 function createKeysFetch(): FetchImplementation {
   let lastAt = -Infinity;

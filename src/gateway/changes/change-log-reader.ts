@@ -33,7 +33,7 @@ const MAX_STALL_MS = 3000;
 
 /** A subscription that follows the change log. */
 export interface Follower {
-  /** All changes up to here were delivered or did not match. */
+  /** All changes up to this position were delivered or did not match. */
   position: Position;
   /** When the last change was offered, in milliseconds of performance.now(); undefined once the change is taken. */
   givenAt: number | undefined;
@@ -45,7 +45,7 @@ export interface Follower {
 export type Observe = (changes: readonly Change[], unknown: number) => void;
 
 /**
- * Reads the change log while there are followers, each batch once for all of them. After a failure, it resumes where it
+ * Reads the change log while there are followers, which all share each read. After a failure, it resumes where it
  * stopped.
  */
 export class ChangeLogReader {
@@ -157,8 +157,8 @@ export class ChangeLogReader {
   }
 
   /**
-   * Ends all subscriptions if the last change is missing, for example after a failover to a server that did not have
-   * it: new changes may have taken its position in the change log.
+   * Ends all subscriptions if the last change that was read is missing, for example after a failover to a server that
+   * did not have it. New changes may have taken its position in the change log.
    */
   async #checkPosition(): Promise<void> {
     try {

@@ -47,7 +47,7 @@ export function isIn(column: string, values: readonly string[]): string {
   return literals.length === 0 ? 'false' : `${column} in (${literals.join(', ')})`;
 }
 
-/** The types and kinds of changes that this release supports; a later one may have added more. */
+/** The types and kinds of changes that this release supports. A later release may have added more. */
 export interface Known {
   readonly has: (change: { type: string; kind: string }) => boolean;
   /**
@@ -64,8 +64,8 @@ export const knownOf = (types: readonly string[]): Known => ({
 });
 
 /**
- * The change log up to the oldest open transaction, which may still add changes there. Without a filter, it includes
- * types and kinds that only a later release supports; every filter leaves them out.
+ * The change log before the oldest open transaction. Without a filter, it includes types and kinds that only a later
+ * release supports. Every filter leaves them out.
  */
 const listingOf = ({ condition }: Known): Listing<Change> => ({
   table: {

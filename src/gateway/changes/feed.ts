@@ -15,7 +15,6 @@ import {
 } from './change-log.ts';
 import { type RowFilter, toMatcher } from './row-filter.ts';
 
-/** The parameters of a subscription. */
 interface Subscription {
   readonly types: readonly string[];
   /** The cursor to start after; without a cursor, the subscription starts with the next change. */
@@ -33,8 +32,8 @@ interface Subscription {
 /** Delivers all changes to subscribers, in the order of the change log. */
 export interface ChangeFeed {
   /**
-   * Returns the changes from now on, or after a cursor. They end with SLOW_SUBSCRIBER if more than 1,024 changes are
-   * waiting and none is read for three seconds.
+   * Returns the changes from now on, or after a cursor. The iterator fails with SLOW_SUBSCRIBER if more than 1,024
+   * changes are waiting and none is read for three seconds.
    * @throws InvalidCursor, GatewayError with CURSOR_EXPIRED
    */
   readonly subscribe: (subscription: Subscription) => Promise<AsyncIterableIterator<Change>>;
@@ -132,7 +131,7 @@ export function createFeed(
     subscribe: async (subscription) => {
       const { after, signal } = subscription;
       signal.throwIfAborted();
-      // Not the reader's position, which may be behind changes that the caller has already seen.
+      // The reader's position is not used, because it may be behind changes that the caller has already seen.
       const start =
         after == null ? await readLastPosition(db) : await requireKept(db, after, 'after');
       return new Repeater<Change>(async (push, stop) => {

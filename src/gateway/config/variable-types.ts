@@ -25,7 +25,6 @@ export const choice = <const Word extends string>(
     .enum(words, `must be ${toList(words)}`)
     .meta({ values: toList(words.map((word) => `\`${word}\``)) });
 
-/** `true` or `false`. */
 export const flag = choice('true', 'false')
   .transform((word) => word === 'true')
   .meta({ values: '`true` or `false`' });

@@ -73,7 +73,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** A store's error class that mutations return as data. */
+/** A class of store errors that mutations return as data. */
 // The constructors take different arguments.
 // oxlint-disable-next-line typescript/no-explicit-any
 export interface ErrorType<Args extends readonly unknown[] = any[], Fields = object> {

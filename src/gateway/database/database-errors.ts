@@ -129,7 +129,10 @@ const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
 export const isServerFault = (error: unknown): boolean =>
   error instanceof NothingWritten || isConnectionLost(error) || SERVER_SQLSTATE.test(codeOf(error));
 
-/** Whether the server accepts only reads: a replica, or a demoted primary. Nothing was written. */
+/**
+ * Whether an error means that the server accepts only reads, because it is a replica or a demoted primary. Nothing was
+ * written.
+ */
 export const isReadOnlyServer = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** Whether an error, or any error in its chain of causes, means that the database is temporarily unavailable. */

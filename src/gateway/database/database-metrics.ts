@@ -60,7 +60,7 @@ export function createDatabaseMetrics(ping: () => Promise<Readiness>, poolUse?: 
       name,
       help,
       registers,
-      // With several workers: 0 if any of them reports 0.
+      // With several workers, the value is 0 if any worker reports 0.
       aggregator: 'min',
       // Both gauges collect at the same time, and share one statement.
       async collect() {

@@ -26,7 +26,7 @@ export interface TransactionRunner extends Runner {
 /** What a database driver provides. */
 export interface Driver {
   readonly runner: TransactionRunner;
-  /** The kind of database and its location, for the log; without the password. */
+  /** The kind of database and its location, without the password, for the log. */
   readonly description: string;
   /** Whether PostgreSQL caches the plan of a statement with `planning: 'once'`. */
   readonly keepsPlans: boolean;
@@ -36,13 +36,12 @@ export interface Driver {
   readonly maxHeavy: number;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: (() => PoolUse) | undefined;
-  /** The replicas, if there are any. */
   readonly replicas?: Replicas | undefined;
   /** Adds the metrics of a cluster's servers to a registry. */
   readonly reportServers?: (registry: Registry) => void;
   /** Notifications between gateways, if the connection supports them. */
   readonly notifications?: Notifications | undefined;
-  /** Rejects unless the database responds within two seconds; independent of the connection pool. */
+  /** Rejects unless the database responds within two seconds. Does not use the connection pool. */
   readonly ping: () => Promise<Readiness>;
   readonly disconnect: () => Promise<void>;
 }

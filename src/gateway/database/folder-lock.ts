@@ -10,8 +10,8 @@ const IN_USE =
 /**
  * Locks a folder for this process, until the process exits or calls the returned function.
  *
- * The kernel holds the lock, on a file that is never deleted: acquiring it is atomic, it survives a suspended
- * process, and it is released when the process exits, even in a crash.
+ * The kernel holds the lock, on a file that is never deleted. So acquiring the lock is atomic, a suspended process
+ * keeps it, and it is released when the process exits, even in a crash.
  * @throws ConfigError
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {

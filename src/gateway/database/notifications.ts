@@ -73,8 +73,8 @@ export function createNotifications(
 
   return {
     /**
-     * Calls `onNotification` after each notification from another gateway, and whenever some may have been missed.
-     * Only the function of the first call is used.
+     * Calls `onNotification` after each notification from another gateway, and whenever notifications may have been
+     * missed. Only the function of the first call is used.
      */
     listen: (onNotification: () => void): void => {
       listening ??= listenUntilClosed(onNotification);

@@ -22,8 +22,8 @@ const MAX_HEAVY = 1;
 // shrinks.
 const MAX_JSON_BYTES = 2 * 2 ** 20;
 
-// PostgreSQL zeroes its buffers on startup, which would take 0.2 s for the default of 128 MB and keep that memory in
-// use. Checkpoints keep write-ahead log files up to min_wal_size, 80 MB by default.
+// PostgreSQL zeroes its buffers on startup. With the default of 128 MB, this would take 0.2 s and occupy 128 MB of
+// memory. Checkpoints keep write-ahead log files up to min_wal_size, 80 MB by default.
 const SETTINGS = ['shared_buffers=32MB', 'min_wal_size=32MB', 'max_wal_size=64MB'];
 const START_PARAMS = [
   ...PGlite.defaultStartParams,

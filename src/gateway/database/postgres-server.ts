@@ -103,7 +103,9 @@ class Connection {
 /** The options of a statement that only reads. */
 export const READ = { planning: 'once', writes: false } as const;
 
-/** A PostgreSQL server, or a load balancer in front of several, with a connection pool. It connects on demand. */
+/**
+ * A PostgreSQL server, or a load balancer in front of several servers, with a connection pool. It connects on demand.
+ */
 export class PostgresServer implements TransactionRunner {
   readonly url: string;
   /** Host and port, for the log and the metrics. */
@@ -270,8 +272,8 @@ export class PostgresServer implements TransactionRunner {
 }
 
 /**
- * Creates a separate connection to a server, to check whether it responds within two seconds. A busy pool is not a
- * reason for a load balancer to remove the gateway, or to elect another primary.
+ * Creates a separate connection to a server, to check whether it responds within two seconds. A busy pool must not make
+ * a load balancer remove the gateway, or make the gateway elect another primary.
  */
 export const createProbe = (url: string, config: Config, log: Log): PostgresServer =>
   new PostgresServer(

@@ -11,7 +11,7 @@ export class Recipients implements Recipient {
   readonly #all: Recipient[] = [];
 
   add(recipient: Recipient): void {
-    // A request may load many rows in one batch.
+    // A request may load many rows in one batch, but counts as one recipient.
     if (this.#all.at(-1) !== recipient) this.#all.push(recipient);
   }
 

@@ -2,7 +2,7 @@ import type { ExecutionResult } from 'graphql';
 
 /** The data of a result that is already JSON. */
 export class JsonText {
-  // Makes it assignable to the type of a result's data.
+  // Makes this class assignable to the type of a result's data.
   readonly [field: string]: unknown;
   readonly text: string;
 

@@ -19,8 +19,8 @@ export interface DocumentParams extends GraphQLParams {
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
 /**
- * The fields that can hold an id: the field of GraphQL over HTTP, that of Apollo and urql (in `extensions`), and those
- * of Relay.
+ * The fields that can hold an id: `documentId` in GraphQL over HTTP, a hash in `extensions` for Apollo and urql, and
+ * `doc_id` or `id` for Relay.
  */
 interface ParamsWithId extends GraphQLParams {
   readonly documentId?: unknown;

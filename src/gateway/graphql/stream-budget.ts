@@ -7,7 +7,7 @@ export const MAX_RESULT_COST = 5000;
 // The cost per result that is available to each stream if a caller, or the process, has its maximum number of streams.
 const COST_OF_STREAM = 500;
 
-/** The number of open streams, and the total cost of one result of each. */
+/** A count of open streams, and the sum of their costs per result. */
 const NOTHING = { streams: 0, cost: 0 };
 
 /** Returns the budget for a number of streams. It always admits one stream, whatever its results cost. */

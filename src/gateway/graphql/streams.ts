@@ -27,7 +27,7 @@ export interface Streams {
   readonly endAll: () => void;
 }
 
-/** Creates the streams of the process. A stream ends no later than its caller's token expires. */
+/** Creates the streams of the process. A stream ends when its caller's token expires, or earlier. */
 export function createStreams({ limits }: Config, metrics: StreamMetrics): Streams {
   const controllers = new Set<AbortController>();
   const charge = createStreamBudget(limits);

@@ -29,7 +29,6 @@ export type Results = ExecutionResult | AsyncIterable<ExecutionResult>;
 export const isStream = (results: Results): results is AsyncIterable<ExecutionResult> =>
   isAsyncIterable(results);
 
-/** Executes the operation of a request. */
 type Executor = (
   exchange: Exchange,
   method: 'GET' | 'POST',
@@ -83,7 +82,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
       limitTime(responseTimeoutMs),
       ...(reads ? [readFromReplicas(reads, log)] : []),
       compileQueries(source),
-      // The last step, because graphql-js also executes compiled queries whose arguments are invalid.
+      // The last step, because compileQueries passes queries with invalid arguments on to it.
       checkArguments(config),
     ],
     executeByGraphqlJs,

@@ -18,9 +18,9 @@ export type Turns = ReturnType<typeof createTurns>;
 export function createTurns() {
   const last = new WeakMap<Duplex, ServerResponse>();
   return {
-    /** Returns the last response of a connection; later ones may be waiting for it. */
+    /** Returns the last response of a connection. Later responses may be waiting for it. */
     lastOf: (socket: Duplex): ServerResponse | undefined => last.get(socket),
-    /** Handles a request after the previous ones of its connection. */
+    /** Handles a request after the previous requests on its connection. */
     take: (request: IncomingMessage, response: ServerResponse, handle: RequestListener): void => {
       const { socket } = request;
       const previous = last.get(socket);
@@ -55,7 +55,7 @@ export function limitUnsent(
   };
   const timer = setInterval(enforce, CHECK_INTERVAL_MS).unref();
   return {
-    /** Checks the limit now if this connection has much unsent data; a timer checks it once a second. */
+    /** Checks the limit now if this connection has a lot of unsent data. A timer checks it once a second. */
     check: (socket: Socket): void => {
       if (socket.writableLength > LARGE_BYTES) enforce();
     },

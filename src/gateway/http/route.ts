@@ -4,7 +4,6 @@ import type { GatewayError } from '../contract/gateway-error.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A request to a route. */
 export interface RouteRequest {
   /** The path parameters, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
@@ -40,7 +39,6 @@ export const jsonResponse = (value: unknown): RouteResponse => ({
   body: JSON.stringify(value),
 });
 
-/** Creates an error response. */
 export const errorResponse = (error: GatewayError): RouteResponse => ({
   status: error.status,
   headers: error.headers,

@@ -37,7 +37,7 @@ export function serveAsset(
     // A string would be copied for each response, and stay in memory until a slow client has read it.
     const content = Buffer.from(asset.content);
     const zipped = await promisify(gzip)(content);
-    // Weak, because the gzipped content shares it and has different bytes (RFC 9110 §8.8.1).
+    // A weak tag, because the gzipped content has the same tag but different bytes (RFC 9110 §8.8.1).
     return { ...asset, content, zipped, tag: etag(content, { weak: true }) };
   };
   let prepared: ReturnType<typeof prepare> | undefined;
@@ -51,7 +51,7 @@ export function serveAsset(
     const commonHeaders = {
       ...headers,
       ETag: tag,
-      // Browsers may store it, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
+      // Browsers may store the asset, but must revalidate it with the ETag each time (RFC 9111 §5.2.2.4).
       'Cache-Control': 'no-cache',
       Vary: 'Accept, Accept-Encoding',
       'Cross-Origin-Resource-Policy': 'same-origin',

@@ -59,7 +59,7 @@ const rangeRule = (noun: string) =>
 const Time = rangeRule('date').meta({ type: 'string', format: 'date-time' });
 const Day = rangeRule('day').meta({ type: 'string', format: 'date' });
 
-// The first moment of year 1 and the last moment of year 9999. Times outside this range can't be written in RFC 3339.
+// The first moment of year 1 and the last moment of year 9999. RFC 3339 supports neither years BC nor years after 9999.
 const WRITABLE = "'0001-01-01T00:00:00Z' and '9999-12-31T23:59:59.999Z'";
 
 /** Returns SQL for a time in RFC 3339, in JavaScript's format; null for infinite times and years outside 1 to 9999. */
@@ -92,7 +92,7 @@ const sortBy = (
   text: text.or(z.enum([LATEST, EARLIEST])),
 });
 
-/** Returns parsing functions for a scalar whose errors describe the expected input. */
+/** Returns parsing functions for a scalar, with errors that describe the expected input. */
 function parseOr({ parseValue, parseLiteral }: GraphQLScalarType<Date, unknown>, expected: string) {
   const attempt = (parse: () => Date, node: ValueNode | null): Date => {
     try {

@@ -74,7 +74,6 @@ const FILES = {
   'graphql.js': 'graphqlWorker',
 } as const;
 
-/** Creates the routes of GraphiQL's files. */
 export const createGraphiqlFiles = (): Route[] =>
   Object.entries(FILES).map(([name, part]) => ({
     path: `/assets/graphiql/${name}`,

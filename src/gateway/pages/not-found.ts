@@ -4,7 +4,6 @@ import { renderPage, type Site } from './page.ts';
 const MAIN = `<h1>Not found</h1>
 <p class="lead">There is no page at this path.</p>`;
 
-/** Creates the "not found" page. */
 export function createNotFound(site: Site): ReturnType<typeof serveAsset> {
   const serve = serveAsset(() => renderPage(site, { path: '', title: 'Not found', main: MAIN }));
   return async ({ headers: { 'accept-encoding': encoding } }) => ({

@@ -169,7 +169,7 @@ export const renderPage = (
 ): Asset =>
   renderHtml(site, {
     ...(title && { title }),
-    // Before the page's own styles, which use its properties.
+    // page.css comes before the page's own styles, which use its properties.
     styles: ['/assets/page.css', ...styles],
     scripts: ['/assets/page.js', ...scripts],
     body: `<a class="skip" href="#main">Skip to the content</a>

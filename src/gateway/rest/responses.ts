@@ -53,8 +53,8 @@ const toHeaders = (headers: Headers, required = true): object =>
   );
 
 /**
- * Returns the headers that error responses have in addition to those of every response. None is required, because
- * node:http may reject a request before its path is known.
+ * Returns the headers that error responses have in addition to those of every response. None of them is marked as
+ * required, because node:http may reject a request before its path is known.
  */
 function errorHeaders(codes: readonly string[], lifecycle: Headers): object {
   const has = (group: readonly string[]): boolean => codes.some((code) => group.includes(code));
@@ -84,7 +84,6 @@ const toErrorResponse = (
   },
 });
 
-/** Returns all responses of an operation. */
 export function toResponses(operation: RestOperation, store: Store, config: Config): object {
   const { result } = operation;
   const kinds = withGatewayErrors(store.errorCodes);

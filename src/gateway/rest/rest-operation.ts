@@ -8,7 +8,6 @@ import type { RestOperation } from '../store.ts';
 
 export const pathOf = ({ name }: Pick<RestOperation, 'name'>): string => name.replace('GET ', '');
 
-/** Returns the deprecated operations. */
 export const deprecatedOf = (operations: readonly RestOperation[]) =>
   operations.flatMap(({ name, lifecycle: { deprecatedSince: since, successor } }) =>
     since ? { name, since, successor } : [],

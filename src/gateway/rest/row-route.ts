@@ -17,7 +17,7 @@ interface RowRoute<Row> {
    */
   readonly example: { readonly [Name in keyof Row]?: unknown };
   readonly lifecycle?: Partial<RestLifecycle>;
-  /** Differences from the query that replaces the route, besides the differences that all types have. */
+  /** Differences from the query that replaces the route, besides those that all types have in common. */
   readonly differences?: readonly string[];
 }
 

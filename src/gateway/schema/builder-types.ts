@@ -21,7 +21,6 @@ export interface BuilderTypes<Types extends StoreTypes> {
   DefaultNodeNullability: false;
 }
 
-/** The builder of a store. */
 export type Builder<Types extends StoreTypes = StoreTypes> = PothosSchemaTypes.SchemaBuilder<
   PothosSchemaTypes.ExtendDefaultTypes<BuilderTypes<Types>>
 >;

@@ -126,7 +126,7 @@ function defineRoots(builder: Builder, tables: Tables): void {
   // Changes have a time, so every schema needs this scalar.
   const used = new Set(['DateTime', ...types]);
   for (const [type, { graphql, scalar }] of Object.entries<Kind>(KINDS)) {
-    // Each scalar's name is one of those in BuilderTypes.
+    // Every scalar's name is in BuilderTypes.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     if (scalar && used.has(type)) builder.addScalarType(graphql as 'DateTime', scalar, {});
   }

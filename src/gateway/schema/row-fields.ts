@@ -13,8 +13,8 @@ import { IDEMPOTENCY_KEY } from './mutations.ts';
 import { NODE_ID, toNodeId } from './nodes.ts';
 import { rowByArgument } from './rows.ts';
 
-// The change log contains a row's strings before and after the change. Recording a string of 255 characters, a
-// kilobyte, takes PostgreSQL as long as reading ten row fields.
+// The change log contains a row's strings before and after the change. Recording a string of 255 characters (a
+// kilobyte) takes PostgreSQL as long as reading ten row fields.
 const TEXT_COST = 20;
 
 /** Returns the cost of a mutation that writes a row with strings of this total length. */

@@ -24,7 +24,6 @@ export interface RelatedRow {
   readonly otherwise?: string;
 }
 
-/** A page of a list. */
 export interface ListPage {
   readonly kind: 'page';
   readonly source: ListSource;

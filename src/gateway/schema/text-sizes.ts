@@ -10,7 +10,6 @@ import {
 import type { Model } from '../tables/stored-table.ts';
 import { TEXT_LENGTH } from './cost-directives.ts';
 
-/** The models of a store. */
 export type Tables = Readonly<Record<string, Model>>;
 
 declare module 'graphql' {

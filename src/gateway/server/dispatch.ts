@@ -110,7 +110,7 @@ export function createDispatch(options: DispatchOptions): RequestListener {
       end({
         method: req.method,
         route: routeOf(path, match),
-        // Node.js counts the data that a destroyed socket dropped as written.
+        // Node.js counts data as written even if a destroyed socket dropped it.
         status: res.writableFinished && !req.socket.destroyed ? res.statusCode : 'aborted',
         level: match?.route.isAuxiliary ? 'debug' : 'info',
       }),
@@ -130,8 +130,8 @@ export function createDispatch(options: DispatchOptions): RequestListener {
   };
 
   const beginExchange: RequestListener = (req, res) => {
-    // When node:http (20 to 26) ignores an Upgrade, it drops the rest of the chunk that contained the request. What
-    // follows could be the body of the next request, and be mistaken for a request.
+    // When node:http (20 to 26) ignores an Upgrade, it drops the rest of the chunk that contained the request. The data
+    // that follows could be the body of a dropped request, and be mistaken for a request.
     if (shutdown.hasStarted || req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
     const requestLog: RequestLog = { id: requestIdOf(req.headers) };
     beginResponse(res, requestLog.id);

@@ -37,8 +37,8 @@ const KEEP_ALIVE_MS = 65_000;
 const ignore = (): void => {};
 
 /**
- * Creates the HTTP server and tracks its open connections in `sockets`. Errors that node:http detects also return the
- * error object.
+ * Creates the HTTP server and tracks its open connections in `sockets`. For errors that node:http detects, the response
+ * also contains the error object.
  */
 function createHttpServer(
   config: Config,

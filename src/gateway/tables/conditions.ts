@@ -49,13 +49,13 @@ export interface Condition extends Requirement {
   /** The cost of the argument, for lists and for changes. */
   readonly cost?: string;
   readonly changesCost?: string;
-  /** The index that the condition needs, if its table lacks it. */
+  /** The index that the condition needs, if the table does not have it. */
   readonly missingIndex?: string | undefined;
 }
 
 export type Conditions = Readonly<Record<string, Condition>>;
 
-/** Returns the index that a column needs, if its table lacks it. */
+/** Returns the index that a column needs, if the table does not have it. */
 export const missingIndex = ({ isIndexed, column }: Field): string | undefined =>
   isIndexed ? undefined : `an index that starts with ${column}`;
 

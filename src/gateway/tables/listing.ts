@@ -34,13 +34,12 @@ interface SortKey {
 }
 
 /**
- * Returns the conditions of the cursors for a column of another table that equals the id of a row; empty unless rows
- * are sorted by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`, so a merge
- * join would read the other table from its start.
+ * Takes a column of another table that equals the rows' id, and returns the cursors' conditions on that column; empty
+ * unless rows are sorted by id. PostgreSQL does not infer `book_id > 5` from `books.id > 5` and `book_id = books.id`,
+ * so a merge join would read the other table from its start.
  */
 export type IdBounds = (column: Sql) => Sql[];
 
-/** A validated filter. */
 interface Filter {
   readonly where: (idBounds: IdBounds) => Sql[];
   /** Whether a page with this filter may scan many rows to find a few. */

@@ -1,4 +1,4 @@
-// Row types and columns come from the same schema.prisma, which the compiler can't see.
+// The compiler can't see that row types and columns come from the same schema.prisma.
 /* oxlint-disable typescript/no-unsafe-type-assertion */
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { z } from 'zod';
@@ -9,7 +9,7 @@ import { columnsOf, type Table, valueIn } from './table.ts';
 
 /** A column, as described by prisma/tables.js. */
 interface Column {
-  /** The column with the name of the table, and without. */
+  /** The name of the column, qualified with the table's name, and unqualified. */
   readonly column: string;
   readonly ownColumn: string;
   readonly type: string;
@@ -50,7 +50,6 @@ type Enums = Readonly<Record<string, Enum>>;
 /** The row type of a model, as Pothos' generator wrote it. */
 type RowOf<Of> = Of extends { readonly Shape: infer Row extends object } ? Row : never;
 
-/** A field of a table. */
 export interface Field<Value = unknown> extends Column {
   readonly name: string;
   readonly kind: Kind<Value>;

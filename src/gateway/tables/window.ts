@@ -18,7 +18,7 @@ export interface Window {
   readonly filters: readonly Sql[];
   /**
    * The conditions of the cursors and the filter, which select the rows of the page. The cursors come first: if the
-   * filter has a range of the sort key, PostgreSQL 18 starts reading the index at the first condition.
+   * filter contains a range of the sort key, PostgreSQL 18 starts reading the index at the first condition.
    */
   readonly conditions: readonly Sql[];
   readonly hasAfter: boolean;

@@ -6,7 +6,6 @@ export interface GatewayFacts {
   /** The deprecated REST operations, and the dates of their deprecation. */
   readonly deprecated: readonly { readonly name: string; readonly since: Date }[];
   readonly sunset: Date;
-  /** The maximum cost of an operation. */
   readonly maxCost: number;
 }
 

@@ -5,7 +5,6 @@ import { processMetrics } from './process-metrics.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import { createStreamMetrics } from './stream-metrics.ts';
 
-/** The metrics of one gateway. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Creates the metrics of one gateway and its database. */

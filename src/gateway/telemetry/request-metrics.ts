@@ -62,8 +62,9 @@ function callerNameOf(headers: IncomingHttpHeaders): string {
 
 /**
  * Creates a function that counts the calls of each operation: method and path template, or a schema coordinate. The
- * caller's name comes from the headers, or is `anonymous` for a caller without a token with AUTH=jwt. Callers of a
- * deprecated operation keep their names: even a client that calls it once a month has to migrate before the sunset.
+ * caller's name comes from the headers. With AUTH=jwt, it is `anonymous` for a caller without a token. Callers of a
+ * deprecated operation keep their names, because even a client that calls it once a month has to migrate before the
+ * sunset.
  */
 function createCountCalls(registers: Registry[]) {
   const calls = new Counter({
@@ -118,7 +119,6 @@ function countErrors(registers: Registry[]): (route: string, codes?: Iterable<st
   };
 }
 
-/** Creates the metrics of GraphQL operations. */
 function createOperationMetrics(registers: Registry[]) {
   const durations = new Histogram({
     name: 'graphql_operation_duration_seconds',
@@ -147,7 +147,7 @@ function createOperationMetrics(registers: Registry[]) {
     return isAnonymous ? ANONYMOUS : labelOf(operationName);
   };
   return {
-    /** Makes this name always appear under itself, however many other names there are. */
+    /** Always reports this name unchanged, however many other names there are. */
     trustName: (name: string): void => void trusted.add(name),
     /**
      * Records the duration and cost of a completed operation. Ignores operations whose cost was never estimated,

@@ -5,7 +5,6 @@ import type { RequestLog } from './request-log.ts';
 // The bounds of the buckets, in seconds.
 const DELAY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** The metrics of subscriptions. */
 export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 
 export function createStreamMetrics(registers: Registry[]) {

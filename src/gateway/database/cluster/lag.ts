@@ -34,13 +34,13 @@ export class Lag {
 
   /**
    * Returns how long ago the primary was at a replica's position, in milliseconds, measured up to the primary's last
-   * known position. So it does not grow while there is no primary.
+   * known position. So the result does not grow while there is no primary.
    */
   of(position: bigint): number {
     const next = this.#samples.find((sample) => sample.position > position);
     if (!next) return 0;
     const ms = this.#lastAt - next.at;
-    // The primary may have passed a position before its first sample days ago.
+    // Nothing is known before the first sample: the primary may have passed the position days ago.
     return next === this.#samples[0] ? Math.max(ms, this.#keptMs + 1) : ms;
   }
 }

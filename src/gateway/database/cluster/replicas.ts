@@ -9,7 +9,7 @@ import type { Primary } from './primary.ts';
 import type { WatchedServer } from './watch.ts';
 
 // How long a read may wait for a replica to replay the caller's writes, and how often the replicas are checked
-// meanwhile, for all waiting reads together.
+// meanwhile. All waiting reads share a check.
 const MAX_WAIT_MS = 100;
 const CHECK_INTERVAL_MS = 5;
 

@@ -55,7 +55,7 @@ interface Page {
   /** The connection's fields that have one value per row. */
   readonly rowFields: readonly string[];
   readonly size: number;
-  /** How much more a search or a count costs here than in the list of one parent. */
+  /** The factor by which a search or a count costs more here than in the list of one parent. */
   readonly scanFactor: number;
 }
 

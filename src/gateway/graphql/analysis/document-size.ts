@@ -140,7 +140,7 @@ export function* measureDocument(
   limits: Limits,
 ): Generator<[count: number, max: number, unit: string]> {
   const { definitions } = document;
-  // Inline fragments count as levels, because validation visits the selections of nested ones again at each level.
+  // Inline fragments count as levels, because validation visits the selections of nested fragments again at each level.
   const depthOf = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1),

@@ -27,7 +27,7 @@ export interface Call {
 /** Executes an operation. Returns a promise only if it has to wait or is traced. */
 export type Execute = (call: Call) => ExecutionResult | Promise<ExecutionResult>;
 
-/** Starts a subscription. Returns its results, or one result with the errors that prevent it. */
+/** Starts a subscription. Returns its results, or a single result with the errors that prevented the start. */
 export type Subscribe = (
   call: Call,
 ) => ExecutionResult | Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>;

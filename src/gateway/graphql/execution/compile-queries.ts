@@ -56,7 +56,7 @@ function withFailingReads(call: Call, error: unknown): Call {
 /**
  * From the third execution of a query on, executes it with one statement in which PostgreSQL writes all of the data as
  * JSON. `next` executes everything else, including queries whose data could be too large for that, and every query with
- * an error, so that errors have only one implementation.
+ * an error, so that error handling has only one implementation.
  */
 export const compileQueries =
   (source: DataSource): Step =>

@@ -9,7 +9,7 @@ import type { Variables } from '../analysis/field-cost.ts';
 import type { Operation } from '../analysis/operation.ts';
 import type { Call, Execute, RequestContext, Subscribe } from '../execution/call.ts';
 
-// The schema has no deeper input. Without a limit, scalars would recurse into any value.
+// No input in the schema is nested more deeply. Without a limit, scalars would recurse into any value.
 const MAX_INPUT_DEPTH = 10;
 
 const tooLarge = (message: string): Issue => ({ path: [], message });

@@ -174,7 +174,7 @@ function conditionsOf({ document }: Operation): string[] {
 
 /** Whether an operation is small enough to compile. */
 function isCompilable({ document, node }: Operation): boolean {
-  // Fields are counted before they are collected, so those of a fragment count once per spread.
+  // Fields are counted before they are collected, so the fields of a fragment count once per spread.
   const countFields = createFold(
     document,
     ({ kind }, inside) => (kind === Kind.FIELD ? inside + 1 : inside),

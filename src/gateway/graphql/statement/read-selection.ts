@@ -19,7 +19,7 @@ import {
 } from './read-fields.ts';
 import type { Slot } from './slots.ts';
 
-/** The arguments of a field as SQL that contains the names of its parameters. */
+/** The arguments of a field as SQL with parameter names. */
 export interface SlotSql {
   /** The page of a list; undefined for a row, which is filtered only by id. */
   readonly window: Window | undefined;
@@ -62,7 +62,7 @@ interface PageScope {
 /** What a query selects for given values in @skip and @include. */
 export interface Selection {
   readonly slots: readonly Slot[];
-  /** The number of rows and pages that it reads from other tables. */
+  /** The number of rows and pages that are read from other tables. */
   readonly relations: number;
   /** Writes the data as JSON; `slots` contains the arguments of its fields. */
   readonly write: (slots: readonly SlotSql[]) => readonly Part[];
@@ -93,7 +93,8 @@ const readRow = (
     }
     if (sql.kind === 'row') throw new Unsupported();
     const { name } = getNamedType(field.type);
-    // The same text as toNodeId returns: for letters, digits and `_`, base64 and base64url differ only in the padding.
+    // The same text as toNodeId returns, because for letters, digits and `_`, base64 and base64url differ only in the
+    // padding.
     return ({ alias }) => [
       '"',
       { sql: `rtrim(encode(('${name}_' || ${alias}.${table.id.column})::bytea, 'base64'), '=')` },

@@ -15,7 +15,7 @@ interface Row {
 type Values = readonly unknown[];
 
 const MAX_SHARED_MS = 20;
-// Other values can make a statement slower, so its longest time counts, which decays with each execution.
+// Other values can make a statement slower, so its longest time counts. That time decays with each execution.
 const REMEMBERED = 0.95;
 
 const keyOf = (values: Values): string => JSON.stringify(values.map(String));

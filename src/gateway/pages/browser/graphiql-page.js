@@ -16,7 +16,7 @@ const HISTORY = new Set(['graphiql:queries', 'graphiql:favorites']);
 const withoutHeaders = (text) =>
   JSON.stringify(JSON.parse(text), (name, value) => (name === 'headers' ? null : value));
 
-/** Local storage, without headers. */
+/** Local storage, except that GraphiQL's history is stored without headers. */
 const storage = {
   getItem: (key) => localStorage.getItem(key),
   setItem: (key, text) => localStorage.setItem(key, HISTORY.has(key) ? withoutHeaders(text) : text),
@@ -153,7 +153,7 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   storage: kept && storage,
   fetcher: send,
   onTabChange: (state) => (tabs = state.tabs),
-  // GraphiQL's default: its history plugin.
+  // GraphiQL's default is its history plugin.
   plugins: undefined,
   // Yoga's handler would write the query into the URL.
   onEditQuery: undefined,
