@@ -25,7 +25,7 @@ const PATHS = ['/ready?for=writes', '/pets/1', '/store/orders', '/store/orders?l
 const DAY_MS = 86_400_000;
 const CHANGES = /^\s*(insert|update|delete|with|begin|commit|rollback|set|savepoint|release)\b/i;
 
-/** Returns a list that collects all statements sent from now on. A read with the same values is collected only once. */
+/** Returns a list that collects all statements sent from now on. Repeated reads are collected only once. */
 function recordStatements(): Statement[] {
   const statements: Statement[] = [];
   const seen = new Set<string>();

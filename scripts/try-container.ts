@@ -108,7 +108,7 @@ async function waitUntilHealthy(container: Container): Promise<void> {
   }
 }
 
-/** Sends the requests in README.md and compares the responses with those shown there. */
+/** Sends the requests in README.md and compares the responses with the responses shown there. */
 async function sendSamples(url: string): Promise<void> {
   const readme = await readFile('README.md', 'utf8');
   const samples = [...readme.matchAll(/```(sh|graphql)\n([^`]*)```\s+```json\n([^`]*)```/g)];

@@ -39,7 +39,7 @@ export interface RestOperation {
   };
   /** The schema of the result, unless `rest.resources` contains it. */
   readonly resource?: Resource;
-  /** The codes of the operation's errors, besides those that all operations have. */
+  /** The codes of the operation's errors, besides the errors that all operations have. */
   readonly errors: readonly string[];
   /** The migration to GraphQL: a request, the query that replaces it, and the differences. */
   readonly migration: {

@@ -72,7 +72,7 @@ export class ChangeLogReader {
     this.#observe = observe;
   }
 
-  /** Ends the pause between two reads: the current pause or, during a read, the next one. */
+  /** Ends the pause between two reads: the current pause or, during a read, the next pause. */
   readonly wake = (): void => {
     // abort() creates an exception on each call.
     if (!this.#ringing.signal.aborted) this.#ringing.abort();

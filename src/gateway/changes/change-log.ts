@@ -107,7 +107,7 @@ export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
 /** Returns the cursor of a change. */
 export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
 
-/** Whether a change comes after another one in the change log. */
+/** Whether a change comes after another change in the change log. */
 export const isAfter = (change: Position, other: Position): boolean =>
   change.transaction === other.transaction
     ? change.id > other.id

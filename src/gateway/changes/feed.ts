@@ -41,7 +41,7 @@ export interface ChangeFeed {
   readonly publishWrite: () => void;
 }
 
-/** The sources of a subscription: recent changes from memory, older ones from the change log. */
+/** The sources of a subscription: recent changes from memory, older changes from the change log. */
 interface Source {
   readonly db: Database;
   readonly reader: ChangeLogReader;

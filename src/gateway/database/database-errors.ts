@@ -67,7 +67,7 @@ export const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505
 /** The value of a unique column that another row already has, or of a foreign key that refers to no row. */
 interface Violation {
   readonly isDuplicate: boolean;
-  /** Qualified with the table's name. */
+  /** The column, qualified with the table's name. */
   readonly column: string;
   readonly value: string;
 }
@@ -76,7 +76,7 @@ const KeyError = z.object({ table: z.string(), detail: z.string() });
 
 /**
  * Returns the value that violates a constraint on one column, whatever the constraint's name. In `Key (a)=(1) is not
- * …`, PostgreSQL translates only the words around column and value.
+ * …`, PostgreSQL translates only the words around the column and the value.
  */
 export function violationOf(error: unknown): Violation | undefined {
   if (!/^2350[35]$/.test(codeOf(error))) return undefined;
@@ -122,7 +122,7 @@ export class OutcomeUnknown extends GatewayError {
   }
 }
 
-// Conflicts with log replay or with other statements; shutdown, startup; no connections left.
+// SQLSTATEs for conflicts with log replay or other statements, for shutdown and startup, and for too many connections.
 const SERVER_SQLSTATE = /^(40(001|P01)|57P0[1-5]|53300)$/;
 
 /** Whether a failed read may succeed on another server, because this server was lost or cancelled the statement. */

@@ -32,7 +32,7 @@ export interface Driver {
   readonly keepsPlans: boolean;
   /** How many bytes of JSON one statement may produce per request. */
   readonly maxJsonBytes: number;
-  /** How many heavy statements may run at the same time, so that light ones always find a free connection. */
+  /** How many heavy statements may run at the same time, so that light statements always find a free connection. */
   readonly maxHeavy: number;
   /** Returns how the connection pool is used; the embedded database has no pool. */
   readonly poolUse?: (() => PoolUse) | undefined;

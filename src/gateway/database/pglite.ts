@@ -15,7 +15,7 @@ import { OWN_SESSION } from './session-settings.ts';
 import { onlyRow, type Runner } from './session.ts';
 import { yieldBetweenStatements } from './yield-between-statements.ts';
 
-// PGlite has a single session, so a second heavy statement would only delay the light ones.
+// PGlite has a single session, so a second heavy statement would only delay light statements.
 const MAX_HEAVY = 1;
 
 // Producing JSON takes PostgreSQL ten times its size in memory. PGlite's memory is part of the gateway's, and never

@@ -43,7 +43,7 @@ const PROBE_TIMEOUT_MS = 2000;
 // cancelling closes the connection, which would cost more than the rest of the statement.
 const CHECK_MS = 100;
 
-// In its connection's server process, a prepared statement takes 50 to 100 KiB, and a long one up to 150 times its
+// A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
 // length. pg does not deallocate any while the connection is open.
 const MAX_PREPARED = 100;
 const MAX_PREPARED_LENGTH = 100_000;
@@ -203,8 +203,8 @@ export class PostgresServer implements TransactionRunner {
   }
 
   /**
-   * Closes all connections; those that are still being opened are closed once they are open. A server that was frozen
-   * during a failover could still accept a connection, and anything written to it would be lost.
+   * Closes all connections. Connections that are still being opened are closed once they are open. A server that was
+   * frozen during a failover could still accept a connection, and anything written to it would be lost.
    */
   abort(): void {
     this.#aborts += 1;

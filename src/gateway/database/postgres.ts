@@ -22,7 +22,7 @@ import { onlyRow } from './session.ts';
 // PostgreSQL copies JSON while building it: a server process needs ten times its size, 40 MB.
 const MAX_JSON_BYTES = 4 * 2 ** 20;
 
-/** One server, or several, one of which is the primary. */
+/** The servers of DATABASE_URL: a single server, or several, one of which is the primary. */
 export interface Servers extends Omit<
   Driver,
   'keepsPlans' | 'maxJsonBytes' | 'maxHeavy' | 'notifications'

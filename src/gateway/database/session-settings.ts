@@ -22,7 +22,7 @@ const DIRECT: Readonly<Record<string, string>> = {
   array_nulls: 'on',
   // Any other value makes a search by name return a random subset of the rows.
   gin_fuzzy_search_limit: '0',
-  // The gateway has its own timeouts; shorter ones here would pre-empt them.
+  // The gateway has its own timeouts; shorter timeouts here would pre-empt them.
   lock_timeout: '0',
   transaction_timeout: '0',
   idle_session_timeout: '0',

@@ -30,7 +30,7 @@ export interface Runner {
   run<Row>(text: string, values: unknown[], options: RunOptions): Promise<Row[]>;
 }
 
-/** Runs statements: each on its own, or all in one transaction. */
+/** Runs statements, either each on its own or all in one transaction. */
 export type Session = ReturnType<typeof createSession>;
 
 /** Called when a statement starts; returns the function to call when it ends. */

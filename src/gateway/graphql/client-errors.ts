@@ -23,7 +23,7 @@ const shorten = (message: string): string =>
 const isAboutRequest = ({ path, originalError }: GraphQLError): boolean =>
   !path && (!originalError || originalError instanceof GraphQLError);
 
-/** Returns the error for the caller: the request's, the resolver's, or a generic one. */
+/** Returns the error for the caller: the error of the request or of the resolver, or a generic error. */
 function toOwnError(error: GraphQLError): GatewayError {
   if (!isAboutRequest(error)) return toGatewayError(error.originalError ?? error);
   const { code, http } = error.extensions;

@@ -9,8 +9,8 @@ import { createFairQueue } from './fair-queue.ts';
 import { hashOf, type Manifest, withoutPrefix } from './manifest.ts';
 import type { DocumentParams } from './params.ts';
 
-// Nearly all documents of real clients are shorter than this. They neither wait for longer ones nor are evicted by
-// them, even if all callers share a proxy's address.
+// Nearly all documents of real clients are shorter than this. Such documents neither wait for longer documents nor are
+// evicted by them, even if all callers share a proxy's address.
 const MAX_SHORT_LENGTH = 1000;
 
 // A parsed document, including its locations and tokens, takes 250 to 490 bytes per token.

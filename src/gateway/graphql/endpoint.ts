@@ -14,7 +14,7 @@ import { readParams } from './params.ts';
 import { createWebSockets } from './websockets.ts';
 import { type EndpointOptions, isStream } from './yoga.ts';
 
-/** The media types of a response. The first one is used for clients that accept any type. */
+/** The media types of a response. The first type is used for clients that accept any type. */
 export const GRAPHQL_TYPES = [
   'application/json',
   'application/graphql-response+json',

@@ -94,8 +94,8 @@ function toManifest(
   return manifest;
 }
 
-// Caches each manifest, so that the manifest checked before the database opens is also the one used. Workers read the
-// file again.
+// Caches each manifest, so that the manifest checked before the database opens is also the manifest in use. Workers
+// read the file again.
 const manifestsOf = perObject((_schema: GraphQLSchema) => new WeakMap<Bounds, Manifest>());
 
 /**

@@ -114,7 +114,8 @@ async function run(
   const { request, socket, operations } = context.extra;
   const requestLog: RequestLog = { id: requestIdOf(request.headers) };
   const recipient: Recipient = {
-    // True also after `complete` from the client or a closed connection, because graphql-ws then replaces this object.
+    // This is also true after `complete` from the client or a closed connection, because graphql-ws then replaces this
+    // object.
     get destroyed() {
       return !(id in context.subscriptions);
     },

@@ -134,7 +134,8 @@ export function createExecutor(
       const caller = await authenticate(req.headers);
       const request = REQUESTS[method];
       const arrivedAt = performance.now();
-      // Contains all properties that plugins set, because V8 is slower with objects that grow or are created by spread.
+      // The context has all properties that plugins set, because V8 is slower with objects that grow or are created by
+      // spread.
       const context: RequestContext & { request: Request } = {
         req,
         res,

@@ -36,8 +36,8 @@ function writeError(error: GatewayError, socket: Duplex, log: Log): void {
 }
 
 /**
- * Whether the client would recognise an error response written now. While the last response is being written, the
- * client would read the error as part of its body or, after all of the body, as a second response.
+ * Whether the client would recognise an error response written now. The client would mistake an error in the middle of
+ * the last response for part of the body, and an error after the whole body for a second response.
  */
 const canWriteError = (last?: ServerResponse): boolean =>
   !last || (last.req.complete ? last.writableFinished : last.socket !== null && !last.headersSent);

@@ -6,8 +6,8 @@ import Negotiator from 'negotiator';
 // Matches the parameters of an Accept header other than the weight `q`. No response of the gateway has any parameters.
 const PARAMETER = /;\s*(?!q=)[\w-]+=("[^"]*"|[^,;]*)/gi;
 
-// Keyed by the types and the header. Clients send few different headers, and parsing one takes longer than a small
-// operation.
+// The keys consist of the types and the header. Clients send few different headers, and parsing a header takes longer
+// than a small operation.
 const preferences = new LRUCache<string, string>({
   max: 1000,
   maxSize: 100_000,

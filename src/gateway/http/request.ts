@@ -64,7 +64,7 @@ export const hasTooManyHeaders = ({ rawHeaders }: IncomingMessage): boolean =>
   // Each header takes two items: its name and its value.
   rawHeaders.length > 2 * MAX_HEADERS;
 
-/** Whether a request has several Host headers. node:http keeps the first one; a proxy may have checked another. */
+/** Whether a request has several Host headers. node:http keeps the first header; a proxy may have checked another. */
 function repeatsHost({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -128,7 +128,7 @@ export const renderHtml = (
       .map(([directive, sources]) => `${directive} ${sources}`)
       .join('; '),
     'Cross-Origin-Opener-Policy': 'same-origin',
-    // For browsers that do not support frame-ancestors.
+    // This header is for browsers that do not support frame-ancestors.
     'X-Frame-Options': 'DENY',
     'Referrer-Policy': 'no-referrer',
   },

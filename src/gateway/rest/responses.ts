@@ -53,7 +53,7 @@ const toHeaders = (headers: Headers, required = true): object =>
   );
 
 /**
- * Returns the headers that error responses have in addition to those of every response. None of them is marked as
+ * Returns the headers that error responses have in addition to the headers of every response. None of them is marked as
  * required, because node:http may reject a request before its path is known.
  */
 function errorHeaders(codes: readonly string[], lifecycle: Headers): object {

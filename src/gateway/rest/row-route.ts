@@ -9,7 +9,7 @@ import type { Field } from '../tables/stored-table.ts';
 import { valueIn } from '../tables/table.ts';
 import { lowerFirst, upperFirst } from '../tables/words.ts';
 
-/** What distinguishes one row route from another. */
+/** The properties that distinguish one row route from another. */
 interface RowRoute<Row> {
   /**
    * An example of a returned row. The route returns only the fields of the example, so fields that are added later

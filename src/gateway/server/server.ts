@@ -81,7 +81,7 @@ function createHttpServer(
       reject(findRejection(request, config) ?? new MethodNotAllowed('GET, HEAD'), socket),
     )
     .on('clientError', reject);
-  // node:http silently drops headers above the limit, so it must keep one more than allowed.
+  // node:http silently drops headers above its limit, so the limit must be one more than allowed.
   server.maxHeadersCount = MAX_HEADERS + 1;
   // Disconnects clients that stop reading, because unsent data is held in memory. The timeout is twice the longest of
   // the other timeouts, so that those fire first.

@@ -11,7 +11,8 @@ import { isFromAllowedOrigin } from '../http/cors.ts';
 import { findRejection, hasTooManyHeaders, ignoreLongLists, targetOf } from '../http/request.ts';
 import { GRAPHQL_PATH } from './dispatch.ts';
 
-// The version of RFC 6455. In version 8, which ws also accepts, the origin of the page is not in the Origin header.
+// The WebSocket version of RFC 6455. In version 8, which ws also accepts, the origin of the page is not in the Origin
+// header.
 const VERSION = '13';
 
 /**

@@ -26,8 +26,8 @@ interface Write<Shape extends z.ZodRawShape, Result> {
    */
   readonly digested?: (args: Arguments<Shape>) => unknown;
   /**
-   * Returns the part of a result that is stored. Also called for results that another release stored. For a row, this
-   * is `normalize` of its table.
+   * Returns the part of a result that is stored. It is also called for results that another release stored. For a row,
+   * it is `normalize` of the row's table.
    */
   readonly stored: (result: Result) => Result;
   readonly write: (session: Session, args: Arguments<Shape>) => Promise<Result>;

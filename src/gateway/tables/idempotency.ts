@@ -17,7 +17,7 @@ interface IdempotentWrite<Result> {
   /** The parsed input, in which different spellings of a value are equal. */
   readonly input: unknown;
   /**
-   * Returns the part of a result that is stored. Also completes results from other releases, which may lack columns.
+   * Returns the part of a result that is stored. It also completes results from other releases, which may lack columns.
    */
   readonly stored: (result: Result) => Result;
 }

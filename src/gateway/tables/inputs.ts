@@ -21,7 +21,7 @@ export type ErrorAbout<Value> = ErrorType &
     readonly line?: number | null;
   });
 
-/** A value that callers can set when they create a row and, if it is a column, when they update one. */
+/** A value that callers can set when they create a row and, if it is a column, when they update a row. */
 interface Input<Value> {
   /** The description in the input for a new row, if it differs from the column's in schema.prisma. */
   readonly create?: string;

@@ -5,10 +5,10 @@ import type { Field } from './stored-table.ts';
 import { type Table, valueIn } from './table.ts';
 import type { Words } from './words.ts';
 
-/** A condition on a column of a recorded row, in JavaScript for live changes and in SQL for older ones. */
+/** A condition on a column of a recorded row, in JavaScript for live changes and in SQL for older changes. */
 export interface RecordedCondition {
   readonly column: string;
-  /** The text for rows that were recorded before the column existed. */
+  /** The column's value, as text, in rows that were recorded before the column existed. */
   readonly initial: string | null;
   readonly accepts: (recorded: string, source: DataSource) => boolean | Promise<boolean>;
   readonly toSql: (recorded: Sql) => Sql;

@@ -86,9 +86,12 @@ export interface StoredTable<Row> extends Table<Row> {
   readonly all: Sql;
   /** The table under an alias, for a SELECT that also selects columns of other tables. */
   readonly as: (alias: string) => Aliased<Row>;
-  /** INSERT of one row that returns it. Undefined fields get their defaults. */
+  /** Returns the INSERT of a row, which returns the row. Undefined fields get their defaults. */
   readonly insert: (row: Partial<Row>) => Sql;
-  /** UPDATE of one row that returns it. Undefined fields keep their values; at least one field must be defined. */
+  /**
+   * Returns the UPDATE of a row, which returns the row. Undefined fields keep their values; at least one field must be
+   * defined.
+   */
   readonly update: (id: bigint, row: Partial<Row>) => Sql;
   /** Reads a row of the change log. Columns that did not exist yet get their defaults. */
   readonly fromRecorded: (row: RecordedRow) => Row;

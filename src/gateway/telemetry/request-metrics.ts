@@ -19,7 +19,7 @@ const MAX_CALLERS = 100;
 const MAX_NAMES = 50;
 const MAX_NAME_LENGTH = 64;
 
-// The name of all callers without a token, with AUTH=jwt.
+// With AUTH=jwt, the name of all callers without a token.
 const ANONYMOUS = 'anonymous';
 const OTHER = 'other';
 const UNKNOWN = 'unknown';
@@ -28,7 +28,7 @@ const RESERVED = new Set([ANONYMOUS, OTHER, UNKNOWN, UNNAMED]);
 
 /**
  * Creates a function that maps a name to the value of a label. It keeps at most `max` names chosen by callers, which
- * limits the memory and the size of /metrics. Beyond that, a new name replaces the least recently used one, and
+ * limits the memory and the size of /metrics. Beyond that, a new name replaces the least recently used name, and
  * `giveUp` must remove the old name's series. A name with `isKept` is never replaced. If all names are kept, new names
  * become `other`.
  */

@@ -23,7 +23,7 @@ export class Lag {
   add(position: bigint, timeline: number): void {
     this.#lastAt = performance.now();
     // After a promotion, a replica must reach a position on the new timeline, because it may have received only the old
-    // one.
+    // timeline.
     if (timeline !== this.#lastTimeline) this.#samples = [];
     this.#lastTimeline = timeline;
     const samples = this.#samples;

@@ -74,7 +74,7 @@ class Cluster {
     return !state.writes || isStale || [...identities].some((other) => other !== state.identity);
   }
 
-  /** Checks all servers. @throws ConfigError if none accepts writes */
+  /** Checks all servers. @throws ConfigError if no server accepts writes */
   async requirePrimary(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.check()));
     if (this.primary.current) return;

@@ -18,7 +18,7 @@ export class Primary implements TransactionRunner {
   failovers = 0;
   readonly #candidates: readonly WatchedServer[];
   readonly #log: Log;
-  /** The current primary or, while there is none, the previous one. */
+  /** The current primary. While there is none, the previous primary. */
   #last: WatchedServer | undefined;
   #identity = '';
   #lostAt = 0;
@@ -70,7 +70,7 @@ export class Primary implements TransactionRunner {
     this.#identity = identity;
   }
 
-  /** Aborts everything that still runs on the last primary, if there was one. */
+  /** Aborts everything that still runs on the last primary, if there was a primary. */
   #replace(found: WatchedServer, timeline: number): void {
     const last = this.#last;
     if (!last) return;

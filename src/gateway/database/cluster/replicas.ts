@@ -30,7 +30,7 @@ const usageOf = (server: WatchedServer): number => {
 };
 
 /**
- * Returns the least used replica, or a random one if several are equally used. So only a few requests wait for a
+ * Returns the least used replica, or a random replica if several are equally used. So only a few requests wait for a
  * replica that has stopped responding, until a check notices.
  */
 function leastUsed(replicas: readonly WatchedServer[]): WatchedServer | undefined {

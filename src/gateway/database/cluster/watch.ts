@@ -13,8 +13,8 @@ export interface StateRow {
   readonly writes: boolean;
   readonly isReplica: boolean;
   /**
-   * The timeline of a primary; a promotion starts a new one. For a replica, the timeline that it is receiving; null if
-   * it receives none, or if the gateway's role may not see it (pg_read_all_stats).
+   * The timeline of a primary; a promotion starts a new timeline. For a replica, the timeline that it is receiving;
+   * null if it receives none, or if the gateway's role may not see it (pg_read_all_stats).
    */
   readonly timeline: number | null;
   readonly position: string;

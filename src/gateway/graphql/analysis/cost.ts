@@ -200,7 +200,7 @@ function toEstimates(constant: Estimate, used: ReadonlySet<string>): Estimates {
   return { id: operations, names: [...used], ...(used.size === 0 && { constant }) };
 }
 
-/** Returns the variables of a request, with defaults for those it omits. */
+/** Returns the variables of a request, with defaults for the variables that it omits. */
 function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,

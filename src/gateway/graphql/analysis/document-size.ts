@@ -12,7 +12,7 @@ import {
 import type { Limits } from '../../config/config.ts';
 import { MAX_LIST_SIZE } from '../../contract/parse.ts';
 
-// Far above what real documents need. Within these limits, validation takes less than 20 ms.
+// Limits far above the size of real documents. Within these limits, validation takes less than 20 ms.
 const SPREADS_PER_FRAGMENT = 6;
 const COMPARISONS_PER_TOKEN = 2;
 

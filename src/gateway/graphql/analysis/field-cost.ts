@@ -15,7 +15,7 @@ import {
   visit,
 } from 'graphql';
 
-/** Upper bounds for executing an operation or part of one, whatever data is stored. */
+/** Upper bounds for executing an operation or part of it, whatever data is stored. */
 export interface Estimate {
   readonly cost: number;
   /** The length of the data as JSON in UTF-8. */

@@ -18,9 +18,11 @@ export interface Operation {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** The name in logs and traces, at most 100 characters; undefined for an anonymous operation. */
   readonly name: string | undefined;
-  /** Set by the first call of usageOf. */
+  /** The result of usageOf, set by its first call. */
   usage?: Usage;
-  /** Set by `estimate`: an estimate for each combination of the variables that it depends on. */
+  /**
+   * The results of `estimate`, which sets them: an estimate for each combination of the variables that it depends on.
+   */
   estimates?: Estimates;
 }
 

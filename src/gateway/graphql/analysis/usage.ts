@@ -39,7 +39,10 @@ interface Element {
 
 declare module 'graphql' {
   interface GraphQLFieldExtensions<_TSource, _TContext, _TArgs> {
-    /** False if the resolver computes the value from what it already has: the row, or what a mutation wrote. */
+    /**
+     * False if the resolver computes the value from data that it already has: the row, or the data that a mutation
+     * wrote.
+     */
     readonly ofOtherRow?: false;
   }
 }

@@ -134,8 +134,8 @@ export const checkArguments =
 
 /**
  * Returns a copy of the schema in which every mutation, and every field that reads other rows, is nullable. Mutations
- * are executed with it: if one fails, or a read after a write fails, only that field is null, and the caller still gets
- * what was written. With the schema itself, the error would make all of the data null.
+ * are executed with this copy. If a mutation fails, or a read after a write, only that field is null, and the caller
+ * still gets the data that was written. With the schema itself, the error would make all of the data null.
  */
 const withNullableResults = (schema: GraphQLSchema): GraphQLSchema =>
   mapSchema(schema, {

@@ -56,12 +56,12 @@ export function shareResults(
     const enqueue = call.estimate.cost > MAX_CHEAP ? costly : cheap;
     let isMade = false;
     const recipient: Recipient = {
-      // Also true once the result has timed out.
+      // This is also true once the result has timed out.
       get destroyed() {
         return isMade || streams.destroyed;
       },
     };
-    // Starts only after `pending` contains the result.
+    // Waits until `pending` contains the result.
     await Promise.resolve();
     try {
       return await enqueue(stream.callerKey, () =>

@@ -76,13 +76,13 @@ export interface CompiledQuery {
 
 // Larger queries would take too long to compile.
 const MAX_FIELDS = 500;
-// PostgreSQL plans all joins of a statement together. A hundred relations took it seconds and 775 MB. PGlite, which
-// does not cache plans, took up to 230 ms for eighteen.
+// PostgreSQL plans all joins of a statement together. A hundred relations took several seconds and 775 MB of memory.
+// PGlite, which does not cache plans, took up to 230 ms for eighteen.
 const MAX_RELATIONS = 10;
-// For a statement that is planned for each execution. Longer statements take more time to parse and plan than the
-// loaders' statements; 2,000 characters take about a millisecond.
+// The limit for a statement that is planned for each execution. Longer statements take more time to parse and plan than
+// the loaders' statements; 2,000 characters take about a millisecond.
 const MAX_PLANNED_LENGTH = 2000;
-// For any other statement. Planning takes a PostgreSQL process up to a kilobyte of memory per character.
+// The limit for any other statement. Planning takes a PostgreSQL process up to a kilobyte of memory per character.
 const MAX_LENGTH = 10_000;
 // Limits for the caches of all operations. There is a selection for each combination of @skip and @include, and a text
 // for each combination of page sizes, sorting and filters.
@@ -136,7 +136,7 @@ function writeStatement(selection: Selection, prepared: readonly PreparedSlot[])
   if (!isShared) {
     return { text: `select 1 as number, ${data} as json`, planning, load, isShared };
   }
-  // Subqueries, because PostgreSQL would otherwise make a plan for each length of the arrays.
+  // The arrays are in subqueries, because PostgreSQL would otherwise make a plan for each of their lengths.
   const arrays = types.map((type, index) => `(select $${index + 1}::${type})`).join(', ');
   const names = types.map((_type, index) => `v${index + 1}`).join(', ');
   const requests = `unnest(${arrays}) with ordinality as request (${names}, number)`;

@@ -66,7 +66,7 @@ export function writeColumn(
   const isSendable = kindOfScalar(type.name)?.isSendable;
   if (!isSendable && !isEnumType(type)) return isNullable ? [{ sql: orNull(json, true) }] : json;
   if (!isNullable) return [{ sql: orNull(json, false) }];
-  // Infinite times are written as null, like missing ones.
+  // Infinite times are written as null, like missing times.
   const isSet = isSendable?.(column) ?? `${column} is not null`;
   return [{ sql: `case when ${isSet} then ${orNull(json, false)} else 'null' end` }];
 }

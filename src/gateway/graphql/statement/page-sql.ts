@@ -39,8 +39,8 @@ export const writeCursor = ({ cursor }: Window): readonly Part[] => [
 /** Returns SQL for each field of `pageInfo`. */
 export function writePageInfo(window: Window): Readonly<Record<string, string>> {
   const { size, backwards, hasAfter, hasBefore } = window;
-  // Always contains an aggregate, so that the page is one row. A row beyond the page is read only in the reading
-  // direction.
+  // The SQL always contains an aggregate, so that the page is one row. A row beyond the page is read only in the
+  // reading direction.
   const hasMore = (isRead: boolean, isExcluded: boolean): string =>
     `(${isExcluded} or (${isRead} and count(*) > ${size}))::text`;
   const cursorOf = (number: string): string =>

@@ -136,7 +136,7 @@ function readRelated(
   };
 }
 
-// The field names are those of Relay connections.
+// The fields of a connection are recognized by their names.
 function readPagePart(
   reading: Reading,
   table: Table<never>,
@@ -228,8 +228,8 @@ function readRoot(reading: Reading, field: Field, nodes: Nodes): Write<Writing> 
 }
 
 /**
- * Reads what a query selects. The variables must be coerced, but only those in @skip and @include matter. Returns
- * undefined if a field cannot be written in SQL.
+ * Reads what a query selects. The variables must be coerced, but only the variables in @skip and @include matter.
+ * Returns undefined if a field cannot be written in SQL.
  */
 export function readSelection(
   schema: GraphQLSchema,

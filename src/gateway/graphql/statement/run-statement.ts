@@ -8,7 +8,7 @@ import type { PreparedStatement, StatementText } from './compile.ts';
 interface Row {
   readonly number: number;
   readonly json: string;
-  /** How long PostgreSQL took until this row, in milliseconds; only for statements that can be shared. */
+  /** How long PostgreSQL took to produce the row, in milliseconds; only for statements that can be shared. */
   readonly ms?: number;
 }
 

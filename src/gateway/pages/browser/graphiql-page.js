@@ -75,7 +75,7 @@ select('#examples').addEventListener('click', (event) => {
 
 const readToken = watchToken();
 
-/** Sorts an introspection's types: GraphiQL's documentation lists them in the given order. */
+/** Sorts the types in an introspection result, because GraphiQL's documentation lists them in the given order. */
 function sortTypes(result) {
   // oxlint-disable-next-line no-underscore-dangle -- GraphQL's own name
   result.data?.__schema?.types?.sort((one, other) => (one.name < other.name ? -1 : 1));

@@ -16,7 +16,7 @@ let isUpdating = false;
 let timer;
 
 function report(text) {
-  // Set only when it changes, because screen readers would read it again otherwise.
+  // The text is set only when it changes, because screen readers would read it again otherwise.
   if (state.textContent !== text) state.textContent = text;
 }
 
@@ -29,7 +29,7 @@ function toTime(changedAt) {
 
 const KINDS = { CREATED: 'was created', UPDATED: 'has changed', DELETED: 'was deleted' };
 
-/** Describes a change: `Order 43 was created`. Types from later releases have no ids here. */
+/** Describes a change: `Order 43 was created`. For types from later releases, the query does not select ids. */
 function toWords({ type, kind, before, after }) {
   const name = type
     .replace(/Change$/, '')

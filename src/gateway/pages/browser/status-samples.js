@@ -28,7 +28,7 @@ function quantile(share, durations) {
   return 1000 * (Number(lower) + ((upper - lower) * (rank - below)) / (growth - below));
 }
 
-/** Returns what happened between two readings of /metrics, and the state at the second one. */
+/** Returns what happened between two readings of /metrics, and the state at the second reading. */
 function toSample(before, now) {
   const { at: from } = before;
   const { at: to } = now;
@@ -49,7 +49,7 @@ function toSample(before, now) {
   };
 }
 
-/** Adds a reading; returns the first one since the gateway started, and the samples of the last 15 minutes. */
+/** Adds a reading. Returns the first reading since the gateway started, and the samples of the last 15 minutes. */
 export function addStatus(status) {
   if (first?.startedAt === status.startedAt) samples.push(toSample(last, status));
   else [first, samples] = [status, []];

@@ -15,7 +15,7 @@ let isUpdating = false;
 let isRejected = $('token') !== null;
 
 function report(text) {
-  // Set only when it changes, because screen readers would read it again otherwise.
+  // The text is set only when it changes, because screen readers would read it again otherwise.
   if ($('state').textContent !== text) $('state').textContent = text;
 }
 
