@@ -104,7 +104,6 @@ const columns = columnsOf(listing.table);
 
 export const changePagesOf = (known: Known) => pagesOf(listingOf(known));
 
-/** Returns the cursor of a change. */
 export const cursorOf = (change: Change): string => new RowEdge(listing, ORDER, change).cursor;
 
 /** Whether a change comes after another change in the change log. */
@@ -127,7 +126,6 @@ export const readChanges = (
     select ${columns} from settled_changes where ${join([...conditions], ' and ')}
     order by transaction, id limit ${raw(`${size}`)}`);
 
-/** Reads the position of the last change. */
 export async function readLastPosition(db: Database): Promise<Position> {
   const [position = START] = await db.query<Position>(
     sql`select transaction, id from settled_changes order by transaction desc, id desc limit 1`,

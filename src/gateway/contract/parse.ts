@@ -51,7 +51,6 @@ const toIssue = ({ path, message }: z.core.$ZodIssue, start: readonly string[] =
 
 const isLong = (origin: string): boolean => origin === 'string' || origin === 'array';
 
-/** Returns the code of an invalid value. */
 function codeOf(issue: z.core.$ZodIssue, value: unknown): IssueCode {
   if (value == null) return 'REQUIRED';
   if (issue.code === 'too_small') return isLong(issue.origin) ? 'TOO_SHORT' : 'TOO_SMALL';

@@ -76,7 +76,6 @@ function toLossError(error: unknown, writes: boolean): unknown {
 const isUsableAfter = (error: unknown): boolean =>
   error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
 
-/** The state of a connection. */
 class Connection {
   /** Identifies the server; undefined until the session is set up. */
   identity: string | undefined;

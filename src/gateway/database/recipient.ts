@@ -6,7 +6,6 @@ export interface Recipient {
   readonly destroyed: boolean;
 }
 
-/** The recipients of one result. */
 export class Recipients implements Recipient {
   readonly #all: Recipient[] = [];
 

@@ -61,8 +61,8 @@ const createSections = (maxWaitMs: number) => ({
 });
 
 /**
- * Creates the document caches and queues. Callers without a token have their own, so callers with a token neither wait
- * for them nor lose cached documents to them.
+ * Creates the document caches and queues. Callers without a token have separate caches and queues, so callers with a
+ * token neither wait for them nor lose cached documents to them.
  */
 export function createDocuments(
   { documents: mode, responseTimeoutMs }: Pick<Config, 'documents' | 'responseTimeoutMs'>,

@@ -3,7 +3,6 @@ import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promi
 
 import { Unavailable } from '../contract/gateway-error.ts';
 
-/** The limits of a queue. */
 interface FairQueueOptions {
   /** How many tasks may run at the same time. */
   readonly concurrency: number;

@@ -44,7 +44,6 @@ const REQUESTS = {
 
 type Plugins = NonNullable<YogaServerOptions<RequestContext, object>['plugins']>;
 
-/** The dependencies of the plugins. */
 interface GraphqlOptions {
   readonly schema: GraphQLSchema;
   readonly context: Context;
@@ -54,7 +53,6 @@ interface GraphqlOptions {
   readonly streams: Streams;
 }
 
-/** The dependencies of the endpoint. */
 export interface EndpointOptions extends GraphqlOptions {
   readonly executor: Executor;
 }

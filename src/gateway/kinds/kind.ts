@@ -45,9 +45,7 @@ export interface Kind<Value = unknown> {
   readonly graphql: string;
   /** The scalar to define, unless it is built into GraphQL. */
   readonly scalar?: GraphQLScalarType;
-  /** Validates input. */
   readonly rule: (limits: Limits) => z.ZodType<Value>;
-  /** The PostgreSQL type. */
   readonly sqlType: string;
   /** Converts a value to a parameter of a statement. */
   toParameter(value: Value): unknown;

@@ -25,7 +25,6 @@ export const ID: Kind<bigint> = {
   sort: sortBy(z.string().refine(isStored)),
 };
 
-/** An int32. */
 export const INT: Kind<number> = {
   graphql: 'Int',
   rule: () => z.int32('must be a whole number.'),

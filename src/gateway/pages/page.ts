@@ -113,7 +113,7 @@ interface HtmlDocument {
   /** A classic script, loaded first. */
   readonly library?: string;
   readonly scripts: readonly string[];
-  /** Directives that override POLICY's. */
+  /** Directives that override the directives of POLICY. */
   readonly policy?: Readonly<Record<string, string>>;
 }
 

@@ -89,7 +89,6 @@ function toOpenApi(operation: RestOperation, store: Store, config: Config): obje
   };
 }
 
-/** Creates the OpenAPI document of all operations. */
 export const createOpenApi = (store: Store, config: Config): object => ({
   openapi: '3.0.3',
   info: {

@@ -34,7 +34,6 @@ const DESCRIPTIONS: Headers = {
   'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
 };
 
-/** Returns the codes of all errors of an operation. */
 export function errorsOf(operation: RestOperation, { auth, checksHost }: Config): string[] {
   const codes: string[] = [...operation.errors, ...COMMON_ERRORS];
   if (auth) codes.push('UNAUTHENTICATED');

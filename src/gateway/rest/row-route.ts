@@ -27,7 +27,6 @@ function toJson({ kind }: Field, value: unknown): string {
   return JSON.stringify(kind.scalar ? kind.scalar.serialize(value) : value);
 }
 
-/** Returns the fields in an example. */
 function fieldsIn<Row extends object>(rows: Repository<Row>, example: object): Field[] {
   const fields = new Map<string, Field>(Object.entries(rows.fields));
   return Object.keys(example).flatMap((name) => fields.get(name) ?? []);

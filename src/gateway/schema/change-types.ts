@@ -138,7 +138,6 @@ function followIn(
   return changes.subscribe({ ...request, source, callerKey, signal });
 }
 
-/** Creates the argument `after` of a subscription. */
 const afterArgument = (builder: Builder) =>
   builder.args((t) => ({
     after: t.string({

@@ -26,7 +26,6 @@ const costOf = ({ textLength }: Repository) => {
 const errorsOf = (inputs: readonly KnownInput[]): ErrorType[] =>
   inputs.flatMap(({ missing, taken }) => [missing, taken].filter((type) => type !== undefined));
 
-/** Creates the argument for the id of a row. */
 const idArgument = (builder: Builder, { words }: Repository) =>
   builder.args((t) => ({
     id: t.id({ required: true, description: `The id of the ${words.idOf}.` }),
@@ -81,7 +80,6 @@ export const defineDeleted =
       }),
     });
 
-/** Returns the options of a mutation that deletes a row. */
 const toDeleteField = (builder: Builder, rows: Repository) => {
   const { words, usedBy, notFound, inUse } = rows;
   const rule = inUse && ` ${upperFirst(words.one)} with ${usedBy.join(' or ')} cannot be deleted.`;
@@ -97,7 +95,6 @@ const toDeleteField = (builder: Builder, rows: Repository) => {
   };
 };
 
-/** Returns the options of a mutation that creates a row. */
 const toCreateField = <Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,
@@ -123,7 +120,6 @@ const toCreateField = <Row extends object>(
   };
 };
 
-/** Returns the options of a mutation that updates a row. */
 const toUpdateField = <Row extends object>(
   builder: Builder,
   type: OutputRef<Row>,

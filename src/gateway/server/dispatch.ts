@@ -19,7 +19,6 @@ import type { ShutdownState } from './shutdown.ts';
 
 type Page = ReturnType<typeof serveAsset>;
 
-/** The handlers, and the state of the gateway. */
 interface DispatchOptions {
   readonly turns: Turns;
   readonly addCorsHeaders: ReturnType<typeof createCors>;

@@ -5,7 +5,6 @@ import { Id } from '../contract/parse.ts';
 import type { Listing } from './listing.ts';
 import { valueIn } from './table.ts';
 
-/** A row of a page, and its cursor. */
 export interface Edge<Row> {
   readonly cursor: string;
   readonly node: Row;

@@ -77,7 +77,6 @@ const takenError = (type: string, { short }: Words, { name, kind }: Field): Erro
     }),
   );
 
-/** Returns the descriptions of an input. */
 function describeInput(place: string, { create, update }: Input<never>, field: Field | undefined) {
   const text = create ?? field?.description;
   if (text == null) throw new Error(`schema.prisma has no description (///) for ${place}.`);

@@ -81,7 +81,6 @@ export const insertRows =
     );
   };
 
-/** A row's id and its changes. */
 interface UpdateLine<Row> {
   readonly id: bigint;
   readonly data: Partial<Row>;

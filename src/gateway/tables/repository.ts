@@ -96,7 +96,6 @@ const createNotFound = (type: string, { short }: Words): ErrorAbout<bigint> =>
     (id: bigint, line: number | null = null) => ({ message: `There is no ${short} ${id}.`, line }),
   );
 
-/** Creates the error for a row that can't be deleted because other rows refer to it. */
 const createInUse = (
   type: string,
   { short }: Words,

@@ -77,7 +77,6 @@ export interface StoredTable<Row> extends Table<Row> {
   readonly description: string;
   /** The tables whose rows refer to this table's rows and prevent their deletion. */
   readonly usedBy: readonly string[];
-  /** The field of the primary key. */
   readonly idField: string;
   /** The maximum total length of a row's strings, in characters. */
   readonly textLength: number;
@@ -113,7 +112,6 @@ function parseText({ column, kind, isNullable }: Field, text: string | null): un
   throw new Error(`A recorded row has no valid ${column}.`);
 }
 
-/** Returns the fields of a model. */
 function fieldsOf({ columns }: Model, enums: Enums): Field[] {
   const kinds: Readonly<Record<string, Kind>> = KINDS;
   return Object.entries(columns).map(([name, column]): Field => {
@@ -140,7 +138,7 @@ function toAliased<Row>(alias: string, fields: readonly Field[], id: string): Al
     columns: raw(columns.join(', ')),
     rowOf: (result) => {
       if (valueIn(result, `${alias}.${id}`) === null) return undefined;
-      // Faster than Object.fromEntries, which matters because it runs for every row.
+      // A loop is faster than Object.fromEntries, which matters because it runs for every row.
       const row: Record<string, unknown> = {};
       for (const [field, key] of keys) row[field] = valueIn(result, key);
       return row as Row;

@@ -6,7 +6,6 @@ import type { Database } from '../database/database.ts';
 export interface Table<Row> {
   readonly name: string;
   readonly columns: Readonly<Record<string, string>>;
-  /** The primary key. */
   readonly id: { readonly column: string; of(row: Row): bigint };
 }
 

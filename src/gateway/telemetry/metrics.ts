@@ -7,7 +7,6 @@ import { createStreamMetrics } from './stream-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Creates the metrics of one gateway and its database. */
 export function createMetrics(databaseRegistry?: Registry, facts?: GatewayFacts) {
   const registry = new Registry();
   const registers = [registry];

@@ -21,7 +21,6 @@ export interface RequestLog {
   codes?: Set<string>;
 }
 
-/** How a request ended. */
 export interface RequestEnd {
   readonly method: string | undefined;
   /** The path template of the route, because the path and the query may contain values. */
@@ -32,7 +31,6 @@ export interface RequestEnd {
   readonly level: 'info' | 'debug';
 }
 
-/** Records the code of an error in the response. */
 export function addErrorCode(requestLog: RequestLog, code: string): void {
   (requestLog.codes ??= new Set()).add(code);
 }

@@ -18,7 +18,7 @@ export class Primary implements TransactionRunner {
   failovers = 0;
   readonly #candidates: readonly WatchedServer[];
   readonly #log: Log;
-  /** The current primary. While there is none, the previous primary. */
+  /** The current primary, or the previous primary while there is no current one. */
   #last: WatchedServer | undefined;
   #identity = '';
   #lostAt = 0;

@@ -143,7 +143,6 @@ class Estimator {
       : ZERO;
   }
 
-  /** Returns the page of a list field. */
   #pageOf(
     parent: GraphQLCompositeType,
     { arguments: nodes = [] }: FieldNode,

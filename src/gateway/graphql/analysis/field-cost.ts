@@ -102,7 +102,6 @@ function costOfValue(type: GraphQLInputType, value: unknown): number {
   return cost;
 }
 
-/** Whether an argument can have a cost. */
 function canCost({ type, extensions }: GraphQLArgument): boolean {
   const named = getNamedType(type);
   const fields = isInputObjectType(named) ? Object.values(named.getFields()) : [];

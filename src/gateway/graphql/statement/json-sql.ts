@@ -56,7 +56,6 @@ export const orNull = (parts: readonly Part[], isNullable: boolean): string =>
 export const isWritable = (type: GraphQLNamedType): boolean =>
   isEnumType(type) || kindOfScalar(type.name) !== undefined;
 
-/** Writes a column as JSON. */
 export function writeColumn(
   type: GraphQLNamedType,
   column: string,

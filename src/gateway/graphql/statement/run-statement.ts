@@ -4,7 +4,6 @@ import { type Recipient, shareInTurn } from '../../database/recipient.ts';
 import { MAX_SHARED, SHARED, type DataSource } from '../../tables/loaders.ts';
 import type { PreparedStatement, StatementText } from './compile.ts';
 
-/** A row that the statement returns. */
 interface Row {
   readonly number: number;
   readonly json: string;

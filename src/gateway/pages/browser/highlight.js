@@ -15,7 +15,6 @@ const PATTERN = new RegExp(
   'g',
 );
 
-/** Colours an element's code. */
 export function highlight(element) {
   const code = element.textContent;
   const parts = [];
