@@ -7,7 +7,7 @@ import type { Log } from '../telemetry/log.ts';
 // An arbitrary number, the same in every gateway.
 const LOCK_ID = 7_246_531;
 
-/** Runs one statement on a connection, or several if there are no values. Returns the rows of the last one. */
+/** Runs one statement on a connection, or several if there are no values. Returns the rows of the last statement. */
 export type RunSql = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** A migration is missing or can't be applied; the message contains its name and the reason. */

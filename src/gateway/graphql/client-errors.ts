@@ -62,7 +62,7 @@ interface Cause {
   fields: number;
 }
 
-/** Returns each error with its cause. Errors that come from the same error of a resolver share a cause. */
+/** Returns each error with its cause. Errors that a single error of a resolver produced share a cause. */
 function withCauses(errors: readonly GraphQLError[]): (readonly [GraphQLError, Cause])[] {
   const causes = new Map<Error, Cause>();
   return errors.map((error) => {

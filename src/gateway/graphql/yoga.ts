@@ -100,7 +100,7 @@ export function createPlugins(options: GraphqlOptions): Plugins {
  * Creates the executor of operations: Yoga with these plugins, without its HTTP layer. Any failure becomes an error in
  * the result.
  *
- * Resolvers do not use Pothos' `t.relation` and `prismaField`: plugin-prisma provides only the types. Rows are read by
+ * Resolvers use neither Pothos' `t.relation` nor `prismaField`: plugin-prisma provides only the types. Rows are read by
  * SQL that all requests share, through the loaders of tables/loaders.ts.
  */
 export function createExecutor(

@@ -70,8 +70,8 @@ function createHttpServer(
     })
     .on('checkExpectation', listener)
     .on('checkContinue', (request, response) => {
-      // If a client waits for 100 (Continue), its body is requested when something reads it. Rejections never request
-      // it. node:http also reads and discards the rest of a request whose response has been sent.
+      // If a client waits for 100 (Continue), its body is requested when something reads it. A rejection never requests
+      // the body. node:http also reads and discards the rest of a request whose response has been sent.
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
       });

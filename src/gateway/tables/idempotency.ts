@@ -38,7 +38,7 @@ const toStoredKey = (key: string, caller: string | undefined): string =>
   caller === undefined ? key : digest([caller, key]).toString('hex');
 
 /**
- * Writes once for each key of a caller. A repeated request returns the stored result of the first one.
+ * Writes once for each key of a caller. A repeated request returns the stored result of the first request.
  *
  * The key is inserted in the same transaction as the write. A concurrent request with the same key, at any gateway,
  * waits for that transaction to end. Then either the result is stored, or the write and the key were rolled back and

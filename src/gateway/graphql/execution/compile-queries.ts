@@ -54,9 +54,9 @@ function withFailingReads(call: Call, error: unknown): Call {
 }
 
 /**
- * From the third execution of a query on, executes it with one statement in which PostgreSQL writes all of the data as
- * JSON. `next` executes everything else, including queries whose data could be too large for that, and every query with
- * an error, so that error handling has only one implementation.
+ * Executes a query, from its third execution on, with one statement in which PostgreSQL writes all of the data as JSON.
+ * `next` executes everything else, including queries whose data could be too large for that, and every query with an
+ * error, so that error handling has only one implementation.
  */
 export const compileQueries =
   (source: DataSource): Step =>
