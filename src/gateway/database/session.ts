@@ -84,16 +84,20 @@ export function createSession(runner: Runner, { observe, limit, repeat }: Sessio
    * statement is not started or, on PostgreSQL, is cancelled.
    * @throws RecipientGone
    */
-  const query = <Row>(
+  const query = async <Row>(
     statement: Statement,
     planning: Planning = 'once',
     load: Load = 'light',
     recipient?: Recipient,
   ): Promise<Row[]> => {
     const options = { planning, writes: false, recipient };
-    return load === 'heavy'
-      ? limit(() => send<Row>(statement, load, options))
-      : send<Row>(statement, load, options);
+    if (load === 'light') return send<Row>(statement, load, options);
+    let rows: Row[] = [];
+    // Not as the function's result, which the queue of p-limit 7 keeps in memory for longer.
+    await limit(async () => {
+      rows = await send<Row>(statement, load, options);
+    });
+    return rows;
   };
   /**
    * Runs one statement that writes or locks rows, on the primary.
