@@ -9,7 +9,7 @@ const BAR_HEIGHT = 13;
 const GROUP_GAP = 14;
 const TOP = 84;
 const BOTTOM = 40;
-// Longer bars are cut, so that the short ones stay readable; their figures are beside them.
+// Longer bars are cut off, so that short bars stay readable. The figures are next to the bars.
 const MAX_TIMES = 5;
 const PX_PER_TIME = (WIDTH - LABEL_WIDTH - 70) / MAX_TIMES;
 const COLORS = ['#1d6fd8', '#9aa5b1', '#c9cfd6', '#e0b060'];
@@ -69,7 +69,7 @@ function drawLegend(names: readonly string[]): string {
     .join('');
 }
 
-/** Draws the CPU time of a request, server and PostgreSQL together, as a chart (SVG). */
+/** Draws a chart (SVG) of the CPU time of a request, server and PostgreSQL together. */
 export function drawChart(results: Results, workloads: readonly Workload[], where: string): string {
   const names = [...results.keys()].filter(({ contender }) => isDrawn(contender));
   const parts: string[] = [];

@@ -72,7 +72,7 @@ export function compareTables(results: Results, workloads: readonly Workload[]):
     .join('');
 }
 
-/** The gateway as a multiple of its earlier version: medians of the ratios of each round. */
+/** The gateway's figures as a multiple of the earlier version's: medians of the ratios in each round. */
 export function besideTable(results: Results, workloads: readonly Workload[]): string {
   const samplesOf = (name: string) => [...results].find(([entry]) => entry.name === name)?.[1];
   const [gateway, before] = [samplesOf(GATEWAY.name), samplesOf(BEFORE)];
@@ -99,7 +99,7 @@ const GROWING = [
   ['CPU of PostgreSQL, ms a request', 'databaseCpuMs'],
 ] as const;
 
-/** One table for each figure: its value with the smallest store, and the factors of the larger ones. */
+/** One table for each figure: its value with the smallest store, and the factors for the larger stores. */
 export function growthTables(results: Results, workloads: readonly Workload[]): string {
   const [first, ...others] = results;
   return GROWING.map(([title, figure]) => {
@@ -121,7 +121,7 @@ export function costTable(costs: readonly Cost[]): string {
   return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;
 }
 
-/** The list of the queries that cost the most for what the schema declares. */
+/** The list of the queries that take the most time per declared unit. */
 export function costSearchList({ median, worst }: CostSearch): string {
   const lines = worst.map((query) => {
     const { declared, microseconds, text } = query;

@@ -22,7 +22,7 @@ interface Question {
   readonly answer: () => unknown;
 }
 
-/** Distributes the requests over the rows. */
+/** Spreads the requests over the rows. */
 const spread = (index: number, rows: number): number => (index * 7919) % rows;
 
 /** Returns the first rows from this id on for which `row` is not undefined. */
@@ -115,7 +115,7 @@ export const WORKLOADS: readonly Workload[] = [
       const after = 1 + spread(index, store.ordered - 100);
       const nodes = () => {
         const pets = new Map(take(50, after + 1, (id) => [id, [] as object[]] as const));
-        // In each sequence of `store.ordered` orders, every pet has one.
+        // Of any `store.ordered` consecutive orders, each is for a different pet.
         for (let id = 1; id <= 3 * store.ordered; id++) {
           pets.get(store.petOf(id))?.push(store.order(id));
         }

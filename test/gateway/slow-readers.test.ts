@@ -76,7 +76,7 @@ function subscribe(webSocket: WebSocket, id: string): void {
 }
 
 describe('the WebSocket of a slow client', () => {
-  it('is closed if too much data is unsent, even on a connection that had a response before', async () => {
+  it('is closed if too much data is unsent, even on a connection that carried a response before', async () => {
     const { webSocket, socket } = await openUnread();
     for (const id of ['1', '2', '3', '4']) subscribe(webSocket, id);
     // A socket that reads nothing detects a closed connection only when it writes.
@@ -101,7 +101,7 @@ describe('the WebSocket of a slow client', () => {
   });
 });
 
-/** Returns the number of requests without a complete response, except the one for this figure. */
+/** Returns the number of requests without a complete response, not counting the request for this number. */
 async function countActive(): Promise<number> {
   const text = await (await gateway.rest('/metrics')).text();
   return sumOf(parseMetrics(text), 'http_active_requests') - 1;
@@ -119,7 +119,7 @@ describe('responses to slow clients', () => {
     // More than the kernel buffers, and less than MAX_UNSENT_BYTES, which would close the connection.
     socket.write(BUNDLE.repeat(10) + orders.repeat(100));
     await expect.poll(countActive).toBe(1);
-    // The kernel takes the first responses.
+    // The kernel buffers the first responses.
     for (let count = 0; count < 20; count += 1) expect(await countActive()).toBeLessThanOrEqual(1);
     socket.destroy();
     await expect.poll(countActive).toBe(0);
@@ -151,7 +151,7 @@ describe('responses to slow clients', () => {
     expect(await readAll(medium)).toBeGreaterThan(ANSWER_BYTES / 2);
   });
 
-  it('are aborted if the client reads nothing for longer than all timeouts', async () => {
+  it('are aborted if the client reads nothing for longer than the longest timeout', async () => {
     const hasty = await startGateway(
       {
         REQUEST_TIMEOUT_MS: '100',

@@ -76,8 +76,8 @@ async function send(body: string): Promise<RawAnswer> {
 }
 
 /**
- * Posts a body until every cache is in use: a rejected operation twice, as errors are cached, and
- * an executed one until it is compiled. Expects harmless results that are all the same.
+ * Posts a body until every cache contains it: a rejected operation twice, because errors are cached, and any other
+ * operation until it is compiled. Expects the results to be harmless and all the same.
  */
 async function expectHarmlessPost(body: string): Promise<void> {
   const first = await send(body);
@@ -103,7 +103,7 @@ async function expectServed(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Otherwise the gateway rejects every Host but localhost, before the rest is read.
+  // Otherwise the gateway rejects every Host but localhost before it reads the rest.
   gateway = await startGateway({ AUTH_NONE_ANYWHERE: 'true' }, openCopyOnPglite);
   petId = await makePet(gateway, { name: 'Luna' });
 });
@@ -114,7 +114,7 @@ afterEach(async () => {
   await expectServed();
 });
 
-// Far longer than any of these takes, and short enough that other callers are still served.
+// Far longer than any of these inputs takes, and short enough that other callers are still served.
 const TIMEOUT_MS = 10_000;
 
 /** Returns inputs with their first characters as titles. */

@@ -74,7 +74,7 @@ describe('the package of `npm pack`', () => {
     expect(licenses).not.toMatch(/^(?:vitest|esbuild|prisma) \d/m);
   });
 
-  it('starts by its name with only the packages of the image, and serves lazily loaded files', async () => {
+  it('starts by its command name with only the packages of the image, and serves lazily loaded files', async () => {
     const program = join(installed, manifest.bin['pet-store-gateway'] ?? '');
     await chmod(program, 0o755);
     const child = spawn(program, {

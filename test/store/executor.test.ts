@@ -201,12 +201,12 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     '{ a: pet(id: "x") { id } b: pet(id: 8) { status } orders { nodes { shipDate } } }',
   ],
   ['errors in several items', '{ orders { nodes { shipDate pet { category { description } } } } }'],
-  ['an error in a value that may not be null', '{ a: pet(id: 8) { status } b: pet(id: 1) { id } }'],
+  ['an error in a non-null field', '{ a: pet(id: 8) { status } b: pet(id: 1) { id } }'],
   ['a row that does not exist', '{ a: pet(id: 6) { id category { id } } b: pet(id: 77) { id } }'],
-  ['a value of a row that does not exist', '{ order(id: 5) { id pet { id } } }'],
-  ['a date that can not be sent', '{ order(id: 6) { shipDate quantity } }'],
+  ['a relation to a row that does not exist', '{ order(id: 5) { id pet { id } } }'],
+  ['a date that cannot be sent', '{ order(id: 6) { shipDate quantity } }'],
   [
-    'a cursor with a date that can not be sent',
+    'a cursor with a date that cannot be sent',
     '{ orders(orderBy: { field: SHIP_DATE }) { edges { cursor } pageInfo { endCursor } } }',
   ],
   [
@@ -216,7 +216,7 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
       c: inventory(last: 2, orderBy: { field: QUANTITY }) { pageInfo { startCursor endCursor } } }`,
   ],
   [
-    'texts that JSON escapes',
+    'strings that JSON escapes',
     '{ pets(first: 4) { nodes { name } } categories { nodes { description } } }',
   ],
   ['only the type of a page', '{ pets(first: 3) { __typename pageInfo { __typename } } }'],
@@ -231,12 +231,12 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     { v: null },
   ],
   [
-    'null for a variable whose default may stand where null may not',
+    'null for a variable with a default, used where null is not allowed',
     'query ($v: PetSortField = ID) { pets(orderBy: { field: $v }) { totalCount } }',
     { v: null },
   ],
   [
-    'null for a variable where only a default of the field may take its place',
+    'null for a variable without a default, used in a field with a default',
     'query ($v: SortDirection) { pets(orderBy: { field: ID, direction: $v }) { totalCount } }',
     { v: null },
   ],
@@ -271,7 +271,7 @@ describe('executing an operation', () => {
     await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
   });
 
-  it('needs one statement for most queries from the third execution on', async () => {
+  it('needs only one statement for most queries from the third execution', async () => {
     const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
       seed: 1,
       numRuns: 25,
@@ -313,7 +313,7 @@ describe('executing an operation', () => {
       },
     );
 
-    it('stops at the first of several mutations that fails', async () => {
+    it('stops at the first mutation that fails', async () => {
       const query = `mutation {
           a: createCategory(input: { name: "fails" }) { __typename }
           b: createCategory(input: { name: "not made" }) { __typename }
@@ -324,7 +324,7 @@ describe('executing an operation', () => {
 });
 
 describe('a compiled query', () => {
-  it('gets its own data, whatever values other requests have for the same statement', async () => {
+  it('returns its own data, whatever values other requests pass to the same statement', async () => {
     const query = `query ($after: String, $before: String) {
         pets(first: 100, orderBy: { field: NAME }, after: $after, before: $before) { nodes { id } } }`;
     // Joined by line breaks, both lists of values are the same.
@@ -364,7 +364,7 @@ describe('a compiled query', () => {
     expect(results.size).toBe(each.length);
   });
 
-  it('is left to graphql-js if it has too many relations to plan in one statement', async () => {
+  it('is left to graphql-js if one statement would have too many relations to plan', async () => {
     const relations = Array.from(
       { length: 98 },
       (_value, index) => `a${index}: category { pets(first: 1) { nodes { category { id } } } }`,
@@ -386,7 +386,7 @@ describe('a compiled statement that fails', () => {
       c: category(id: 1) { pets(first: 1) { nodes { id } } }
     }`;
 
-  it('is not repeated, and returns its error in each of the root fields', async () => {
+  it('is not repeated, and returns its error in each root field', async () => {
     for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
     await gateway.db.write(raw('alter table pets rename column name to title'));
     gateway.statements.length = 0;

@@ -30,8 +30,8 @@ async function holdSession(): Promise<() => Promise<void>> {
 
 const search = (name: string): string => `pets(filter: { name: "${name}" }) { nodes { id } }`;
 
-describe('a caller that disconnects while the embedded database is busy', () => {
-  it('does not start its statements that are waiting in the queue', async () => {
+describe('a client that disconnects while the embedded database is busy', () => {
+  it('never has its queued statements started', async () => {
     const release = await holdSession();
     const opened = await openInitialized(gateway);
     const searches = repeat(9, (index) => `s${index}: ${search(`gone${index}`)}`);

@@ -99,7 +99,7 @@ describe('the field nodes', () => {
     ]);
   });
 
-  it('costs more per row, and rejects more ids than a page has', async () => {
+  it('costs more for each row, and rejects more ids than the maximum page size', async () => {
     const costOf = async (count: number) =>
       (await askCost(gateway, { query: NODES, variables: { nodeIds: petIds(count) } })).cost
         .requested;

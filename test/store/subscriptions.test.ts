@@ -83,7 +83,7 @@ afterEach(async () => {
 afterAll(() => gateway.close());
 
 describe('a subscription', () => {
-  it('returns each change of categories with the row before, after and now', async () => {
+  it('returns each change to a category with the row before the change, after it and now', async () => {
     const stream = await subscribe(
       'categoryChanged { __typename kind categoryId category { name pets { totalCount } } before { name } after { name nodeId } }',
     );
@@ -172,7 +172,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('returns stock at or below a quantity before or after the change', async () => {
+  it('returns changes to stock that is at or below a quantity before or after the change', async () => {
     const petId = await makePet(gateway, { stock: 20 });
     const other = await makePet(gateway, { stock: 1 });
     const stream = await subscribe(
@@ -197,7 +197,7 @@ describe('a subscription', () => {
     }
   });
 
-  it('returns the open or complete orders of a pet', async () => {
+  it('returns changes to the orders of a pet, or to complete orders', async () => {
     const petId = await makePet(gateway, { stock: 9 });
     const other = await makePet(gateway, { stock: 9 });
     const ofPet = await subscribe(
@@ -241,7 +241,7 @@ describe('a subscription', () => {
 });
 
 describe('a subscription that resumes', () => {
-  it('does not return again changes before its cursor, even if no other stream has read them', async () => {
+  it('does not repeat changes before its cursor, even if no other stream has read them', async () => {
     const seenByOther: string[] = [];
     const other = await subscribe(`categoryChanged ${NAMES}`);
     const readOther = async (): Promise<void> => {
@@ -266,7 +266,7 @@ describe('a subscription that resumes', () => {
     expect(await changed(stream)).toMatchObject({ after: { name: 'after the pause' } });
   });
 
-  it('receives each change once and in order while many are made', async () => {
+  it('receives each change once and in order while many changes are made', async () => {
     await insert('start');
     const start = await lastCursor(gateway);
     const WRITES = 150;
@@ -316,7 +316,7 @@ describe('a subscription with a filter that resumes', () => {
     expect(catchUp.changes).toBe(1);
   });
 
-  it('receives each matching change once and in order, however many do not match', async () => {
+  it('receives each matching change once and in order, however many changes do not match', async () => {
     const after = await lastCursor(gateway);
     const categoryId = await makeCategory(gateway);
     // More than a statement compares with the filter; among the first of them, more match than it returns.
@@ -392,7 +392,7 @@ describe('a subscription with a filter that resumes', () => {
     }
   });
 
-  it('receives changes of a row whose id is changed by SQL, live and after a cursor', async () => {
+  it('receives changes to a row whose id is changed with SQL, both live and after a cursor', async () => {
     const petId = await makePet(gateway, { stock: 9 });
     const other = await makePet(gateway);
     const after = await lastCursor(gateway);
@@ -423,7 +423,7 @@ describe('a subscription with a filter that resumes', () => {
   });
 });
 
-it('a subscription loses no changes while the change log cannot be read', async () => {
+it('a subscription misses no changes while the change log cannot be read', async () => {
   const stream = await subscribe(`categoryChanged ${NAMES}`);
   // A failure during the first may close a stream that still reads older changes; not during the second.
   for (const name of ['reached', 'reached again']) {

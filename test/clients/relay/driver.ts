@@ -50,7 +50,7 @@ export function readFragment(
   return environment.lookup(selector).data;
 }
 
-/** Sends the query that the compiler made of a `@refetchable` fragment, as Relay's hooks for React do. */
+/** Sends the query that the compiler made from a `@refetchable` fragment, as Relay's hooks for React do. */
 export async function refetch(
   environment: Environment,
   fragment: GraphQLTaggedNode,

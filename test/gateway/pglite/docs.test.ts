@@ -71,7 +71,7 @@ async function resetStore(): Promise<void> {
   await fillSample(gateway.db, petStore);
 }
 
-/** Sends a request of the documentation. */
+/** Sends a request from the documentation. */
 async function send({ language, text }: Block): Promise<unknown> {
   const { path, headers, body } = requestOf(text);
   const init = body === '' ? { headers } : { method: 'POST', headers, body };
@@ -135,7 +135,7 @@ describe('the subscriptions of docs/live.md', () => {
     const stream = await openEvents(gateway, resumed);
     await post(gateway, { query: mutation?.request.text });
     let received = await stream.event();
-    // A comment can be the first.
+    // A comment can come first.
     while (received && !received.event) received = await stream.event();
     stream.disconnect();
     const { event, data } = received ?? {};
@@ -164,7 +164,7 @@ describe('the samples of the documentation', () => {
     );
   });
 
-  it('show a response below each request, and other JSON only for the log and clients', () => {
+  it('show the response below each request, and no other JSON but log lines and client settings', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))
       .map(({ response }) => response);
@@ -177,7 +177,7 @@ describe('the samples of the documentation', () => {
     ]);
   });
 
-  it('in TypeScript are lines from the source', () => {
+  it('are copied from the source if they are in TypeScript', () => {
     const lines = new Set(
       [...sources, ...clientPrograms].flatMap((file) =>
         read(file)

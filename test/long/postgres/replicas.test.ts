@@ -143,7 +143,7 @@ async function nameByRest(position?: string | null): Promise<unknown> {
 }
 
 describe('a gateway with two replicas', () => {
-  it('sends queries to both replicas, and mutations with their results to the primary, and returns a position', async () => {
+  it('sends queries to both replicas, runs mutations entirely on the primary, and returns a position', async () => {
     const { data, position } = await send(gateway, rename('Cleo'));
     expect(data.updatePet.category.description).toBe(primary.name);
     expect(position).toMatch(/^[\da-f]{16}$/);
@@ -208,7 +208,7 @@ describe('a gateway with two replicas', () => {
 });
 
 describe('a gateway whose replicas are both far behind', () => {
-  it('shows a write to requests with its position, and not to others', async () => {
+  it('shows a write only to requests with the position of that write', async () => {
     const old = await send(patient, rename('Old'));
     await catchUp();
     await whileBehind(HOUR, async () => {
@@ -260,7 +260,7 @@ describe('a replica that fails', () => {
     expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
   });
 
-  it('leaves queries to the primary if the other replica is gone too', async () => {
+  it('leaves queries to the primary if the other replica fails too', async () => {
     const readers = startReaders(gateway, SERVER, READERS);
     await readers.more(100);
     await Promise.all([first.kill(), second.kill()]);
@@ -273,7 +273,7 @@ describe('a replica that fails', () => {
     await readers.stop();
   });
 
-  it('leaves a query to another server when its rows are removed', async () => {
+  it('leaves a query to another server when the rows that the query reads are removed', async () => {
     await runSql(url, `insert into orders (pet_id, quantity) values (${petId}, 1)`);
     await runSql(url, SLOW_ON_FIRST);
     await catchUp();

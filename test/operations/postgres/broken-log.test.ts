@@ -61,7 +61,7 @@ describe.skipIf(process.platform !== 'linux')(
   'a standard output that cannot be written',
   { timeout: 60_000 },
   () => {
-    it('affects neither callers nor SIGTERM', async () => {
+    it('affects neither callers nor the shutdown on SIGTERM', async () => {
       const port = String(await freePort());
       const file = openSync('/dev/full', 'w');
       const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
@@ -71,7 +71,7 @@ describe.skipIf(process.platform !== 'linux')(
       await expectUndisturbed(program, url);
     });
 
-    it('does not keep a failed start from exiting', async () => {
+    it('does not keep a gateway that fails to start from exiting', async () => {
       const file = openSync('/dev/full', 'w');
       const failed = spawnProgram('main', { PORT: 'none' }, file);
       closeSync(file);
@@ -95,7 +95,7 @@ describe.skipIf(process.platform !== 'linux')(
   'a standard output that can be written again',
   { timeout: 120_000 },
   () => {
-    it('gets one warning with the number of lost lines, and may be blocked again without effect', async () => {
+    it('gets one warning with the number of lost lines, and may be blocked again without harm', async () => {
       const preload = `--import "data:text/javascript,${encodeURIComponent(LOG_ERRORS)}"`;
       const program = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
       const { entries } = program;

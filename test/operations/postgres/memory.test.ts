@@ -21,7 +21,7 @@ async function postLong(program: Program, count: number): Promise<void> {
 
 // test/long/hostile-load.test.ts measures the memory after other hostile requests too.
 describe('a gateway with little memory', () => {
-  it('keeps few of many long documents in memory', async () => {
+  it('keeps only a few of many long documents in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     // The caches keep 22 of them, in about 11 MB.
     await postLong(program, 25);
@@ -32,7 +32,7 @@ describe('a gateway with little memory', () => {
     expect(await program.stop()).toBe(0);
   });
 
-  it('keeps few of the variables of earlier operations in memory', async () => {
+  it('keeps only a few of the variables of earlier operations in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     await postValues(program, 'a');
     const before = await usedMb(program);
@@ -70,7 +70,7 @@ const CONNECTIONS = 20;
 const REQUESTS_EACH = 15;
 const ROUNDS = 8;
 
-describe('the memory of a gateway', () => {
+describe('a gateway', () => {
   let program: Program;
   beforeAll(async () => {
     program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
@@ -95,11 +95,11 @@ describe('the memory of a gateway', () => {
 
   it.each<[string, () => Promise<Response>]>([
     [
-      'a query that is compiled',
+      'a compiled query',
       () => post(program, { query: '{ pets { nodes { name category { name } } } }' }),
     ],
     [
-      'a query that is not compiled',
+      'a query that cannot be compiled',
       () => post(program, { query: '{ node(nodeId: "Pet_1") { nodeId } }' }),
     ],
     [
@@ -107,8 +107,8 @@ describe('the memory of a gateway', () => {
       () =>
         post(program, { query: 'mutation { adjustInventory(petId: 1, by: 1) { __typename } }' }),
     ],
-    ['a request to REST', () => fetch(`${program.url}/pets/1`)],
-  ])('releases %s once its response is sent', async (_name, send) => {
+    ['a REST request', () => fetch(`${program.url}/pets/1`)],
+  ])('frees the memory of %s after the response', async (_name, send) => {
     expect(await leastLeftBytes(send)).toBeLessThan(3000);
   });
 });

@@ -91,7 +91,7 @@ async function beginRequest(body: string): Promise<SlowRequest> {
 }
 
 describe('a gateway that is shutting down', () => {
-  it('is not ready, and serves requests for a while, each as the last of its connection', async () => {
+  it('is not ready, and serves requests for a while, each as the last on its connection', async () => {
     await start(5000);
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');
@@ -111,7 +111,7 @@ describe('a gateway that is shutting down', () => {
     expect(await isListening()).toBe(false);
   });
 
-  it('closes idle connections, and after about a second those that have sent nothing', async () => {
+  it('closes idle connections, and after about a second new connections that have sent nothing', async () => {
     await start(0);
     const silent = connectTo(gateway);
     const answered = connectTo(gateway);
@@ -137,7 +137,7 @@ describe('a gateway that is shutting down', () => {
     await stopped;
   });
 
-  it('serves a request that was still arriving, and closes its connection', async () => {
+  it('serves a request that was still arriving, and then closes its connection', async () => {
     await start(0);
     const petId = await makePet(gateway);
     const body = JSON.stringify({ query: `{ pet(id: "${petId}") { id } }` });
@@ -160,7 +160,7 @@ describe('a gateway that is shutting down', () => {
     expect(await cut).toBe('ECONNRESET');
   });
 
-  it('places no order without a response, under load', async () => {
+  it('places no order without a response, even under load', async () => {
     await start(300);
     const petId = await makePet(gateway, { stock: 1_000_000 });
     const placed: string[] = [];

@@ -115,7 +115,7 @@ describe('an error of pg that has only a message', () => {
   });
 });
 
-it('a connection of pg exposes its socket', async () => {
+it('a pg connection exposes its socket', async () => {
   const client = await connect();
   expect(client.connection.stream).toBeInstanceOf(Socket);
   await client.end();

@@ -50,7 +50,7 @@ describe.concurrent('a deadlock', () => {
   it.for([
     ['a statement', undefined],
     ['a transaction', 'a key'],
-  ])('is retried and not returned if it ends %s', async ([, key], { expect: expected }) => {
+  ])('is retried instead of returned if it aborts %s', async ([, key], { expect: expected }) => {
     const petId = await makePet(gateway, { stock: 5 });
     const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
@@ -90,7 +90,7 @@ describe.concurrent('a cart', () => {
   );
 });
 
-describe.concurrent('a change of stock', () => {
+describe.concurrent('a change to the stock', () => {
   // Another transaction leaves 2 of 5 units.
   it.for([
     ['placeOrder(input: { petId: "P", quantity: 1 })', 'Order', 1],
@@ -129,7 +129,7 @@ describe('orders that arrive at the same time', () => {
   it.each([
     ['the pet', 'pets', 'id'],
     ['the stock', 'inventory_items', 'pet_id'],
-  ])('do not wait for another order whose lock on %s is taken', async (_what, table, id) => {
+  ])('do not wait for another order that waits for a lock on %s', async (_what, table, id) => {
     const locked = await makePet(gateway, { stock: 5 });
     const others = await Promise.all(
       Array.from({ length: 4 }, () => makePet(gateway, { stock: 5 })),
@@ -154,11 +154,11 @@ describe('orders that arrive at the same time', () => {
 
   // The effect of an operator's trigger on an order of 7 units.
   it.each([
-    ['is rejected', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
-    ['has an error of its own', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
-    ['is ignored', 'return null', 'INSUFFICIENT_STOCK'],
+    ['is rejected by a trigger', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
+    ['fails with an unknown SQLSTATE', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
+    ['is skipped by a trigger', 'return null', 'INSUFFICIENT_STOCK'],
     ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
-  ])('are placed even if another one of them %s', async (_what, statement, expected) => {
+  ])('are placed even if one other order %s', async (_what, statement, expected) => {
     await runSql(
       url,
       `create or replace function hinder() returns trigger language plpgsql as
@@ -210,7 +210,7 @@ describe('deleting old idempotency keys', () => {
   });
 });
 
-describe('a database with serializable transactions', () => {
+describe('a database whose transactions are serializable by default', () => {
   it('sells each unit once, because serialization failures are retried', async () => {
     await runSql(
       url,

@@ -86,7 +86,7 @@ async function expectOneListens(): Promise<void> {
   expect(await backends()).toHaveLength(1);
 }
 
-it('one connection listens after LISTEN was rejected several times', async () => {
+it('only one connection listens after LISTEN was rejected several times', async () => {
   refusals = 3;
   notifications.listen(() => calls++);
   // Many writes do not cause more connections.

@@ -302,7 +302,7 @@ describe.each(LISTS)('$name of $type', ({ type, name, filter, keys }) => {
 
   const filters = ['', ...rare, ...frequent];
 
-  it('is covered by plans for each field of its filter', () => {
+  it('has a case in this test for each field of its filter', () => {
     const values = filters.join();
     const unused = Object.keys(filter.getFields()).filter(
       (field) => !values.includes(`${field}: `),
@@ -391,11 +391,11 @@ it.each([
   await expectFewRows(sent, 10);
 });
 
-describe('a deletion', () => {
+describe('a deletion from a large table', () => {
   it.each([
     ['pets', 95_000],
     ['categories', 15_000],
-  ])('scans no table, because the foreign keys have indexes: %s', async (table, id) => {
+  ])('scans no tables, because the foreign keys have indexes: %s', async (table, id) => {
     const scans = async (): Promise<number> => {
       const { rows } = await client.query<{ scans: string }>(
         'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
@@ -412,7 +412,7 @@ describe('a deletion', () => {
   });
 });
 
-describe('a page of pets in stock when few are', () => {
+describe('a page of pets in stock, when few pets are in stock,', () => {
   const FEW = 100;
   beforeAll(async () => {
     await client.query(
