@@ -74,7 +74,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       { variables: { after } },
     );
 
-  /** Executes a query until it is compiled, with the same result; returns the SQL of its last execution. */
+  /** Executes a query until it is compiled, always with the same result; returns the SQL of the last execution. */
   async function statementsOf(query: string): Promise<string[]> {
     const first = await data(query);
     expect(await data(query)).toEqual(first);
@@ -82,7 +82,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     const response = await post(program, { query }, { headers });
     expect(await response.json()).toEqual({ data: first });
     const requestId = response.headers.get('x-request-id');
-    // The other lines of a request come before its last one.
+    // The other log lines of a request come before its last line.
     await vi.waitFor(() =>
       expect(program.entries).toContainEqual(expect.objectContaining({ requestId })),
     );

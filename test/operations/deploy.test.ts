@@ -28,7 +28,7 @@ const imageVariables = Object.fromEntries(
 );
 const imageUser = Number(/^USER (\d+):\d+$/m.exec(read('Dockerfile'))?.[1]);
 
-/** Expects variables that a gateway in the image accepts, and time enough to stop with them. */
+/** Expects a gateway in the image to accept the variables, and to have enough time to stop. */
 function expectGateway(variables: Record<string, string>, stopSeconds: number): void {
   expect(Object.keys(Variables.shape)).toEqual(expect.arrayContaining(Object.keys(variables)));
   const config = readConfig({ ...imageVariables, ...variables });

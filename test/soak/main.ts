@@ -24,7 +24,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '20' },
     database: { type: 'string', default: 'embedded' },
-    /** Part of the names of faults; all by default. */
+    /** A part of the names of the faults to inject; all by default. */
     only: { type: 'string', default: '' },
   },
 });

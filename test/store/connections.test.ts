@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useGateway, gateway } from '../support/gateway.ts';
 
-// With their parent, if they have one.
+// Each list with its parent, if it has one.
 const LISTS = [
   ['pets', ''],
   ['categories', ''],

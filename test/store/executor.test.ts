@@ -86,7 +86,7 @@ const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
     ),
 };
 
-/** A second way to execute operations on the same store: with the executor of graphql-js. */
+/** A second way to execute operations on the same store: with graphql-js's executor. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
   const limits = { ...CONFIG.limits, ...UNLIMITED };
@@ -105,7 +105,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   });
   const request = new Request('http://localhost/graphql', { method: 'POST' });
   return async (operation) => {
-    // Without undefined variables, as they are sent.
+    // Omits undefined variables, as JSON does.
     const params = JSON.parse(JSON.stringify(operation)) as Operation;
     const requestLog = { id: 'reference' };
     const result = await yoga.getResultForParams({ params, request }, { requestLog });

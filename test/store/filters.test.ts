@@ -226,7 +226,7 @@ const ENDS: readonly (readonly ['ASC' | 'DESC', 'first' | 'last'])[] = [
   ['ASC', 'last'],
 ];
 
-// With a filter, one per sort order is enough outside `npm run test:long`.
+// Outside `npm run test:long`, one end per sort order is enough for a list with a filter.
 const waysFor = ({ sorts }: List, filter: string): readonly Way[] =>
   Object.keys(sorts).flatMap((field, index) => {
     const ends = filter === '{}' ? ENDS : [...ENDS.slice(index), ...ENDS].slice(0, rounds(1, 4));

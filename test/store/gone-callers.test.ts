@@ -43,7 +43,7 @@ describe('a client that disconnects while the embedded database is busy', () => 
     await release();
     expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
     opened.socket.terminate();
-    // The statement of the other operation, and one that may have started.
+    // The statement of the other operation, and one statement that may have started before.
     const ran = gateway.statements.filter((text) => text.includes('from pets'));
     expect(ran.length).toBeLessThanOrEqual(2);
   });

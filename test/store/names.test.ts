@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useGateway, gateway } from '../support/gateway.ts';
 
-// In order. The names in one line are equal, so their ids break the tie.
+// In sort order. The names in one line are equal, so their ids break the tie.
 const NAMES = [
   ['#1'],
   ['APFEL', 'Äpfel', 'apfel'],
@@ -48,7 +48,7 @@ async function timeOf(name: string): Promise<number> {
 
 useGateway();
 beforeAll(async () => {
-  // In a different order, except equal names.
+  // In reverse order, except for equal names.
   const data = NAMES.toReversed().flat();
   await gateway.db.write(sql`insert into categories (name) select * from unnest(${data}::text[])`);
 });
@@ -95,6 +95,6 @@ it.each([
 });
 
 it('folding is faster for a name that has no case or accents to translate', async () => {
-  // The second has a letter to translate.
+  // The second name has a letter to translate.
   expect(await timeOf('각'.repeat(250))).toBeLessThan((await timeOf(`${'각'.repeat(249)}Ж`)) / 3);
 });

@@ -185,7 +185,7 @@ describe('whether a pet can be ordered', () => {
         expect(pets.nodes).toEqual([expected]);
         statements.push(gateway.statements.length);
       }
-      // One statement reads the pets, one their stock; compiled, one reads both.
+      // One statement reads the pets and another their stock; a compiled query reads both with one statement.
       expect(Math.max(...statements)).toBeLessThanOrEqual(2);
       expect(statements.at(-1)).toBe(1);
     },

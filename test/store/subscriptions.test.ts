@@ -12,7 +12,7 @@ let gateway: Gateway;
 /** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
-/** The reads of resuming subscriptions: changes, and the most concurrent statements. */
+/** What subscriptions that resume have read: the number of changes, and the maximum of concurrent statements. */
 const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {
@@ -24,7 +24,7 @@ const open: typeof openCopy = async (config, log) => {
         failures += 1;
         throw new GatewayError('SERVICE_UNAVAILABLE');
       }
-      // Only these statements are about one type.
+      // Only these statements read the changes of one type.
       if (!/from settled_changes\s+where type in /.test(statement.text)) {
         return db.query(statement, ...how);
       }
@@ -319,7 +319,7 @@ describe('a subscription with a filter that resumes', () => {
   it('receives each matching change once and in order, however many changes do not match', async () => {
     const after = await lastCursor(gateway);
     const categoryId = await makeCategory(gateway);
-    // More than a statement compares with the filter; among the first of them, more match than it returns.
+    // More changes than one statement compares with the filter. Among the first of them, more match than it returns.
     await run(
       `insert into pets (name, category_id, status)
         select n::text, ${categoryId}, (case when n < 700 or n in (4999, 5000, 5001, 5400) then 'sold' else 'pending' end)::pet_status
@@ -425,7 +425,7 @@ describe('a subscription with a filter that resumes', () => {
 
 it('a subscription misses no changes while the change log cannot be read', async () => {
   const stream = await subscribe(`categoryChanged ${NAMES}`);
-  // A failure during the first may close a stream that still reads older changes; not during the second.
+  // During the first change, the stream may still read older changes, and a failure would close it.
   for (const name of ['reached', 'reached again']) {
     await makeCategory(gateway, name);
     expect(await changed(stream)).toMatchObject({ after: { name } });

@@ -17,7 +17,7 @@ export const PHONE = { width: 375, height: 800 };
 
 /** A browser and a gateway, for the tests of one file. */
 export interface Chromium {
-  /** It has the sample store. */
+  /** The gateway has the sample store. */
   readonly gateway: Gateway;
   /** Starts another gateway on the same store; it is closed after the last test. */
   startOther(environment: Record<string, string>): Promise<Gateway>;

@@ -10,8 +10,8 @@ export const SECRET = 'planted';
 export const ENDED = 'A request ended.';
 
 /**
- * SQL that breaks a store under a running program: an error of PostgreSQL quotes the new row of a category, and the
- * tables of the stock and of orders are no longer the same.
+ * SQL that breaks the store of a running program: PostgreSQL rejects a new category with an error that quotes the row,
+ * a column of the stock has another name, and so has the table of orders.
  */
 export const FAULTS = `
   alter table categories add needed text not null default '';
@@ -29,7 +29,7 @@ export async function findLine({ entries }: Program, response: Response): Promis
   return entries.find(isLine) ?? { msg: '' };
 }
 
-/** Expects no data of callers or of the store in the log, whatever fails. The store has FAULTS. */
+/** Expects no data from callers or from the store in the log, whatever fails. The store has FAULTS. */
 export async function expectNoDataLogged(program: Program): Promise<void> {
   const Authorization = `Bearer ${SECRET}`;
   const named = { name: `${SECRET} 1` };

@@ -20,7 +20,7 @@ const COLLECT = `
     process.stdout.write(\`old space \${bytes}\\n\`);
   });`;
 
-// A program that needs more exits. It starts with some 40 MB.
+// A program that needs more than this exits. It needs about 40 MB at startup.
 const HEAP_MB = 200;
 
 /** The variable with which a program has little memory, and usedMb() can measure how much it uses. */

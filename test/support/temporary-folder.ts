@@ -20,8 +20,8 @@ function canUseMemory(): boolean {
 }
 
 /**
- * Keeps temporary files in memory, if that is possible and TMPDIR is not set: each database is hundreds
- * of files, for which a disk takes a twentieth of the CPU time of `npm test`.
+ * Keeps temporary files in memory if that is possible and TMPDIR is not set: each database is hundreds of files, and
+ * writing them to a disk takes a twentieth of the CPU time of `npm test`.
  */
 export function setup(): void {
   // oxlint-disable-next-line node/no-process-env -- a variable of the system, not of the gateway

@@ -12,7 +12,7 @@ import { sendRaw } from '../../support/raw.ts';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Makes the program throw an error that nobody catches, on SIGUSR2. */
+/** Makes the program throw an uncaught error on SIGUSR2. */
 const FAIL = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.') })`;
 
 const store = useProgramStore();

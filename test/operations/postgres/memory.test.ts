@@ -86,7 +86,10 @@ describe('a gateway', () => {
     return ((await oldBytes(program)) - before) / (CONNECTIONS * REQUESTS_EACH);
   }
 
-  /** At first, code and caches grow too. A request with its response takes 6 kB or more. */
+  /**
+   * Returns the least of several rounds, because code and caches grow at first. A request with its response takes 6 kB
+   * or more.
+   */
   async function leastLeftBytes(send: () => Promise<Response>): Promise<number> {
     let least = Infinity;
     for (let round = 0; round < ROUNDS; round += 1) least = Math.min(least, await leftBytes(send));

@@ -11,7 +11,7 @@ import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts
 import { makePet } from '../../support/make.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
-// A shutdown that does not wait for the timeout.
+// The longest that a shutdown takes if it does not wait for the timeout.
 const SOON_MS = 15_000;
 
 // All gateways that the tests start share its database.
@@ -56,8 +56,8 @@ async function countOrders(petId: string | null = null): Promise<number> {
 }
 
 /**
- * Creates orders and counts all. Their list has 17 MB; the buffers between a gateway and its caller have held
- * more than 4 MB.
+ * Creates orders and returns the number of all orders. Their list is 17 MB long; the buffers between a gateway and its
+ * caller have held more than 4 MB.
  */
 async function fillOrders(): Promise<number> {
   const petId = BigInt(await makePet(gateway));
@@ -168,7 +168,7 @@ describe('a gateway that is shutting down', () => {
     await expect.poll(() => placed.length).toBeGreaterThan(20);
     await gateway.stop();
     for (const error of await Promise.all(callers)) {
-      // The last code: fetch had connected, but its request had not arrived.
+      // UND_ERR_SOCKET means that fetch had connected, but its request had not arrived.
       const code = expect.stringMatching(/^(ECONN(REFUSED|RESET)|UND_ERR_SOCKET)$/);
       expect(error).toMatchObject({ cause: { code } });
     }

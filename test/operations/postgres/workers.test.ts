@@ -40,7 +40,7 @@ async function countResponding(): Promise<number> {
 describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
   it("reports the sums of both workers' metrics at /metrics", async () => {
     await expect.poll(countResponding).toBe(2);
-    // Each on its own connection, which the primary process assigns to the workers in turn.
+    // Each request has its own connection, which the primary process assigns to the workers in turn.
     const headers = { connection: 'close', 'user-agent': 'shop/1' };
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
     for (let count = 0; count < 4; count += 1) {

@@ -51,7 +51,7 @@ const codeOf = ({ data, errors }: GraphqlAnswer): unknown =>
 const createOpen = ({ write }: Session): Promise<unknown> =>
   write(sql`insert into categories (name) values ('Open')`);
 
-// One of each kind.
+// One SQLSTATE for each kind of error.
 const STATES = [
   ['25006', 'a read-only database', 'SERVICE_UNAVAILABLE'],
   ['25P03', 'a transaction that was idle too long', 'SERVICE_UNAVAILABLE'],
@@ -78,7 +78,7 @@ const UNEXPECTED = {
 
 describeOnGateways(() => {
   beforeAll(async () => {
-    // The category 1 and the pet 1.
+    // Creates category 1 and pet 1.
     await makePet(gateway, { stock: 100 });
   });
   afterEach(() => {
@@ -180,7 +180,7 @@ describeOnGateways(() => {
     });
     afterAll(() => run('comment on table categories is null'));
 
-    /** The ways in which the gateway writes: by Prisma's API and by SQL, with and without a transaction. */
+    /** The ways in which the gateway writes: with Prisma's API and with SQL, with and without a transaction. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
       const answers = await Promise.all(

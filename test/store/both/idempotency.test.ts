@@ -16,7 +16,7 @@ interface Write {
   input: string;
   /** The same input in another notation. */
   same: string[];
-  /** Other input. */
+  /** Different input. */
   others: string[];
   /** Input that is rejected until the pet has 9 more units. */
   refused?: string;
@@ -170,7 +170,9 @@ const WRITES: Write[] = [
 
 let keys = 0;
 
-/** Returns a function that sends a mutation for new rows, and one that reads everything it may change. */
+/**
+ * Returns a function that sends a mutation for new rows, and a function that reads everything the mutation may change.
+ */
 async function prepare({ mutation, fields }: Write) {
   const key = `key ${(keys += 1)}`;
   const categoryId = await makeCategory(gateway);

@@ -164,7 +164,7 @@ describe('concurrent carts and orders at two gateways, among all other writes to
     );
     expect(rows.length).toBeGreaterThan(0);
     for (const { id, units } of rows) expect(units).toBe(ledger.added.get(String(id)));
-    // The race had placed carts, and each kind of rejection.
+    // The race included placed carts, and each kind of rejection.
     for (const code of [undefined, 'PET_NOT_AVAILABLE', 'INSUFFICIENT_STOCK']) {
       expect([...codes]).toContain(code);
     }

@@ -6,7 +6,7 @@ import { openCopyOnPostgres } from '../../support/databases.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
-/** The terms in the comment, which names no store, and the pet store's. */
+/** The generic terms in the comment, and the pet store's terms. */
 const WORDS: readonly [RegExp, string][] = [
   [/\bbook/g, 'pet'],
   [/\btitle\b/g, 'name'],

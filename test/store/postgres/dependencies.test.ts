@@ -32,14 +32,14 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-/** Returns the error with which something fails. */
+/** Returns the error with which a promise rejects. */
 const errorOf = (failing: Promise<unknown>): Promise<unknown> =>
   failing.then(
     () => undefined,
     (error: unknown) => error,
   );
 
-/** The failures that pg reports only by a message. */
+/** The failures that pg reports only with a message. */
 const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unknown>][] = [
   [
     'a connection that is lost while a statement runs',

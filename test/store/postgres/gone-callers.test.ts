@@ -81,7 +81,7 @@ async function askByWebSocket(query: string): Promise<Leave> {
   return () => opened.send({ type: 'complete', id: '1' });
 }
 
-/** The ways in which callers stop waiting. Each returns a function that stops. */
+/** The ways in which clients stop waiting for a query. Each returns a function that stops waiting. */
 const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   'closes its connection': askByHttp,
   'completes its operation on a WebSocket': askByWebSocket,

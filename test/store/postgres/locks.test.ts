@@ -37,7 +37,7 @@ async function begin(text: string): Promise<Client> {
   return client;
 }
 
-/** Returns how many sessions wait for a lock of this one. */
+/** Returns how many sessions wait for a lock that this session holds. */
 async function countBlockedBy(client: Client): Promise<number | null> {
   const { rowCount } = await client.query(
     `select pid from (select distinct pid from pg_locks where not granted) as waiting
@@ -55,7 +55,7 @@ describe.concurrent('a deadlock', () => {
     const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
     await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    // The gateway has locked the pet and waits for the stock; now this waits for the pet.
+    // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
     await other.query(`update pets set name = 'Held' where id = ${petId}`);
     await other.query('commit');
     await other.end();

@@ -12,11 +12,11 @@ import { type StatementProxy, startStatementProxy } from '../../support/statemen
 
 const { schema } = petStore;
 
-/** Whether PostgreSQL gets the statement whose connection is lost. */
+/** What is lost with the connection: only the response, or also the statement. */
 const LOSSES = ['the response', 'the statement'] as const;
 type Loss = (typeof LOSSES)[number];
 
-/** Returns the message of a pooler whose server is lost. */
+/** Returns the message that a pooler sends when its server is lost. */
 function lostServer(severity: string): Buffer {
   const fields = `S${severity}\0C08006\0Mserver lost\0\0`;
   const message = Buffer.from(`E....${fields}`);
@@ -38,7 +38,7 @@ beforeAll(async () => {
   proxy = await startStatementProxy(database.url);
   direct = await startOn(database.url);
 });
-// Each test has new connections: the text of a statement is sent once on each.
+// Each test has new connections, because the text of a statement is sent only once on each connection.
 beforeEach(async () => {
   const url = new URL(database.url);
   url.port = String(proxy.port);
@@ -171,7 +171,7 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
   );
 });
 
-// Some poolers report it as an ERROR, and PostgreSQL translates the severity.
+// Some poolers report the loss as an ERROR, and PostgreSQL translates the severity.
 describe.each(['FATAL', 'ERROR', 'FEHLER'])(
   'a server that a pooler reports as lost with severity %s',
   (severity) => {
@@ -205,7 +205,7 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
   },
 );
 
-// Of a write with an idempotency key, before its COMMIT.
+// Statements of a write with an idempotency key, before its COMMIT.
 const STATEMENTS = ['BEGIN', 'insert into idempotency_keys', 'insert into orders'];
 
 describe('a write whose connection is lost before it can be applied', () => {

@@ -71,7 +71,7 @@ describe('a transaction whose statement gets no response in time', () => {
   });
 });
 
-// The statement timeout, and the second for which the gateway waits in addition.
+// The statement timeout, plus the second that the gateway waits in addition.
 const LIMIT_MS = 1100;
 
 it('a statement without a response times out, even if its connection was idle before for just as long', async () => {
