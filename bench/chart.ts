@@ -88,7 +88,7 @@ export function drawChart(results: Results, workloads: readonly Workload[], wher
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12.5" fill="#1f2328" role="img">
 <title>CPU time of one request, as a multiple of the floor</title>
 <rect width="${WIDTH}" height="${height}" rx="8" fill="#ffffff"/>
-${text(20, 28, 'CPU time of one request, server and PostgreSQL together; less is better', 'font-size="16" font-weight="600"')}
+${text(20, 28, 'CPU time of one request, server and PostgreSQL together; lower is better', 'font-size="16" font-weight="600"')}
 ${drawLegend(names.map(({ name }) => name))}
 <line x1="${floorX}" x2="${floorX}" y1="${TOP - 8}" y2="${height - BOTTOM}" stroke="#1f2328" stroke-dasharray="3 3"/>
 ${parts.join('\n')}

@@ -91,7 +91,7 @@ export const COSTS: readonly Cost[] = [
     statements: 3,
   },
   {
-    operation: 'pets with what can be ordered of them',
+    operation: 'pets with the quantity that can be ordered',
     request: page('pets(first: $first) { nodes { availableQuantity canBeOrdered } }'),
     statements: 2,
   },

@@ -29,8 +29,8 @@ const HEADS = [
   'PostgreSQL ms',
   'requests/s',
   'to floor',
-  'CPU to floor',
-  'both to floor',
+  'CPU vs. floor',
+  'both vs. floor',
 ];
 
 function toCells(sample: Sample, floor: Sample | undefined): string[] {
@@ -89,12 +89,12 @@ export function besideTable(results: Results, workloads: readonly Workload[]): s
     });
     return [workload.title, ...cells];
   });
-  const heads = ['gateway to before', 'CPU', 'both', 'requests/s'];
+  const heads = ['gateway vs. before', 'CPU', 'both', 'requests/s'];
   return `\n### beside the earlier version\n\n${toTable(heads, rows)}`;
 }
 
 const GROWING = [
-  ['latency of one caller, ms', 'aloneMs'],
+  ['latency with one caller, ms', 'aloneMs'],
   ['CPU of the gateway, ms a request', 'cpuMs'],
   ['CPU of PostgreSQL, ms a request', 'databaseCpuMs'],
 ] as const;

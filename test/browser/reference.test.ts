@@ -30,14 +30,14 @@ describeInChromium((chromium) => {
       page = await chromium.open('/docs');
     });
 
-    it('marks deprecated operations with their sunset date, and beta operations', async () => {
+    it('marks deprecated and beta operations, and shows when deprecated operations may stop working', async () => {
       const pet = operation('getPet');
       await expectShown(pet.getByText('deprecated', { exact: true }));
       await expectShown(pet.getByText('It may stop working on 2027-12-31.'));
       await expectShown(operation('listOrders').getByText('beta', { exact: true }));
     });
 
-    it('offers to try reading a pet, but not listing all orders', async () => {
+    it('lets users try reading a pet, but not listing all orders', async () => {
       await expectShown((await send('1')).getByText('"Biscuit"'));
       expect(await operation('listOrders').getByRole('button', { name: /Send/ }).count()).toBe(0);
     });
@@ -61,7 +61,7 @@ describeInChromium((chromium) => {
       await expectShown(response.getByText('sunset: Fri'));
     });
 
-    it('leads from a route to the query that replaces it, which GraphiQL executes', async () => {
+    it('leads from a route to the query that replaces the route, and GraphiQL executes the query', async () => {
       await page.getByRole('link', { name: 'Moving to GraphQL' }).click();
       const guide = page.locator('#getPet');
       await guide.getByRole('link', { name: 'Run it in GraphiQL' }).click();

@@ -192,7 +192,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       await expectRecorded(length, id);
     });
 
-    it('report an error if the new token is rejected as well', async () => {
+    it('report an error if both the old token and the new token are rejected', async () => {
       const id = await makePet(gateway);
       const secured = await startOther(AUTH_BY_SECRET);
       let requests = 0;

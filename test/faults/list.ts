@@ -331,7 +331,7 @@ const STATEMENT: Fault[] = [
     text: `
     window?.size,`,
     replacement: '',
-    test: ['test/store/executor.test.ts', 'depends on the variables'],
+    test: ['test/store/executor.test.ts', 'uses the variables'],
   },
   {
     name: 'a name with quotes breaks the response',
@@ -345,7 +345,7 @@ const STATEMENT: Fault[] = [
     file: 'src/gateway/graphql/statement/compile.ts',
     text: '[id, ...conditions.map((name) => String(variables[name]))].join()',
     replacement: '[id, ...conditions].join()',
-    test: ['test/store/executor.test.ts', 'depends on the variables'],
+    test: ['test/store/executor.test.ts', 'uses the variables'],
   },
   {
     name: 'the last page has no end cursor',

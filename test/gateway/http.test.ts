@@ -185,11 +185,11 @@ describe('a request with Expect: 100-continue', () => {
   it.each([
     ['is too large', `/graphql ${HOST}${AS_JSON}`, 413, 1_000_001],
     ['has another media type', `/graphql ${HOST}`, 415],
-    ['has no route', `/nowhere ${HOST}`, 404],
+    ['has an unknown path', `/nowhere ${HOST}`, 404],
     ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
     ['does not accept JSON', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
   ])(
-    'gets its error instead of 100 (Continue) if it %s, and the connection closes',
+    'gets an error instead of 100 (Continue) if it %s, and the connection closes',
     async (_what, head, status, length?) => {
       const received = await postLater(head, length);
       expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -232,7 +232,7 @@ describe('the size of a GraphQL document', () => {
     await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
   });
 
-  it('does not depend on an empty operationName', async () => {
+  it('is not affected by an empty operationName', async () => {
     const params = { query: 'query A { __typename }', operationName: '' };
     await expectTypename(await post(JSON.stringify(params)));
     await expectTypename(await get(params));

@@ -132,7 +132,7 @@ describe('an invalid variable', () => {
       'order.shipDate',
     ],
     ['has an invalid id', ORDER, { order: { ...order, petId: 1.5 } }, 'order.petId', 'INVALID_ID'],
-  ])('is rejected with its path if it %s', async (...row) => {
+  ])('is reported with its path if it %s', async (...row) => {
     const [, query, variables, path, code = 'INVALID_INPUT'] = row;
     const error = firstError(await gateway.graphql(query, variables));
     expect(error?.extensions).toMatchObject({ code, status: 400 });
@@ -148,7 +148,7 @@ describe('an ID variable', () => {
   });
 
   it.each(['9007199254740993', '9007199254740992', '1e300', '1.5', '-1', '1e-7'])(
-    'is rejected as a JSON number that may have lost digits or is not a valid id: %s',
+    'is rejected if it is a JSON number that may have lost digits or is not a valid id: %s',
     async (id) => {
       expect(firstError(await askById(id))?.extensions).toMatchObject({
         code: 'INVALID_ID',

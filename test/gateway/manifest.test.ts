@@ -47,7 +47,7 @@ fragment Shown on Pet {
 const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
 describe('npm run manifest', () => {
-  it('writes each operation with the fragments it uses, from whichever file', async () => {
+  it('writes each operation with the fragments it uses, whichever files they are in', async () => {
     const { made } = await make({
       'pets.graphql': `${PETS} ${COUNT}`,
       'shared/shown.graphql': SHOWN,

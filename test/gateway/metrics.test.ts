@@ -125,7 +125,7 @@ describe('the metric of calls to REST operations', () => {
 /** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
-it('the metrics keep a hundred caller names, and evict the least recently used one with its series', async () => {
+it('the metrics keep a hundred caller names, and evict the least recently used name with its series', async () => {
   await get('/pets/1', 'nightly/1');
   for (let index = 0; index < 99; index += 1) await list(`bot${index}/1`);
   await list('bot0/1');
@@ -361,7 +361,7 @@ describe('the metrics of a gateway', () => {
     await own.close();
   });
 
-  it('count the active requests, and those whose clients disconnected', async () => {
+  it('count the active requests, and the requests whose clients disconnected', async () => {
     await expectValues({ '': 1 }, 'http_active_requests');
     const { port } = new URL(gateway.url);
     const socket = connect(Number(port), '127.0.0.1');

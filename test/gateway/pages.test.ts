@@ -183,7 +183,7 @@ describe('the start page', () => {
   );
 });
 
-it('the reference lists each error of the OpenAPI document once', async () => {
+it('the API reference lists each error of the OpenAPI document once', async () => {
   const document = openApiOf(readConfig({}));
   const codes = Object.values(document.paths)
     .flatMap(({ get }) => Object.values(get.responses))

@@ -68,7 +68,7 @@ describe('the schema', () => {
   );
 
   it.each(mutations.map((field) => [field.name, getNamedType(field.type)] as const))(
-    "returns from %s a union of one payload and the mutation's errors",
+    "declares the result of %s as a union of one payload and the mutation's errors",
     (name, type) => {
       expect(type.name).toBe(`${name[0]?.toUpperCase()}${name.slice(1)}Result`);
       const members = isUnionType(type) ? type.getTypes() : [];

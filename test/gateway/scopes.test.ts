@@ -185,7 +185,7 @@ const READING: [what: string, query: string][] = [
     'mutation { updateCategory(id: "99", input: {}) { ... on Category { pets { totalCount } } } }',
   ],
   [
-    "the pet's status in an inventory entry",
+    "the pet's status in an inventory item",
     'mutation { updateInventory(petId: "99", input: { quantity: 1 }) { ... on InventoryItem { status } } }',
   ],
 ];

@@ -126,7 +126,7 @@ describe('responses to slow clients', () => {
     expect(gateway.loggedErrors).toEqual([]);
   });
 
-  it('arrive whole and in order at a client that pipelines its requests', async () => {
+  it('arrive complete and in order at a client that pipelines its requests', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.write(get('a') + BUNDLE + get('b') + get('c', 'Connection: close\r\n'));
     await once(socket, 'connect');

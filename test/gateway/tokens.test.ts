@@ -156,7 +156,7 @@ describe('a token signed with a key', () => {
     ['PEM', () => rsa.publicPem],
     ['JSON', () => JSON.stringify(rsa.publicJwk)],
   ])(
-    'is rejected if it is signed with the public key, as %s, as the secret',
+    'is rejected if it is signed with the public key as an HMAC secret: %s',
     async (_what, secretOf) => {
       await expectRejected(byKeys, await forge({ alg: 'HS256', kid: 'rsa' }, secretOf()));
     },

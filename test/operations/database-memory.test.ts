@@ -26,21 +26,21 @@ const QUERIES = [
   ...[95, 7, 3, 1].map(
     (count) =>
       [
-        `a text that many rows share, ${count} times`,
+        `a string that many rows share, selected ${count} times`,
         ofPets(`category { ${aliases(count, 'description')} }`),
       ] as const,
   ),
-  ['many texts of each row', ofPets(aliases(25, 'name'))],
+  ['many strings of each row', ofPets(aliases(25, 'name'))],
   [
-    'many texts of one row',
+    'many strings of one row',
     `query ($id: ID!) { category(id: $id) { ${aliases(95, 'description')} } }`,
   ],
   [
-    'cursors with texts',
+    'cursors with long strings',
     `{ pets(last: ${PETS}, orderBy: { field: NAME, direction: DESC }) { edges { ${aliases(18, 'cursor')} } } }`,
   ],
   [
-    'changes with texts',
+    'changes with long strings',
     `{ changes(last: ${PETS}) { nodes { ... on PetChange { after { ${aliases(50, 'name')} } } } } }`,
   ],
 ] as const;

@@ -131,7 +131,7 @@ const leniently = (strict: GraphQLSchema): GraphQLSchema =>
         type: getNullableType(type),
         resolve: async (...args) => {
           const value: unknown = await resolve(...args);
-          if (value == null) throw new Error('A field that may not be null is.');
+          if (value == null) throw new Error('A field that may not be null is null.');
           return value;
         },
       };
@@ -271,7 +271,7 @@ describe('executing an operation', () => {
     await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
   });
 
-  it('needs only one statement for most queries from the third execution', async () => {
+  it('needs only one statement for most queries from the third execution onwards', async () => {
     const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
       seed: 1,
       numRuns: 25,
@@ -344,7 +344,7 @@ describe('a compiled query', () => {
     expect(isShared).toBe(true);
   });
 
-  it('depends on the variables of its own request, whatever earlier requests had', async () => {
+  it('uses the variables of its own request, whatever variables earlier requests had', async () => {
     const query = `query ($first: Int, $last: Int, $field: PetSortField!, $status: [PetStatus!], $isNamed: Boolean = true) {
         pets(first: $first, last: $last, orderBy: { field: $field, direction: DESC }, filter: { status: $status }) {
           nodes { id name @include(if: $isNamed) } } }`;

@@ -156,7 +156,7 @@ describe('invalid arguments', () => {
   it.each([
     ['a name of 256 characters', { name: 'n'.repeat(256) }, 'TOO_LONG'],
     ['null for the status', { status: null }, 'REQUIRED'],
-  ])('return their error code for %s', async (_what, input, code) => {
+  ])('are reported with an error code for %s', async (_what, input, code) => {
     const fields = '... on InvalidInput { issues { code } }';
     const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
     expect(result.issues).toEqual([{ code }]);
@@ -173,7 +173,7 @@ describe('whether a pet can be ordered', () => {
     ['an AVAILABLE pet without an inventory item', {}, 0, false],
     ['a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
   ])(
-    'is known for %s, and takes only one statement',
+    'is returned for %s, with only one statement',
     async (_what, options, quantity, canBeOrdered) => {
       const id = await makePet(gateway, options);
       const inventory = 'stock' in options ? { quantity } : null;

@@ -106,7 +106,7 @@ describe('a subscription', () => {
     });
   });
 
-  it('returns the stock changes of a category, including deleted pets', async () => {
+  it('returns changes to the stock in a category, including deletions of pets', async () => {
     const categoryId = await makeCategory(gateway);
     const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
     const live = await subscribe(`${field}) { cursor kind petId }`);
@@ -126,7 +126,7 @@ describe('a subscription', () => {
     expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
   });
 
-  it('returns the changes of several types in one order, even after a cursor', async () => {
+  it('returns changes of several types in a single order, even after a cursor', async () => {
     const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
     const all = await subscribe('changed { __typename }');
     await makePet(gateway, { stock: 1 });
@@ -141,7 +141,7 @@ describe('a subscription', () => {
     expect(await changed(later)).toEqual({ __typename: 'PetChange' });
   });
 
-  it('returns pets that match its filter, and those that start or stop matching it', async () => {
+  it('returns changes to pets that match its filter, or that start or stop matching it', async () => {
     const cats = await makeCategory(gateway);
     const stream = await subscribe(
       `petChanged(filter: { categoryId: "${cats}", status: [AVAILABLE, PENDING] }) { kind petId before { status } after { name category { id } } }`,

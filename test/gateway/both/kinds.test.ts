@@ -59,19 +59,25 @@ describeOnDatabases(() => {
       expect(kind.fromText(String(text))).toEqual(value);
     });
 
-    it.each(values)('have the same JSON form in PostgreSQL as in graphql-js: $0', async (value) => {
-      const json = await read(value, `(${concatenate(kind.json('value'))})`);
-      expect(JSON.parse(String(json))).toEqual(JSON.parse(JSON.stringify(type.serialize(value))));
-    });
+    it.each(values)(
+      'get the same JSON form from PostgreSQL and from graphql-js: $0',
+      async (value) => {
+        const json = await read(value, `(${concatenate(kind.json('value'))})`);
+        expect(JSON.parse(String(json))).toEqual(JSON.parse(JSON.stringify(type.serialize(value))));
+      },
+    );
 
-    it.each(values)('have the same cursor text in PostgreSQL as in a row: $0', async (value) => {
-      const text = kind.sort.textOf(value);
-      expect(await read(value, kind.sort.asText('value'))).toBe(text);
-      expect(kind.sort.text.parse(text)).toBe(text);
-      const key = `${kind.sort.toKey ?? ''}('${text}'::${kind.sqlType})`;
-      const same = `${kind.sort.sql('value', true)} = ${key}`;
-      expect(await read(value, same)).toBe(true);
-    });
+    it.each(values)(
+      'get the same cursor text from PostgreSQL and from the gateway: $0',
+      async (value) => {
+        const text = kind.sort.textOf(value);
+        expect(await read(value, kind.sort.asText('value'))).toBe(text);
+        expect(kind.sort.text.parse(text)).toBe(text);
+        const key = `${kind.sort.toKey ?? ''}('${text}'::${kind.sqlType})`;
+        const same = `${kind.sort.sql('value', true)} = ${key}`;
+        expect(await read(value, same)).toBe(true);
+      },
+    );
   });
 
   it.each(['DateTime', 'Date'] as const)(

@@ -50,7 +50,7 @@ const requestsOf = (method: string): string[] => [
 const SHARES = [0.01, 0.5, 0.99, 1];
 
 /** How the client then breaks the connection. */
-const ENDINGS = ['reset', 'reset at the answer', 'half-close', 'half-close and reset'] as const;
+const ENDINGS = ['reset', 'reset at the response', 'half-close', 'half-close and reset'] as const;
 
 interface Attack {
   readonly bytes: string;
@@ -79,7 +79,7 @@ const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
         if (ending === 'half-close and reset') socket.end(() => socket.resetAndDestroy());
       });
     });
-    socket.on('data', () => ending === 'reset at the answer' && socket.resetAndDestroy());
+    socket.on('data', () => ending === 'reset at the response' && socket.resetAndDestroy());
     // The gateway may reset the connection first.
     socket.on('error', () => {});
     socket.on('close', () => resolve());

@@ -13,7 +13,7 @@ import { sendRaw } from '../../support/raw.ts';
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** Makes the program throw an uncaught error on SIGUSR2. */
-const FAIL = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.') })`;
+const FAIL = `process.once('SIGUSR2', () => { throw new Error('Not caught.') })`;
 
 const store = useProgramStore();
 let program: Program;
@@ -80,7 +80,7 @@ describe('a POST', () => {
     expect(line['operationName']).toBe('N'.repeat(100));
   });
 
-  it('is logged with each code of the errors in its data, but each only once', async () => {
+  it('is logged with the codes of the errors in its data, each code once', async () => {
     const query = `mutation {
       deletePet(id: "9") { __typename }
       again: deletePet(id: "9") { __typename }
@@ -200,7 +200,7 @@ describe('the log line of a request', () => {
     [`/pets/${SECRET}?${SECRET}`, '/pets/{petId}', 400, ['INVALID_ID']],
     [`/${SECRET}?${SECRET}`, 'other', 404, ['NOT_FOUND']],
     [`/graphql?query=query+Get{__typename}&x=${SECRET}`, '/graphql', 200, undefined],
-  ])('contains the template of its path: for %s, %s', async (path, route, status, codes) => {
+  ])('contains the template of its path: %s becomes %s', async (path, route, status, codes) => {
     const line = await lineOf(await fetch(program.url + path));
     expect(line).toMatchObject({ level: 30, method: 'GET', route, status });
     expect(line['codes']).toEqual(codes);
@@ -254,6 +254,6 @@ describe('a program that exits with an uncaught error', () => {
     expect(await program.stop('SIGUSR2')).toBe(1);
     const lines = entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last');
     expect(lines).toHaveLength(COUNT);
-    expect(program.messages.join('\n')).toContain('Nobody caught it.');
+    expect(program.messages.join('\n')).toContain('Not caught.');
   });
 });

@@ -174,7 +174,7 @@ describe.skipIf(!hasPgbouncer)(
       );
     });
 
-    it('runs further statements after one that took too long', async () => {
+    it('runs further statements after a statement that took too long', async () => {
       const gateway = await open(database, { POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' });
       await expect(gateway.db.write(sql`select pg_sleep(3)::text`)).rejects.toMatchObject({
         cause: { message: 'Query read timeout' },

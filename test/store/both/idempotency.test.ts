@@ -222,7 +222,7 @@ it("every mutation accepts an idempotency key, and is listed in this test's tabl
 
 describeOnGateways(() => {
   describe.each(WRITES)('$mutation with an idempotency key', (write) => {
-    it('runs once, and returns the original result for the same input however it is written', async () => {
+    it('runs once, and returns the original result for the same input, however the input is written', async () => {
       const { send, read } = await prepare(write);
       const before = await read();
       const first = await send(write.input);
@@ -286,7 +286,7 @@ describeOnGateways(() => {
         `input: [{ petId: "P", quantity: 1, shipDate: "${shipDate}" }]`,
       ],
       ['rescheduleOrder', '... on Order { id shipDate }', `id: "O", shipDate: "${shipDate}"`],
-    ])('returns the original result of %s', async (mutation, fields, input) => {
+    ])('still returns the original result of %s', async (mutation, fields, input) => {
       const sent = await prepare({ mutation, fields, input, same: [], others: [] });
       const first = await sent.send(input);
       expect(first).not.toHaveProperty('code');
@@ -301,13 +301,13 @@ describeOnGateways(() => {
   });
 
   describe('an idempotency key', () => {
-    it('is optional, and without one each request places an order', async () => {
+    it('is optional: without a key, each request places an order', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       for (const key of [undefined, null, null]) await place({ petId, quantity: 1 }, key);
       expect(await stockOf(gateway, petId)).toBe(7);
     });
 
-    it('returns the order as created, even after the order was completed or cancelled', async () => {
+    it('makes a retry return the order as created, even after the order was completed or cancelled', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       for (const change of ['completeOrder', 'cancelOrder']) {
         const input = { petId, quantity: 1 };
@@ -350,7 +350,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('returns the pet that a release without quantities created with the key', async () => {
+    it('makes a retry return the pet that a release without quantities created', async () => {
       const id = await makePet(gateway, { name: 'Ida' });
       // The digest that the earlier release stored for this name, category 1 and the default status.
       const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
@@ -365,7 +365,7 @@ describeOnGateways(() => {
       }
     });
 
-    it('returns IDEMPOTENCY_CONFLICT if another mutation has used the key', async () => {
+    it('is rejected with IDEMPOTENCY_CONFLICT if another mutation has used it', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       await place({ petId, quantity: 1 }, 'shared');
       expect(await createPet({ name: 'Bats', categoryId: '1' }, 'shared')).toEqual({

@@ -51,7 +51,7 @@ describeOnDatabases(() => {
 
     const migrations = () => database.run('select * from _prisma_migrations');
 
-    it('are recorded as Prisma records them', async () => {
+    it('are recorded as Prisma would record them', async () => {
       await empty();
       await database.migrate(log);
       const files = (await readdir(FOLDER)).filter((name) => /^\d{14}_/.test(name)).toSorted();

@@ -116,7 +116,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(5);
     });
 
-    it('rejects it even among valid orders that arrive at the same time', async () => {
+    it('rejects the order even among valid orders that arrive at the same time', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const results = await Promise.all(
         [25, -1, 25, -1].map((hours) => place({ petId, quantity: 1, shipDate: hoursAgo(hours) })),
@@ -213,7 +213,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(5);
     });
 
-    it('succeeds or fails as a whole if the order is completed at the same time', async () => {
+    it('never succeeds together with completing the order, and returns its units at most once', async () => {
       const petId = await makePet(gateway, { stock: 30 });
       let cancelled = 0;
       await Promise.all(
@@ -228,7 +228,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(cancelled);
     });
 
-    it('returns ORDER_COMPLETE for a complete order, and returns no units to the stock', async () => {
+    it('returns ORDER_COMPLETE for a complete order, and does not change the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { complete: true });
       expect(await cancel(id)).toEqual({ code: 'ORDER_COMPLETE' });

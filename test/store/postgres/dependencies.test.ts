@@ -103,7 +103,7 @@ const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unk
   ],
 ];
 
-describe('an error of pg that has only a message', () => {
+describe('a pg error that has only a message', () => {
   it.each(FAILURES)('is recognised as a temporary failure: %s', async (_what, isLost, fail) => {
     const error = await fail();
     expect(error).toBeInstanceOf(Error);

@@ -158,7 +158,7 @@ describe('orders that arrive at the same time', () => {
     ['fails with an unknown SQLSTATE', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
     ['is skipped by a trigger', 'return null', 'INSUFFICIENT_STOCK'],
     ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
-  ])('are placed even if one other order %s', async (_what, statement, expected) => {
+  ])('are placed even if another order %s', async (_what, statement, expected) => {
     await runSql(
       url,
       `create or replace function hinder() returns trigger language plpgsql as

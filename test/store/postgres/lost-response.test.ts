@@ -158,7 +158,7 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
   });
 
   it.each(LOSSES)(
-    'is applied once if it is repeated with its key after a COMMIT of which %s was lost',
+    'is applied only once if it is retried with its key (COMMIT: %s is lost)',
     async (lost) => {
       const mutation = order(`${lost} ${petId}`);
       const { code, retryAfter } = await sendAndLose(mutation, lost, 'COMMIT');
@@ -210,7 +210,7 @@ const STATEMENTS = ['BEGIN', 'insert into idempotency_keys', 'insert into orders
 
 describe('a write whose connection is lost before it can be applied', () => {
   it.each(STATEMENTS.flatMap((text) => LOSSES.map((lost) => [text, lost] as const)))(
-    'is not applied, and can be repeated: at %s, %s is lost',
+    'is not applied, and can be retried (%s: %s is lost)',
     async (text, lost) => {
       const mutation = order(`${text} ${lost} ${petId}`);
       const { status, data, code, retryAfter } = await sendAndLose(mutation, lost, text);
@@ -260,7 +260,7 @@ describe('with several servers', () => {
   );
 });
 
-it.each(LOSSES)('a query whose connection is lost can be repeated: %s is lost', async (lost) => {
+it.each(LOSSES)('a query whose connection is lost can be retried (%s is lost)', async (lost) => {
   const query = `{ pet(id: "${petId}") { name } }`;
   const { code, retryAfter } = await sendAndLose(query, lost, 'from pets');
   expect([code, retryAfter]).toEqual(['SERVICE_UNAVAILABLE', '1']);

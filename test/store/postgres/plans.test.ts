@@ -292,7 +292,7 @@ async function pagesOf(list: string, args: string): Promise<string[]> {
 const some = <Item>(all: readonly Item[], turn: number): readonly Item[] =>
   all.filter((_item, index) => index === turn % all.length || inject('isLong'));
 
-describe.each(LISTS)('$name of $type', ({ type, name, filter, keys }) => {
+describe.each(LISTS)('the list $name of $type', ({ type, name, filter, keys }) => {
   const { rare, frequent } = FILTERS[filter.name] ?? { rare: [], frequent: [] };
   const within = PARENTS[type];
   if (!within) throw new Error(`Add a query for the rows of ${type} to PARENTS.`);
@@ -355,7 +355,7 @@ describe.each([
     },
   );
 
-  it('counts only changes of a rare type', async () => {
+  it('counts the changes of a rare type without reading others', async () => {
     const query = '{ changes(first: 0, filter: { types: [CATEGORY] }) { totalCount } }';
     await expectFewRows(await statementsOf(query), 100);
   });
