@@ -6,7 +6,7 @@ export interface Dialect {
   readonly rest: boolean;
   /** Returns the cursor of the row with this id. */
   readonly cursor: (id: number, workload: string) => string;
-  /** Converts a value in its response to the gateway's form. */
+  /** Converts a value in the contender's response to the gateway's form. */
   readonly revive?: (key: string, value: unknown) => unknown;
 }
 

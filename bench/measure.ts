@@ -12,7 +12,7 @@ import type { Workload } from './workloads.ts';
 /** The measurements of one contender with one workload. */
 export interface Sample {
   readonly perSecond: number;
-  /** Latencies with 32 connections, and with one (`aloneMs`). */
+  /** Latencies with 32 connections, and with one connection (`aloneMs`). */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly aloneMs: number;

@@ -1,7 +1,7 @@
 /** The SQL statements of an operation. test/store/statements.test.ts fails if the number differs. */
 export interface Cost {
   readonly operation: string;
-  /** A GraphQL document, with the number of rows as `$first`, or a path of REST. */
+  /** A GraphQL document, with the number of rows as `$first`, or a REST path. */
   readonly request: string;
   /** The number of SQL statements for any number of rows, without BEGIN and COMMIT. */
   readonly statements: number;

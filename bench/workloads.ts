@@ -12,13 +12,13 @@ export interface Workload {
   readonly ask: (store: Store, index: number) => Question;
 }
 
-/** A GraphQL operation, or a path of REST. */
+/** A GraphQL operation, or a REST path. */
 interface Question {
   readonly path?: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   /** The id of the row before the page. Each contender has its own cursor for it. */
   readonly after?: number;
-  /** The expected `data` of GraphQL or body of REST. */
+  /** The expected GraphQL `data` or REST body. */
   readonly answer: () => unknown;
 }
 

@@ -13,7 +13,7 @@ import { makePet, stockOf } from '../support/make.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-/** Serves the storefronts, as `npm start` in docs/examples. */
+/** Serves the storefronts, as `npm start` does in docs/examples. */
 async function serveExamples(): Promise<Server> {
   const site = createServer(({ url = '' }, response) => {
     const { pathname } = new URL(url, 'http://localhost');

@@ -42,7 +42,7 @@ describe('CHANGELOG.md', () => {
       ...(await findGraphqlBreaks(released.graphql, printSchema(petStore.schema))),
       ...findRestChanges(released.openapi, openApi),
     ];
-    // An entry of CHANGELOG.md that allows one has the form: - **Breaking** `name`: why
+    // An entry in CHANGELOG.md that allows a breaking change has the form: - **Breaking** `name`: why
     expect(allowedIn(changelog).toSorted()).toEqual(breaks.toSorted());
   });
 });

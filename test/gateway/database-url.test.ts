@@ -63,7 +63,7 @@ describe('DATABASE_URL', () => {
   it.each(['DATABASE_URL', 'DATABASE_REPLICA_URLS'])(
     'rejects unencoded special characters in a password, and does not repeat the password: %s',
     (name) => {
-      // Each is between digits, which could be mistaken for a port.
+      // Each string is placed between digits, which could be mistaken for a port.
       for (const text of '/ ? # @/ @? @# /@ ?@ #@ @a/ ,/ /? %2/'.split(' ')) {
         for (const hosts of ['db', 'db:5432', 'a,b']) {
           const url = `postgresql://me:1${text}2@${hosts}/store`;

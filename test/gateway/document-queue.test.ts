@@ -15,7 +15,7 @@ import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts'
 const { schema } = petStore;
 
 let gateway: Gateway;
-/** The same with AUTH_READ=open: reading needs no token. */
+/** A gateway with AUTH_READ=open: reading needs no token. */
 let readable: Gateway;
 /** A gateway that responds within 100 ms, even if a document has to wait. */
 let hasty: Gateway;
@@ -37,7 +37,7 @@ afterAll(async () => {
 let last = 0;
 /** Returns a new document that is long enough to be queued as a long one. */
 const renew = (query: string): string => `${query} #${(last += 1)}`.padEnd(1100);
-/** Returns a new document that takes some milliseconds until its cost is rejected. */
+/** Returns a new document that takes a few milliseconds until its cost is rejected. */
 const renewSlow = (): string =>
   renew(
     `{ pet(id: 1) { ...F0 } } ${repeat(24, (n) => `fragment F${n} on Pet { id name category { name } ${repeat(23 - n, (m) => `...F${n + 1 + m}`)} }`)}`,

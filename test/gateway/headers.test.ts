@@ -162,7 +162,7 @@ describe('a request with more than 1,000 headers', () => {
     async (_what, line, headers) => {
       for (const count of [1001, 1010, 1100, 1500, 4000]) {
         const first = `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
-        // Without the request line, and with Content-Length.
+        // The number of its own headers: the request line does not count, but Content-Length does.
         const own = linesOf(first);
         const bytes = `${first}${fill(count - own)}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
         const received = await receiveAll(gateway, bytes, LAST);

@@ -17,7 +17,7 @@ afterAll(() => gateway.close());
 const nested = (levels: number, inside: string): string =>
   'category { pets(first: 1) { nodes { '.repeat(levels) + inside + ' } } }'.repeat(levels);
 
-/** Spreads ten fragments in each of some places. */
+/** Spreads ten fragments in each of the given number of places. */
 const spreading = (places: number): string =>
   `{ pet(id: 1) { ${repeat(places, (index) => `a${index}: category { ${repeat(10, (n) => `...F${n}`)} }`)} } } ${repeat(10, (index) => `fragment F${index} on Category { id }`)}`;
 
@@ -143,7 +143,7 @@ describe('a GraphQL document', () => {
   });
 });
 
-/** An input object with that many unknown fields. */
+/** An input object with the given number of unknown fields. */
 const wrong = (length: number, toValue: (index: number) => unknown) =>
   Object.fromEntries(Array.from({ length }, (_, index) => [`x${index}`, toValue(index)]));
 

@@ -13,7 +13,7 @@ import { post as postTo } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
-/** The other gateways use its database. */
+/** The other gateways share this gateway's database. */
 let first: Gateway;
 /** A new gateway for each test, whose counters start at zero. */
 let gateway: Gateway;

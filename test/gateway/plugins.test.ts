@@ -30,7 +30,7 @@ const LOG: Log = {
 /** The hooks that have run, in order. */
 let ran: string[] = [];
 
-/** A plugin with each hook of a request. */
+/** A plugin with every hook that a request can run. */
 const probe: Plugin = {
   onParams: () => void ran.push('params'),
   onEnveloped: () => void ran.push('enveloped'),

@@ -15,7 +15,7 @@ const { schema } = petStore;
 let open: Gateway;
 /** AUTH=jwt: callers need a token with scopes. */
 let gateway: Gateway;
-/** The same with AUTH_READ=open: reading needs no token. */
+/** AUTH=jwt with AUTH_READ=open: reading needs no token. */
 let readable: Gateway;
 let petId: string;
 beforeAll(async () => {

@@ -18,7 +18,7 @@ import {
 
 /** Accepts tokens that are signed with a secret. */
 let bySecret: Gateway;
-/** Accepts tokens that are signed with a key of a server. */
+/** Accepts tokens that are signed with a key that a server publishes. */
 let byKeys: Gateway;
 let keyServer: KeyServer;
 let elliptic: SigningKey;

@@ -20,7 +20,7 @@ import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 const LEAK =
   /node_modules|\bat [\w.<> ]+ \(|(file|node):\/?\w|\/src\/|\/dist\/|\.[jt]s:\d+|prisma|postgres|pglite|\bpg_\w+|\bselect .{0,200} from\b|syntax error at|relation "|violates|ECONN(?!ection)|ENOENT|is not a function|undefined \(|Cannot read/gi;
 
-/** Expects a response to contain no implementation details except those sent. */
+/** Expects a response to contain no implementation details, except those that were in the request. */
 function expectNoLeak(text: string, sent: string): void {
   const words = [...text.matchAll(LEAK)].map(([word]) => word);
   expect(words.filter((word) => !sent.includes(word))).toEqual([]);

@@ -15,7 +15,7 @@ import { Variables } from '../../src/gateway/config/variables.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
 
 const DATABASE_URL = 'postgresql://store@db/store';
-// The longest time to close the database after the time for requests.
+// The longest time for closing the database, after the time for requests.
 const CLOSING_MS = 5000;
 
 const read = (file: string): string => readFileSync(file, 'utf8');
@@ -86,7 +86,7 @@ describe('deploy/kubernetes.yaml', () => {
   ];
 
   it('uses only fields that Kubernetes knows, with the right types', () => {
-    // Within the project, where the package's types are found.
+    // In the project's folder, so that the package's types are found.
     const folder = mkdtempSync('node_modules/kubernetes-');
     const file = join(folder, 'objects.ts');
     const findErrors = (text: string): string => {

@@ -70,7 +70,7 @@ const toAsk =
 
 const CONFIG = readConfig({});
 
-/** Finds the operation, and gives errors about values their paths, as the gateway does. */
+/** Finds the operation, and adds paths to errors about values, as the gateway does. */
 const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
   onParse:
     () =>

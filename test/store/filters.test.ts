@@ -18,7 +18,7 @@ interface Row {
   shipDate: string | null;
 }
 
-/** The ship date of an order: one a day, and the last one a millisecond later. */
+/** The ship dates of orders: one a day, and the last one a millisecond after the previous one. */
 const dateOf = (index: number): Date =>
   index === COUNT - 1
     ? new Date(Date.UTC(2027, 0, COUNT - 1, 0, 0, 0, 1))

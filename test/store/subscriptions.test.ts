@@ -213,7 +213,7 @@ describe('a subscription', () => {
       orderId,
       order: { pet: { id: petId } },
     });
-    // The second time nothing changes.
+    // The second time, nothing changes.
     for (const id of [orderId, orderId]) await mutate(gateway, 'completeOrder', { id });
     const completed = { kind: 'UPDATED', orderId, after: { complete: true } };
     expect(await changed(complete)).toEqual(completed);
@@ -250,7 +250,7 @@ describe('a subscription that resumes', () => {
     void readOther().catch(() => {});
     // The pending poll is the last one until the clock runs again.
     vi.useFakeTimers({ toFake: ['setTimeout'] });
-    // By SQL, because a mutation would publish its change and cause another read.
+    // With SQL, because a mutation would publish its change and cause another read.
     await insert('read');
     await vi.waitFor(() => expect(seenByOther).toEqual(['read']), WAIT);
     await insert('not read');
@@ -275,7 +275,7 @@ describe('a subscription that resumes', () => {
     const write = async (): Promise<void> => {
       while (next < WRITES) {
         const name = `write ${(next += 1)}`;
-        // Some by mutations, which publish them.
+        // Some changes are made by mutations, which publish them.
         if (next % 3 === 0) await makeCategory(gateway, name);
         else await insert(name);
       }

@@ -26,7 +26,7 @@ const KEYED = [
   'adjustInventories(input: [{ petId: "1", by: -2 }, { petId: "2", by: 2 }]',
 ].flatMap((call, index) => {
   const key = `idempotencyKey: "${index}${'k'.repeat(254)}"`;
-  // Without a key, with a key, repeated, and with a conflict.
+  // Sent without a key, with a key, again with the key, and with a conflict.
   const conflict = `createCategory(input: { name: "Dogs" }, ${key})`;
   return [`${call})`, `${call}, ${key})`, `${call}, ${key})`, conflict];
 });

@@ -37,7 +37,7 @@ export function describeInChromium(declareTests: (chromium: Chromium) => void): 
   describe.skipIf(!hasChromium)('in Chromium', () => {
     let browser: BrowserContext | undefined;
     let watched: WatchedPage | undefined;
-    // The first one has the database.
+    // The first gateway owns the database.
     const gateways: Gateway[] = [];
 
     beforeAll(async () => {

@@ -74,7 +74,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<ServerEvent> {
   if (unread !== '') throw new Error(`The response ends within an event: ${unread}`);
 }
 
-/** The results of a request by Server-Sent Events. */
+/** The results of a request over Server-Sent Events. */
 export interface EventStream {
   readonly response: Response;
   /** Returns the next event or comment; undefined if the response has ended. */

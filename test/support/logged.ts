@@ -3,15 +3,15 @@ import { expect } from 'vitest';
 import { post } from './post.ts';
 import type { LogEntry, Program } from './program.ts';
 
-/** A text from callers and the store that must not appear in the log. */
+/** A string from callers and the store that must not appear in the log. */
 export const SECRET = 'planted';
 
-/** The message of the line of a request. */
+/** The message of a request's log line. */
 export const ENDED = 'A request ended.';
 
 /**
  * SQL that breaks the store of a running program: PostgreSQL rejects a new category with an error that quotes the row,
- * a column of the stock has another name, and so has the table of orders.
+ * and a column of the stock and the table of orders are renamed.
  */
 export const FAULTS = `
   alter table categories add needed text not null default '';
@@ -19,7 +19,7 @@ export const FAULTS = `
   alter table inventory_items rename column quantity to number;
   alter table orders rename to gone`;
 
-/** Returns the line of a request. */
+/** Returns a request's log line. */
 export async function findLine({ entries }: Program, response: Response): Promise<LogEntry> {
   await response.arrayBuffer();
   const requestId = response.headers.get('x-request-id');

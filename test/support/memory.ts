@@ -23,7 +23,7 @@ const COLLECT = `
 // A program that needs more than this exits. It needs about 40 MB at startup.
 const HEAP_MB = 200;
 
-/** The variable with which a program has little memory, and usedMb() can measure how much it uses. */
+/** The variable that gives a program little memory, and lets usedMb() measure how much the program uses. */
 export const LITTLE_MEMORY = {
   NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import "data:text/javascript,${encodeURIComponent(COLLECT)}"`,
 };

@@ -54,7 +54,7 @@ class Draft {
   readonly fragments: { name: string; on: GraphQLCompositeType; text: string }[] = [];
   readonly #keys = new Map<string, string>();
 
-  /** Returns a response key that is used for one field with the same arguments only. */
+  /** Returns a response key that is used only for one field with the same arguments. */
   keyOf(wanted: string, field: string): string {
     let key = wanted;
     for (let n = 1; (this.#keys.get(key) ?? field) !== field; n += 1) key = `${wanted}${n}`;
@@ -236,7 +236,7 @@ function variableOf(
   });
 }
 
-/** A value in a document, with variables in any place of it. */
+/** A value in a document, with variables anywhere in it. */
 function valueOf(
   name: string,
   type: GraphQLInputType,

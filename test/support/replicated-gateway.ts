@@ -100,7 +100,7 @@ function startCallers(
   };
 }
 
-/** Starts callers that read, alternating between GraphQL and REST. None may fail, or take longer than MAX_MS. */
+/** Starts callers that read, alternating between GraphQL and REST. No call may fail, or take longer than MAX_MS. */
 export function startReaders(
   gateway: Gateway,
   query: string,

@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 
-// Linux keeps its files in memory.
+// Linux keeps the files in this folder in memory.
 const IN_MEMORY = '/dev/shm';
 // In bytes. `npm test` needs 140 MB at a time.
 const NEEDED = 2e9;

@@ -24,7 +24,7 @@ const sources = filesIn('src').filter(
   (file) => file.endsWith('.ts') && !file.includes('generated'),
 );
 
-// Files that tests compile and run with clients; a `.txt` program needs generated files.
+// Programs that other tests compile and run; a `.txt` program needs generated files.
 const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
 const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
@@ -121,7 +121,7 @@ describe('the subscriptions of docs/live.md', () => {
   const blocks = blocksOf(read('docs/live.md'));
   const subscriptions = blocks.filter(({ text }) => isSubscription(text));
   const [mutation] = samplesOf(blocks);
-  // Keyed by the cursors that are shown.
+  // The keys are the cursors that are shown.
   const realCursors = new Map<string, string>();
   beforeAll(resetStore);
 
@@ -214,7 +214,7 @@ const OTHER_NAMES = [
   'TEST_DATABASE_URL',
   'TOKEN',
 ];
-// Names of earlier releases, which docs/upgrading.md replaces.
+// Names from earlier releases, for which docs/upgrading.md gives the new ones.
 const OLD_NAMES = ['ANSWER_TIMEOUT_MS', 'MAX_ANSWER_BYTES'];
 
 describe.each(documents)('$file', ({ file, markdown }) => {
@@ -283,7 +283,7 @@ const testSources = filesIn('test')
   .filter((file) => file.endsWith('.test.ts'))
   .map(read);
 
-/** Whether a file of tests has an `it` or a `describe` for each part of a name, as in `a cart › is ordered once`. */
+/** Whether a test file has an `it` or a `describe` for each part of a name, as in `a cart › is ordered once`. */
 function hasTest(name: string): boolean {
   const patterns = name
     .split(' › ')

@@ -29,7 +29,7 @@ afterAll(async () => {
   await dropStore();
 });
 
-/** The names of the samples that a metric has. */
+/** The names of a metric's samples. */
 const sampleNames = (name: string, type: string): string[] =>
   type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 

@@ -39,9 +39,9 @@ beforeAll(async () => {
     await drop();
   };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  // One-time work, such as opening a connection.
+  // The first query does one-time work, such as opening a connection.
   await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
-  // A different document each time. Code that a timer runs is not in every trace.
+  // The document is different each time. Code that a timer runs is not in every trace.
   const traces: string[][] = [];
   for (let time = 1; time <= 5; time += 1) {
     tracedFiles.clear();

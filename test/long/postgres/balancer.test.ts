@@ -81,7 +81,7 @@ async function promote(): Promise<void> {
   await follower.follow(promoted);
 }
 
-/** Returns the ids of the orders that a server has, or of some of them. */
+/** Returns the ids of the orders on a server, or of some of these orders. */
 const ordersOn = (server: ReplicatedServer, where?: string): Promise<Set<unknown>> =>
   ordersOf(server.urlOf(url), where);
 

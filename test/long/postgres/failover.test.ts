@@ -67,7 +67,7 @@ const found = (server: ReplicatedServer): RegExp =>
 const linesAboutPrimary = (): string[] =>
   gateway.messages.filter((message) => /^Lost the primary|is now the primary/.test(message));
 
-/** Waits until all standbys serve queries: after a failover, each must be known to follow the primary. */
+/** Waits until all standbys serve queries: after a failover, the gateway must know that each follows the primary. */
 async function expectReadsOnStandbys(): Promise<void> {
   const lastLines = () =>
     standbys().map((standby) =>

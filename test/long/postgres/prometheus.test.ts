@@ -30,7 +30,7 @@ const RENAME = `mutation Rename {
 const STALE = `mutation Stale {
   updateInventory(petId: 1, input: { quantity: 1 }, expectedQuantity: 99) { ... on StaleInventory { available } } }`;
 
-// The alerts that the load fires; the slow alert for errors takes a quarter of an hour.
+// The alerts that fire under the load, except the slow alert for errors, which takes a quarter of an hour.
 const FAULTS = [
   'GatewayBug',
   'GatewayDeprecatedCallsAfterSunset',

@@ -117,7 +117,7 @@ const SLOW_ON_FIRST = `
     ) then 60 else 0 end) is not null $$;
   create view orders as select kept_orders.* from kept_orders, sleep_on_one() where sleep_on_one`;
 
-/** Runs \`work\` while both replicas replay each transaction with a delay. */
+/** Runs `work` while both replicas replay each transaction with a delay. */
 async function whileBehind<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
   await Promise.all([first.setDelay(ms), second.setDelay(ms)]);
   try {
@@ -178,7 +178,7 @@ describe('a gateway with two replicas', () => {
       }
       return names;
     });
-    // On a busy machine some wait for longer than 100 ms.
+    // On a busy machine, some requests wait for longer than 100 ms.
     expect(servers.filter((name) => name !== primary.name).length).toBeGreaterThan(10);
   });
 
@@ -252,7 +252,7 @@ describe('a replica that fails', () => {
     await expectLogged(gateway, notAsked(first, 'it does not respond'));
     await readers.more(100);
     expect(await serversOf()).not.toContain(first.name);
-    // Including the queries already sent to it.
+    // This includes the queries that were already sent to it.
     await readers.stop();
     await end();
     await expectLogged(gateway, asked(first));

@@ -27,7 +27,7 @@ describe('a gateway with little memory', () => {
     await postLong(program, 25);
     const before = await usedMb(program);
     await postLong(program, 24);
-    // Keeping all would take 12 MB.
+    // Keeping all of them would take 12 MB.
     expect(await usedMb(program)).toBeLessThan(before + 6);
     expect(await program.stop()).toBe(0);
   });
@@ -37,7 +37,7 @@ describe('a gateway with little memory', () => {
     await postValues(program, 'a');
     const before = await usedMb(program);
     await postValues(program, 'b');
-    // Keeping all would take 3 MB.
+    // Keeping all of them would take 3 MB.
     expect(await usedMb(program)).toBeLessThan(before + 1.5);
     expect(await program.stop()).toBe(0);
   });

@@ -168,7 +168,7 @@ const NAMED_CATEGORY =
 describe('a database that becomes read-only', () => {
   it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are replaced', async () => {
     await gateway.close();
-    // With a second connection, the gateway's own statements could use the one under test.
+    // With a second connection, the gateway's own statements could use the connection under test.
     gateway = await start({ POOL_SIZE: '1' });
     expect(await readiness()).toEqual([200, true, 200]);
     await setReadOnly(true);

@@ -49,7 +49,7 @@ async function startNginx(): Promise<void> {
   await vi.waitUntil(() => isReady(url), WAIT);
 }
 
-// With GET: nginx does not repeat a POST sent on a connection that a gateway was closing.
+// Uses GET, because nginx does not repeat a POST sent on a connection that a gateway was closing.
 const query = (): Promise<Response> =>
   fetch(`${url}/graphql?query={pets{totalCount}}`, { headers: { accept: 'application/json' } });
 const listOrders = (): Promise<Response> => fetch(`${url}/store/orders`);

@@ -20,9 +20,7 @@ afterAll(async () => {
   await store.drop();
 });
 
-/**
- * Returns the processes of the connections, except the connection for notifications, even before its first statement.
- */
+/** Returns the processes of all connections but the one for notifications, which may not have run a statement yet. */
 const backends = async (): Promise<unknown[]> =>
   (
     await runSql(

@@ -7,7 +7,7 @@ import { openEvents } from '../../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { lastCursor, untilSettled } from '../../support/settled.ts';
 
-// More than a JavaScript number can hold.
+// A number that JavaScript cannot represent exactly.
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
@@ -85,7 +85,7 @@ const failToInsert = () =>
     throw new Error('No.');
   });
 
-/** Makes a change at a position of the change log two hours old. */
+/** Makes the change at a position of the change log two hours old. */
 const age = (place: number): Promise<unknown> =>
   run(`update changes set changed_at = now() - interval '2 hours'
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);

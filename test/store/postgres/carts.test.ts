@@ -64,7 +64,7 @@ const placeCart: Act = async (ledger, turn) => {
     petId: ledger.anyPet(),
     quantity: 1 + random(2),
   }));
-  // With a key the locks are held for several round trips.
+  // With a key, the locks are held for several round trips.
   const key = turn % 3 === 0 ? String(turn) : null;
   const answer = await change(
     turn,

@@ -99,7 +99,7 @@ const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
 async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
   for (const { socket } of both) sockets.add(socket);
-  // In one tick of this process, which the gateway shares.
+  // In one tick of this process, in which the gateway runs too.
   for (const one of both) one.send({ type: 'subscribe', id: '1', payload: { query } });
   return [...both];
 }

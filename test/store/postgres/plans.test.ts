@@ -115,7 +115,7 @@ interface Plan {
   converting: string[];
 }
 
-// For a string, as a value or a parameter.
+// The conversion of a string, which is a value or a parameter.
 const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
