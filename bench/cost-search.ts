@@ -89,7 +89,7 @@ async function createMeasure({ url, pid }: Running, databaseUrl: string): Promis
   };
 }
 
-/** Returns the time of a query per declared unit. */
+/** Returns a query's time per declared unit. */
 export const perUnit = ({ microseconds, declared }: MeasuredQuery): number =>
   microseconds / declared;
 

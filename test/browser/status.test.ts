@@ -56,7 +56,7 @@ describeInChromium((chromium) => {
       await expectAccessible(page);
     });
 
-    it('reports that there were no errors or calls to deprecated operations', async () => {
+    it('reports that there were neither errors nor calls to deprecated operations', async () => {
       await expectShown(page.getByText('None since startup.'));
       await expectShown(page.getByText('No calls since startup.').first());
     });
@@ -90,7 +90,7 @@ describeInChromium((chromium) => {
       await expectFits(page);
     });
 
-    it('shows by how much counts have grown, and no decrease after a worker is lost', async () => {
+    it('shows by how much counts have grown, and shows no decrease after a worker is lost', async () => {
       // Each response is read only once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {

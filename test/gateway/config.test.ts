@@ -157,7 +157,7 @@ describe('the configuration', () => {
     expect(readConfig({ ...JWT, ...explicit })).toMatchObject(shown);
   });
 
-  it('requires a manifest for DOCUMENTS=trusted, and turns GraphiQL off', () => {
+  it('requires a manifest if DOCUMENTS=trusted, and then turns GraphiQL off', () => {
     expect(() => readConfig({ DOCUMENTS: 'trusted' })).toThrow(/DOCUMENTS_MANIFEST/);
     const trusted = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' };
     expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });

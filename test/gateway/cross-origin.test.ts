@@ -111,7 +111,7 @@ describe('a GET query from a web page', () => {
   });
 });
 
-describe('a Host header without AUTH=jwt', () => {
+describe('with AUTH=none, a Host header', () => {
   it.each(['shop.example:4000', 'localhost.shop.example', '127.0.0.1.shop.example', 'x'])(
     'is rejected unless AUTH_NONE_ANYWHERE is set: %s',
     async (Host) => {
@@ -184,7 +184,7 @@ describe('a gateway without CORS_ORIGINS', () => {
 });
 
 describe('CORS_ORIGINS', () => {
-  it('lets the listed sites read every response, without credentials', async () => {
+  it('lets the listed sites read every response, but does not allow credentials', async () => {
     for (const site of [SITE, 'http://localhost:3000']) {
       for (const answer of await askAll(shared, site)) {
         expect(allowed(answer)).toBe(site);

@@ -27,7 +27,7 @@ it("a replica at the primary's position has no lag, however old the position is"
   expect(lag.of(300n)).toBe(0);
 });
 
-it("a replica's lag starts when the primary passes its position", () => {
+it("a replica's lag starts when the primary passes the replica's position", () => {
   const lag = createFilled(100n, 200n, 300n, 400n);
   expect([lag.of(300n), lag.of(299n), lag.of(250n), lag.of(100n)]).toEqual([0, 500, 500, 1000]);
 });

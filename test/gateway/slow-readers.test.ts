@@ -113,7 +113,7 @@ const get = (name: string, last = ''): string =>
   `GET /graphql?query=%7B${name}:__typename%7D HTTP/1.1\r\nHost: localhost\r\n${last}\r\n`;
 
 describe('responses to slow clients', () => {
-  it('start one at a time per connection, and are dropped when it closes', async () => {
+  it('start one at a time per connection, and are dropped when the connection closes', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
     const orders = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n';
     // More than the kernel buffers, and less than MAX_UNSENT_BYTES, which would close the connection.

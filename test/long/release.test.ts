@@ -75,7 +75,7 @@ describe('npm run release', () => {
     }
   });
 
-  it('lists exactly the components of a gateway in an SBOM', () => {
+  it('writes an SBOM that lists exactly the components of a gateway', () => {
     const bom = readJson('release/sbom.cdx.json') as { components: { name: string }[] };
     expect(bom).toMatchObject({
       bomFormat: 'CycloneDX',

@@ -132,7 +132,7 @@ describe('changing several pets', () => {
     },
   );
 
-  it('rejects two lines for one pet', async () => {
+  it('rejects two lines for the same pet', async () => {
     const id = await makePet(gateway);
     expect(await updatePets([{ id }, { id: `0${id}` }])).toEqual({
       code: 'INVALID_INPUT',

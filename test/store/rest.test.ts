@@ -213,7 +213,7 @@ describe('listing orders', () => {
     expect(pages).toBe(4);
   });
 
-  it('returns a page of 1000 if only `after` is given', async () => {
+  it('returns a page of 1,000 orders if only `after` is given', async () => {
     await fillOrders(1005);
     const response = await gateway.rest('/store/orders?after=0');
     expect(await readOrders(response)).toHaveLength(1000);

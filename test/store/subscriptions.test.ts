@@ -12,7 +12,7 @@ let gateway: Gateway;
 /** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
-/** What subscriptions that resume have read: the number of changes, and the maximum of concurrent statements. */
+/** What subscriptions that resume have read: the number of changes, and the maximum number of concurrent statements. */
 const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {

@@ -170,7 +170,7 @@ const makeFolder: MakeStore = async () => {
 
 /**
  * Gives the tests of a file or a describe() a new store: a copy of the empty database, or an empty folder for PGlite.
- * After them it is removed and all programs are killed.
+ * Afterwards, the store is removed and all programs are killed.
  */
 export function useProgramStore(on: DatabaseKind = 'PostgreSQL'): ProgramStore {
   const store = {} as ProgramStore;

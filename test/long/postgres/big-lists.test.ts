@@ -105,7 +105,7 @@ describe('the list of all orders', () => {
 });
 
 describe('a client that pauses while it reads a list', () => {
-  it('pauses the queries, and receives the rest when it continues', async () => {
+  it('makes the gateway pause its queries, and receives the rest when it continues', async () => {
     const response = await openList();
     // The buffers of the two sockets hold some pages; the operating system decides how many.
     expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);

@@ -94,7 +94,7 @@ describe('a POST', () => {
     });
   });
 
-  it('is logged in the same way once its query is compiled', async () => {
+  it('is logged in the same way before and after its query is compiled', async () => {
     const query = 'query Often($id: ID!) { pet(id: $id) { name } }';
     for (const id of ['1', '2', '3', '4', 'x']) {
       const line = await lineOf(await post(program, { query, variables: { id } }));
@@ -137,7 +137,7 @@ describe('a subscription', () => {
     await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
   });
 
-  it('is logged in the same way over a WebSocket', async () => {
+  it('is logged in the same way over a WebSocket as over Server-Sent Events', async () => {
     const opened = await openInitialized(program);
     const payload = { query: 'subscription Socket { categoryChanged { kind } }' };
     opened.send({ type: 'subscribe', id: '1', payload });

@@ -87,7 +87,7 @@ describeOnGateways(() => {
 
   describe('a violated foreign key', () => {
     it.each(['pets', 'inventory_items'])(
-      'never reports a missing row of another foreign key of %s',
+      'causes an internal error if the model does not contain the foreign key: %s',
       async (table) => {
         await run(`alter table ${table} add other_id bigint references categories`);
         await run(`create function refer() returns trigger language plpgsql as

@@ -35,7 +35,7 @@ describe('the indexes of a large store', () => {
   });
   afterEach(() => database.drop());
 
-  it('can be created before the migration, which then creates none', async () => {
+  it('can be created before the migration, which then does not create them', async () => {
     await createBefore();
     const before = await run(INDEXES);
     expect(before.map(({ definition }) => definition)).toEqual(
