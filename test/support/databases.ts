@@ -22,9 +22,9 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The databases of this project. */
     databases: DatabaseKind[];
-    /** The file with a dump of a migrated, empty PGlite, to copy. */
+    /** The file with a dump of a migrated, empty PGlite, which tests restore. */
     emptyPglite: string;
-    /** A migrated, empty database on PostgreSQL, to copy, and the URL of its server. */
+    /** A migrated, empty database on PostgreSQL, which tests copy, and the URL of its server. */
     emptyPostgres: { server: string; url: string };
   }
 }
