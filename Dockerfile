@@ -6,8 +6,8 @@ RUN npm ci --ignore-scripts
 COPY . .
 RUN npx prisma generate && npm run build
 
-# /image becomes the root folder: the gateway, the packages that are not in its bundle, without what no import
-# reads …
+# /image becomes the root folder: the gateway and the packages that are not in its bundle, without files that no
+# import reads …
 RUN npm query ':root > [name="@electric-sql/pglite"], :is(#fs-native-extensions, #pg), :is(#fs-native-extensions, #pg) *' \
       | node -p 'JSON.parse(fs.readFileSync(0)).map(({ location }) => location).join(" ")' > /packages \
  && mkdir -p /image/app /image/etc /image/usr/local/bin \
@@ -37,12 +37,12 @@ COPY --from=build /image /
 COPY --from=build --chown=10001:10001 /data /data
 ENV PATH=/usr/local/bin NODE_ENV=production HOST=0.0.0.0 PORT=4000 DATA_DIR=/data
 WORKDIR /app
-# A number, as Kubernetes can't check that a name is not root.
+# A number, because Kubernetes can't check that a name is not root.
 USER 10001:10001
 VOLUME /data
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.PORT}/ready`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
-# Not by npm, which would not pass SIGTERM on. `dist/migrate.js` instead only migrates.
+# Not started by npm, which would not forward SIGTERM. The command `dist/migrate.js` only migrates.
 ENTRYPOINT ["node", "--max-semi-space-size=16"]
 CMD ["dist/main.js"]

@@ -9,7 +9,7 @@ const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }
 interface Options {
   include: string[];
   exclude?: string[];
-  /** The databases on which its tests run; the first is that of tests that do not name one. */
+  /** The databases on which its tests run; tests that do not name one use the first. */
   databases: ('PGlite' | 'PostgreSQL')[];
   timeout?: number;
   /** What else runs before the tests. */
@@ -32,12 +32,12 @@ function project(name: string, { databases, timeout = 60_000, setups = [], ...re
       provide: { databases, isLong: name === 'long' || name === 'rest' },
       // No test mocks a module, so all files of a worker can share what they import.
       isolate: false,
-      // V8 would compile PGlite a second time, better optimized: more CPU time than that saves. Threads for
+      // V8 would compile PGlite a second time, better optimized, which takes more CPU time than it saves. Threads for
       // garbage collection would wait for the cores that other workers use.
       execArgv: ['--liftoff-only', '--single-threaded-gc'],
       testTimeout: timeout,
       hookTimeout: timeout,
-      // An event that a test waits for may come late beside a busy neighbour. Vitest waits for one second.
+      // On a busy machine, an event that a test waits for may come late. By default, Vitest waits for one second.
       expect: { poll: { timeout: 20_000 } },
     },
   };
@@ -46,7 +46,7 @@ function project(name: string, { databases, timeout = 60_000, setups = [], ...re
 // Builds the programs that tests start.
 const BUILD = 'test/support/build.ts';
 
-// They do more rounds in `npm run test:long`, or take more combinations.
+// Tests that do more rounds, or try more combinations, in `npm run test:long`.
 const ROUNDS = [
   'test/store/{executor,filters,shared-orders,postgres/carts,postgres/plans}.test.ts',
   'test/operations/{database-memory,kill}.test.ts',
@@ -55,11 +55,11 @@ const ROUNDS = [
 
 export default defineConfig({
   test: {
-    // One more than the cores, as some tests wait for programs or for PostgreSQL.
+    // One more than the cores, because some tests wait for programs or for PostgreSQL.
     maxWorkers: availableParallelism() + 1,
-    // `npm test` runs the project `main`, on PostgreSQL, but the tests in a folder `both` on both databases, and those in
-    // a folder `pglite` on PGlite. `rest` is a part of `npm run test:long`: on PGlite what `main` runs on PostgreSQL
-    // only. The other projects have the names of their scripts.
+    // `npm test` runs the project `main`: on both databases in a folder `both`, on PGlite in a folder `pglite`, and on
+    // PostgreSQL otherwise. `rest` is a part of `npm run test:long`: it runs on PGlite what `main` runs only on
+    // PostgreSQL. The other projects have the names of their scripts.
     projects: [
       project('main', {
         include: ['test/{store,gateway}/{*,both/*,postgres/*,pglite/*}.test.ts'],

@@ -9,7 +9,7 @@ const BAR_HEIGHT = 13;
 const GROUP_GAP = 14;
 const TOP = 84;
 const BOTTOM = 40;
-// Longer bars are cut, so that the short ones stay readable; their figures are beside them.
+// Longer bars are cut off, so that short bars stay readable. The figures are next to the bars.
 const MAX_TIMES = 5;
 const PX_PER_TIME = (WIDTH - LABEL_WIDTH - 70) / MAX_TIMES;
 const COLORS = ['#1d6fd8', '#9aa5b1', '#c9cfd6', '#e0b060'];
@@ -69,7 +69,7 @@ function drawLegend(names: readonly string[]): string {
     .join('');
 }
 
-/** Draws the CPU time of a request, server and PostgreSQL together, as a chart (SVG). */
+/** Draws a chart (SVG) of the CPU time of a request, server and PostgreSQL together. */
 export function drawChart(results: Results, workloads: readonly Workload[], where: string): string {
   const names = [...results.keys()].filter(({ contender }) => isDrawn(contender));
   const parts: string[] = [];
@@ -88,7 +88,7 @@ export function drawChart(results: Results, workloads: readonly Workload[], wher
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12.5" fill="#1f2328" role="img">
 <title>CPU time of one request, as a multiple of the floor</title>
 <rect width="${WIDTH}" height="${height}" rx="8" fill="#ffffff"/>
-${text(20, 28, 'CPU time of one request, server and PostgreSQL together; less is better', 'font-size="16" font-weight="600"')}
+${text(20, 28, 'CPU time of one request, server and PostgreSQL together; lower is better', 'font-size="16" font-weight="600"')}
 ${drawLegend(names.map(({ name }) => name))}
 <line x1="${floorX}" x2="${floorX}" y1="${TOP - 8}" y2="${height - BOTTOM}" stroke="#1f2328" stroke-dasharray="3 3"/>
 ${parts.join('\n')}

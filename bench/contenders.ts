@@ -27,7 +27,7 @@ export interface Running {
 
 const START_TIMEOUT_MS = 30_000;
 
-/** The name of another version of the gateway. */
+/** The name of the contender that is another version of the gateway. */
 export const BEFORE = 'before';
 export const GATEWAY: Contender = {
   name: 'gateway',

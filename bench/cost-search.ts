@@ -18,7 +18,7 @@ export interface MeasuredQuery {
 export interface CostSearch {
   /** The median of `microseconds` per declared unit for random queries. */
   readonly median: number;
-  /** The queries with the largest time per declared unit that were found, measured again. */
+  /** The queries with the longest time per declared unit, measured again. */
   readonly worst: readonly MeasuredQuery[];
 }
 
@@ -29,7 +29,7 @@ const KEPT = 25;
 const ROUND_MS = 40;
 const MAX_REPEATS = 60;
 const MIN_REPEATS = 6;
-// PostgreSQL plans a statement for each of its first five executions on a connection, and there are several.
+// On each of several connections, PostgreSQL plans a statement again for each of its first five executions.
 const WARM_UP = 60;
 const FIRST_WARM_UP = 3000;
 
@@ -55,7 +55,7 @@ function cpuOf(pid: number): number {
 /** Measures a query twice and takes the lower time; undefined if it fails or costs too little. */
 type Measure = (text: string) => Promise<MeasuredQuery | undefined>;
 
-/** Creates the function that measures queries on a warm gateway, one after the other. */
+/** Creates the function that measures queries on a warm gateway, one at a time. */
 async function createMeasure({ url, pid }: Running, databaseUrl: string): Promise<Measure> {
   const ask = async (text: string): Promise<Answer> => {
     const response = await fetch(`${url}/graphql`, {
@@ -89,13 +89,13 @@ async function createMeasure({ url, pid }: Running, databaseUrl: string): Promis
   };
 }
 
-/** Returns the time of a query per declared unit. */
+/** Returns a query's time per declared unit. */
 export const perUnit = ({ microseconds, declared }: MeasuredQuery): number =>
   microseconds / declared;
 
 /**
- * Searches for the queries that cost the most for what the schema declares: random ones first, then
- * changes of the worst so far.
+ * Searches for the queries that take the most time per declared unit: random queries first, then variations of the
+ * worst queries so far.
  */
 export async function searchCosts(
   schema: GraphQLSchema,
@@ -121,7 +121,7 @@ export async function searchCosts(
   }
   const worst: MeasuredQuery[] = [];
   for (const { measured } of found.slice(0, KEPT)) {
-    // Measured again, because the worst of many measurements include disturbed ones.
+    // Measured again, because the worst of many measurements include outliers.
     const again = [await measure(measured.text), await measure(measured.text)];
     const least = again.flatMap((one) => one ?? []).toSorted((a, b) => perUnit(a) - perUnit(b));
     worst.push(...least.slice(0, 1));

@@ -6,7 +6,7 @@ export interface Dialect {
   readonly rest: boolean;
   /** Returns the cursor of the row with this id. */
   readonly cursor: (id: number, workload: string) => string;
-  /** Converts a value in its response to the gateway's form. */
+  /** Converts a value in the contender's response to the gateway's form. */
   readonly revive?: (key: string, value: unknown) => unknown;
 }
 
@@ -62,7 +62,7 @@ const ITS_PET = `${ID} status category: categoryByCategoryId { ${ID} }`;
 const ITS_ORDER = 'id: rowId quantity shipDate complete';
 const CONDITION = 'condition: { status: available, categoryId: $categoryId }';
 
-// PostGraphile puts these into its cursors of lists that are ordered by id.
+// PostGraphile puts these into the cursors of lists that are sorted by id.
 const ORDER_OF_PETS = '20a0206b15';
 const ORDER_OF_ORDERS = '174cba311d';
 

@@ -1,5 +1,5 @@
-// The baseline: the least work that can serve these tables. It is node:http with one prepared statement
-// for each request, and PostgreSQL writes the JSON. It reads only the name of an operation, no GraphQL.
+// The baseline: the least work that can serve these tables. It is node:http with one prepared statement for each
+// request, and PostgreSQL writes the JSON. It reads only the operation's name, and does not parse GraphQL.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 
@@ -104,7 +104,7 @@ async function read(request: IncomingMessage): Promise<[name: string, values: un
   return [operationName, cursor === undefined ? values : [cursor, ...values]];
 }
 
-/** Returns the response; without a statement it is constant. */
+/** Returns the response, which is constant for a request without a statement. */
 async function toBody(name: string, values: unknown[]): Promise<string> {
   const text = STATEMENTS[name];
   if (text === undefined) return '{"data":{"__typename":"Query"}}';

@@ -53,7 +53,7 @@ const { values, positionals } = parseArgs({
     only: { type: 'string', default: '' },
     /** The Node.js program that runs the contenders. */
     node: { type: 'string', default: process.execPath },
-    /** The folder of an earlier version to measure too: a clone that was built; none by default. */
+    /** The folder of an earlier version to measure as well, which must be a built clone; none by default. */
     beside: { type: 'string', default: '' },
     /** The file for a chart (SVG) of the results; none by default. */
     chart: { type: 'string', default: '' },

@@ -12,11 +12,11 @@ import type { Workload } from './workloads.ts';
 /** The measurements of one contender with one workload. */
 export interface Sample {
   readonly perSecond: number;
-  /** Latencies with 32 connections, and with one (`aloneMs`). */
+  /** Latencies with 32 connections, and with one connection (`aloneMs`). */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly aloneMs: number;
-  /** CPU time for each request, of the contender and of all processes of PostgreSQL. */
+  /** CPU time per request, of the contender and of all PostgreSQL processes. */
   readonly cpuMs: number;
   readonly databaseCpuMs: number;
   /** The memory of the contender after the workload. */
@@ -115,7 +115,7 @@ async function load(
   return { perSecond, timesMs: timesMs.toSorted((a, b) => a - b) };
 }
 
-/** The CPU time of each process since its start, in milliseconds. */
+/** The CPU time of each process since it started, in milliseconds. */
 async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
   // A process that has since exited has no status.
   const usage: Record<string, Status | undefined> = await pidusage([...pids]);
@@ -124,7 +124,7 @@ async function cpuOf(pids: readonly number[]): Promise<Map<number, number>> {
   );
 }
 
-/** The ids of PostgreSQL's processes: the first one and its children. */
+/** The ids of PostgreSQL's processes: the postmaster and its children. */
 export async function databaseProcesses(url: string): Promise<number[]> {
   const rows = await runSql(
     url,

@@ -39,7 +39,7 @@ function pick<Item>(items: readonly Item[]): Item {
 const isLikely = (probability: number): boolean => Math.random() < probability;
 const idUpTo = (max: number): string => String(1 + Math.floor(Math.random() * max));
 
-/** Values that the filled store has, by the name of the argument or its type. */
+/** Values that exist in the filled store, by argument name or type. */
 const VALUES: Readonly<Record<string, () => string>> = {
   first: () => pick(['0', '1', '5', '20', '100']),
   last: () => pick(['0', '1', '5', '20', '100']),
@@ -126,7 +126,7 @@ const copyOf = ({ inside, ...field }: Selected): Selected => ({
   inside: inside.map(copyOf),
 });
 
-/** Returns a copy of a query in which one to three fields are removed, added, repeated or have other arguments. */
+/** Returns a copy of a query with one to three fields removed, added, repeated or given other arguments. */
 export function mutate(schema: GraphQLSchema, query: Query): Query {
   const copy = query.map(copyOf);
   for (let change = 0; change < 3; change += 1) {
@@ -145,7 +145,7 @@ export function mutate(schema: GraphQLSchema, query: Query): Query {
   return copy;
 }
 
-/** Writes a query. A field that is selected more than once has an alias from the second time on. */
+/** Writes a query. A field that is already selected gets an alias. */
 export function writeQuery(query: Query): string {
   let aliases = 0;
   const writeList = (list: readonly Selected[]): string => {

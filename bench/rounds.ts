@@ -81,8 +81,8 @@ async function takeTurns(
 }
 
 /**
- * Runs all entries side by side: all are up from the start, and in each round each workload is measured
- * with one after the other, in reverse order in every second round.
+ * Runs all entries side by side. All of them run from the beginning. Each round measures each workload with one entry
+ * at a time, and every second round reverses the order.
  */
 export async function runRounds(
   entries: readonly Entry[],

@@ -1,7 +1,7 @@
 /** The SQL statements of an operation. test/store/statements.test.ts fails if the number differs. */
 export interface Cost {
   readonly operation: string;
-  /** A GraphQL document, with the number of rows as `$first`, or a path of REST. */
+  /** A GraphQL document, with the number of rows as `$first`, or a REST path. */
   readonly request: string;
   /** The number of SQL statements for any number of rows, without BEGIN and COMMIT. */
   readonly statements: number;
@@ -91,7 +91,7 @@ export const COSTS: readonly Cost[] = [
     statements: 3,
   },
   {
-    operation: 'pets with what can be ordered of them',
+    operation: 'pets with the quantity that can be ordered',
     request: page('pets(first: $first) { nodes { availableQuantity canBeOrdered } }'),
     statements: 2,
   },

@@ -25,10 +25,10 @@ const MOST_ORDERED = 200_000;
 const STATUSES = ['AVAILABLE', 'PENDING', 'SOLD'];
 const FIRST_DATE = '2026-01-01T00:00:00.123Z';
 
-/** A store whose rows are computed from their ids: here for expected responses, in SQL as data. */
+/** A store whose rows are computed from their ids: here for the expected responses, and in SQL for the data. */
 export class Store {
   readonly pets: number;
-  /** The number of pets with orders, which are the first pets. All have the same number of orders. */
+  /** The number of pets with orders: the first pets, each with the same number of orders. */
   readonly ordered: number;
   readonly orders: number;
 
@@ -45,7 +45,8 @@ export class Store {
   pet(id: number): Pet {
     return {
       id: String(id),
-      // One word: the gateway would search for two in any order, the other servers for the text.
+      // One word, because the gateway would search for two words in any order, and the other servers for the exact
+      // string.
       name: `Pet-${String(id).padStart(7, '0')}`,
       status: STATUSES[id % STATUSES.length] ?? '',
       category: this.category(1 + ((id * 7919) % CATEGORIES)),
@@ -75,7 +76,7 @@ export class Store {
     };
   }
 
-  /** The statements that fill an empty database. VACUUM must be a statement of its own. */
+  /** The statements that fill an empty database. VACUUM must be a separate statement. */
   get fillStatements(): string[] {
     return [
       // Without foreign key checks, which would take most of the time.

@@ -29,8 +29,8 @@ const HEADS = [
   'PostgreSQL ms',
   'requests/s',
   'to floor',
-  'CPU to floor',
-  'both to floor',
+  'CPU vs. floor',
+  'both vs. floor',
 ];
 
 function toCells(sample: Sample, floor: Sample | undefined): string[] {
@@ -72,7 +72,7 @@ export function compareTables(results: Results, workloads: readonly Workload[]):
     .join('');
 }
 
-/** The gateway as a multiple of its earlier version: medians of the ratios of each round. */
+/** The gateway's figures as a multiple of the earlier version's: medians of the ratios in each round. */
 export function besideTable(results: Results, workloads: readonly Workload[]): string {
   const samplesOf = (name: string) => [...results].find(([entry]) => entry.name === name)?.[1];
   const [gateway, before] = [samplesOf(GATEWAY.name), samplesOf(BEFORE)];
@@ -89,17 +89,17 @@ export function besideTable(results: Results, workloads: readonly Workload[]): s
     });
     return [workload.title, ...cells];
   });
-  const heads = ['gateway to before', 'CPU', 'both', 'requests/s'];
+  const heads = ['gateway vs. before', 'CPU', 'both', 'requests/s'];
   return `\n### beside the earlier version\n\n${toTable(heads, rows)}`;
 }
 
 const GROWING = [
-  ['latency of one caller, ms', 'aloneMs'],
+  ['latency with one caller, ms', 'aloneMs'],
   ['CPU of the gateway, ms a request', 'cpuMs'],
   ['CPU of PostgreSQL, ms a request', 'databaseCpuMs'],
 ] as const;
 
-/** One table for each figure: its value with the smallest store, and the factors of the larger ones. */
+/** One table for each figure: its value with the smallest store, and the factors for the larger stores. */
 export function growthTables(results: Results, workloads: readonly Workload[]): string {
   const [first, ...others] = results;
   return GROWING.map(([title, figure]) => {
@@ -121,7 +121,7 @@ export function costTable(costs: readonly Cost[]): string {
   return `\n### SQL statements of one request\n\n${toTable(['operation', 'statements'], rows)}`;
 }
 
-/** The list of the queries that cost the most for what the schema declares. */
+/** The list of the queries that take the most time per declared unit. */
 export function costSearchList({ median, worst }: CostSearch): string {
   const lines = worst.map((query) => {
     const { declared, microseconds, text } = query;

@@ -12,17 +12,17 @@ export interface Workload {
   readonly ask: (store: Store, index: number) => Question;
 }
 
-/** A GraphQL operation, or a path of REST. */
+/** A GraphQL operation, or a REST path. */
 interface Question {
   readonly path?: string;
   readonly variables?: Readonly<Record<string, unknown>>;
   /** The id of the row before the page. Each contender has its own cursor for it. */
   readonly after?: number;
-  /** The expected `data` of GraphQL or body of REST. */
+  /** The expected GraphQL `data` or REST body. */
   readonly answer: () => unknown;
 }
 
-/** Distributes the requests over the rows. */
+/** Spreads the requests over the rows. */
 const spread = (index: number, rows: number): number => (index * 7919) % rows;
 
 /** Returns the first rows from this id on for which `row` is not undefined. */
@@ -115,7 +115,7 @@ export const WORKLOADS: readonly Workload[] = [
       const after = 1 + spread(index, store.ordered - 100);
       const nodes = () => {
         const pets = new Map(take(50, after + 1, (id) => [id, [] as object[]] as const));
-        // In each sequence of `store.ordered` orders, every pet has one.
+        // Of any `store.ordered` consecutive orders, each is for a different pet.
         for (let id = 1; id <= 3 * store.ordered; id++) {
           pets.get(store.petOf(id))?.push(store.order(id));
         }

@@ -103,7 +103,7 @@ const one = (text, keyOf) => async (queries) => {
   return keys.map((key) => rows.get(key));
 };
 
-/** Loads the same page of each parent in one statement; parents of one batch ask for the same. */
+/** Loads a page for each parent in one statement; all parents in a batch request the same page. */
 const pages = (columns, table, parent) => async (queries) => {
   const { first, after = '0' } = queries[0].params;
   const rows = await query(

@@ -1,4 +1,4 @@
-// PostGraphile 5 with its Amber preset, as its documentation serves it with Node's own server.
+// PostGraphile 5 with its Amber preset, served with Node's own server as its documentation shows.
 import { createServer } from 'node:http';
 
 import { postgraphile } from 'postgraphile';
@@ -9,7 +9,7 @@ import { pgSmartTags } from 'postgraphile/utils';
 
 const { DATABASE_URL: connectionString, PORT } = process.env;
 
-// PostGraphile would call two columns of theirs, id and row_id, rowId.
+// PostGraphile would give two of the table's columns, id and row_id, the same name, rowId.
 const withoutChanges = pgSmartTags(
   ['changes', 'settled_changes'].map((identifier) => ({
     kind: 'class',

@@ -25,7 +25,7 @@ describeInChromium((chromium) => {
   };
 
   describe('GraphiQL with stored tabs', () => {
-    // Pages start with an empty storage, so their session carries it from one to the next.
+    // Each page starts with an empty local storage, so the session storage carries its contents to the next page.
     const KEEP = `Object.assign(localStorage, JSON.parse(sessionStorage.kept ?? '{}'));
       addEventListener('pagehide', () => (sessionStorage.kept = JSON.stringify(localStorage)));`;
     const query = 'query Typed($id: ID!) { pet(id: $id) { name } }';
@@ -51,19 +51,19 @@ describeInChromium((chromium) => {
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens a link only once, however often the page is loaded', async () => {
+    it('opens a linked query in only one tab, however often the page is loaded', async () => {
       await page.reload();
       await expectVariables('1');
       await follow('1');
       expect(await titles()).toEqual(['OnePet', 'Typed']);
     });
 
-    it('opens the same query with other variables in a separate tab', async () => {
+    it('opens the same query with different variables in another tab', async () => {
       await follow('2');
       expect(await titles()).toEqual(['OnePet', 'Typed', 'Typed']);
     });
 
-    it('does not open a tab for an edited query', async () => {
+    it('does not open another tab when an edited query is reloaded', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.type('# edited');
       await expect.poll(storedTabs).toContain('# edited');
@@ -105,7 +105,7 @@ describeInChromium((chromium) => {
       await executeButton(page).waitFor();
     });
 
-    it('opens a link in a separate tab, which is visible and has its name', async () => {
+    it("opens a linked operation in a new tab, which is visible and has the operation's name", async () => {
       const tab = page.locator('.graphiql-tab-active');
       await expect.poll(() => tab.textContent()).toContain('Linked');
       expect(await page.locator('.graphiql-tab').count()).toBe(13);
@@ -114,7 +114,7 @@ describeInChromium((chromium) => {
       expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(PHONE.width);
     });
 
-    it('executes the operation of a link only when the button is pressed', async () => {
+    it('executes a linked operation only when the button is pressed', async () => {
       await page.getByText('Linked').first().waitFor();
       expect(bodies.filter((body) => body.includes('Linked'))).toEqual([]);
       expect(await execute(page)).toContain('"__typename":"PetNotFound"');
@@ -128,7 +128,7 @@ describeInChromium((chromium) => {
       expect(answer?.width).toBeGreaterThan(PHONE.width * 0.8);
     });
 
-    it('does not store the token of a request in a tab or in the history', async () => {
+    it("does not store a request's token in a tab or in the history", async () => {
       await typeHeaders(page, '{"X-Token":"typed-secret"}');
       const sent = page.waitForRequest(
         (request) => request.postData()?.includes('Linked') === true,
@@ -139,7 +139,7 @@ describeInChromium((chromium) => {
       expect(await storedText()).not.toContain('typed-secret');
     });
 
-    it('is accessible in dark mode with a result and its menu open, according to axe', async () => {
+    it("passes axe's accessibility checks in dark mode, with a result and the open menu of examples", async () => {
       await page.setViewportSize(DESKTOP);
       await toggleExamples(page);
       await expectAccessible(page);

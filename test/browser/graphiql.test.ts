@@ -30,19 +30,19 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('focuses the editor, where a shortcut executes the query', async () => {
+    it('focuses the editor, in which Ctrl+Enter executes the query', async () => {
       const response = page.waitForResponse((each) => isResult(each.request().postData()));
       await page.keyboard.press('Control+Enter');
       expect(await (await response).text()).toContain('"Biscuit"');
     });
 
-    it('executes its examples, each in a tab with its name', async () => {
+    it("executes each example in a tab with the operation's name", async () => {
       const links = await page.locator('#examples a').all();
       expect(links).toHaveLength((await readExamples(petStore.pages.examples)).length);
       for (const link of links) {
         const query = new URL((await link.getAttribute('href')) ?? '', page.url()).searchParams;
         const [, name] = /^(?:query|mutation) (\w+)/m.exec(query.get('query') ?? '') ?? [];
-        // A subscription never completes: see live.test.ts.
+        // A subscription never completes; live.test.ts executes it.
         if (name === undefined) continue;
         await toggleExamples(page);
         await link.click();
@@ -55,13 +55,13 @@ describeInChromium((chromium) => {
       }
     });
 
-    it('is accessible in light mode with a result and its menu open, according to axe', async () => {
+    it("passes axe's accessibility checks in light mode, with a result and the open menu of examples", async () => {
       await toggleExamples(page);
       await expectAccessible(page);
       await toggleExamples(page);
     });
 
-    it('closes its menu on Escape', async () => {
+    it('closes the menu of examples when Escape is pressed', async () => {
       await toggleExamples(page);
       const menu = page.getByRole('navigation', { name: 'Examples' });
       await expectShown(menu);
@@ -69,7 +69,7 @@ describeInChromium((chromium) => {
       await menu.waitFor({ state: 'hidden' });
     });
 
-    it('marks errors during typing', async () => {
+    it('marks errors as the user types', async () => {
       await page.locator('.graphiql-query-editor .monaco-editor').first().click();
       await page.keyboard.press('Control+A');
       await page.keyboard.type('{ nothing }');
@@ -80,11 +80,11 @@ describeInChromium((chromium) => {
       expect(await page.locator('svg > title').count()).toBe(0);
     });
 
-    it('shows the icon that closes a dialog', async () => {
+    it('shows the close icon of a dialog', async () => {
       await page.getByRole('button', { name: 'Settings' }).click();
       const cross = page.locator('.graphiql-dialog-close svg');
       const box = await cross.boundingBox();
-      // Besides its padding of 12 pixels on each side.
+      // More than its padding of 12 pixels on each side.
       expect(box?.width).toBeGreaterThan(24);
       await page.keyboard.press('Escape');
       await cross.waitFor({ state: 'hidden' });
@@ -97,7 +97,7 @@ describeInChromium((chromium) => {
       await page.getByText('OnePet').first().waitFor();
     });
 
-    it('shows the response below the editor, both as wide as the window', async () => {
+    it('shows the response below the editor, each as wide as the window', async () => {
       expect(await execute(page)).toContain('"Biscuit"');
       await expectFits(page);
       const editor = await boxOf('.graphiql-query-editor');
@@ -111,7 +111,7 @@ describeInChromium((chromium) => {
       expect((await boxOf('.graphiql-toolbar')).y).toBeGreaterThanOrEqual(code.bottom);
     });
 
-    it('opens the documentation over the editor and the response, with types found by name', async () => {
+    it('shows the documentation over the editor and the response, with all types in alphabetical order', async () => {
       await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
       expect(await boxOf('.graphiql-plugin')).toEqual(await boxOf('.graphiql-main'));
       const types = page.getByRole('region', { name: 'Documentation Explorer' }).getByRole('link');
@@ -124,8 +124,8 @@ describeInChromium((chromium) => {
     });
   });
 
-  describe('GraphiQL of a gateway with AUTH=jwt', () => {
-    it('sends the token with every tab and example, and does not store it in the browser', async () => {
+  describe('GraphiQL with AUTH=jwt', () => {
+    it('sends the token from every tab and example, and does not store it in the browser', async () => {
       const { url } = await chromium.startOther(AUTH_BY_SECRET);
       page = await chromium.openEmpty(url);
       await page.goto(`${url}/graphql`);
@@ -151,7 +151,7 @@ describeInChromium((chromium) => {
     });
   });
 
-  it('GraphiQL of a gateway without introspection shows no errors', async () => {
+  it('GraphiQL shows no errors if INTROSPECTION=false', async () => {
     const { url } = await chromium.startOther({ GRAPHIQL: 'true', INTROSPECTION: 'false' });
     page = await chromium.openEmpty(url);
     await page.goto(`${url}/graphql`);

@@ -52,7 +52,7 @@ describeInChromium((chromium) => {
       ]);
     });
 
-    it('adds each change without moving anything below', async () => {
+    it('adds each change without moving the content below', async () => {
       const place = await placeOfNext();
       const { created } = await chromium.gateway.data(`mutation {
         updatePet(id: "1", input: { status: SOLD }) { __typename }
@@ -69,20 +69,20 @@ describeInChromium((chromium) => {
       expect(await placeOfNext()).toBe(place);
     });
 
-    it('has screen readers announce only new changes', async () => {
+    it('makes screen readers announce only new changes', async () => {
       expect(await page.locator('#changes').getAttribute('aria-live')).toBe('polite');
       await page
         .locator('#changes li')
         .first()
         .evaluate((element) => (element.id = 'kept'));
       await expectFirst(`Order ${await order(2, '2')} was created`);
-      // The same element, below the order and the stock.
+      // The same element, now below the changes to the order and the stock.
       await expect
         .poll(() => page.locator('#changes li:nth-child(3)').getAttribute('id'))
         .toBe('kept');
     });
 
-    it('reports that the gateway does not respond, until it does', async () => {
+    it('reports that the gateway is not responding, until it responds again', async () => {
       await page.route('**/graphql', (route) => route.abort());
       await expect.poll(state).toBe('No response');
       const id = await order(1, '3');
@@ -97,7 +97,7 @@ describeInChromium((chromium) => {
     it.each<[what: string, end: () => Promise<unknown>, begin: () => Promise<unknown>]>([
       ['it is paused', () => button('Pause').click(), () => button('Continue').click()],
       ['it is hidden', () => hide(true), () => hide(false)],
-    ])('polls nothing while %s', async (_what, end, begin) => {
+    ])('does not poll while %s', async (_what, end, begin) => {
       await page.waitForResponse('**/graphql');
       await end();
       let reads = 0;
@@ -111,7 +111,7 @@ describeInChromium((chromium) => {
       await expectFirst(`Category ${id} was created`);
     });
 
-    it('continues after changes that only a later release knows', async () => {
+    it('continues after a change of an unknown type, from a later release', async () => {
       await page.route('**/graphql', async (route) => {
         const response = await route.fetch();
         const body = (await response.text())
@@ -126,7 +126,7 @@ describeInChromium((chromium) => {
   });
 
   describe('GraphiQL', () => {
-    it('lists the events of a subscription, newest first, until it is stopped', async () => {
+    it('lists the events of a subscription, newest first, until the subscription is stopped', async () => {
       await page.goto(`${chromium.gateway.url}/graphql`);
       await page.getByText('OnePet').first().waitFor();
       await openExample(page, 'Orders as they arrive');

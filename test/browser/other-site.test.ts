@@ -33,7 +33,7 @@ describeInChromium((chromium) => {
       site.close();
     });
 
-    it('reads headers and results if its origin is allowed', async () => {
+    it('can read headers and results if its origin is allowed', async () => {
       const read = await page.evaluate(`fetch('${shared.url}/pets/1').then(({ headers }) =>
         ['deprecation', 'sunset', 'link', 'etag'].map((name) => headers.get(name)))`);
       expect(read).toEqual([
@@ -54,7 +54,7 @@ describeInChromium((chromium) => {
       expect(takeComplaints()).toEqual([]);
     });
 
-    it("can't execute queries or read results if its origin is not allowed", async () => {
+    it('cannot execute queries or read results if its origin is not allowed', async () => {
       const url = `${chromium.gateway.url}/graphql?query={pets{totalCount}}`;
       chromium.gateway.statements.length = 0;
       const rejected = page.waitForResponse((response) => response.url() === url);
@@ -66,7 +66,7 @@ describeInChromium((chromium) => {
       expect(takeComplaints()).toContain(`403 ${url}`);
     });
 
-    it('can neither frame a page nor load files if its origin is not allowed', async () => {
+    it("cannot frame the gateway's pages or load its files if its origin is not allowed", async () => {
       const loaded = await page.evaluate(`Promise.all([
         ['script', 'src', '/assets/reference.js'], ['iframe', 'src', '/graphql'],
       ].map(([name, attribute, path]) => new Promise((resolve) => {

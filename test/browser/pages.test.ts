@@ -21,9 +21,9 @@ describeInChromium((chromium) => {
         page = await chromium.open(path, PHONE);
       });
 
-      it('fits a phone', () => expectFits(page));
+      it('fits on a phone screen', () => expectFits(page));
 
-      it.each(SCHEMES)('is accessible in %s mode, according to axe', async (scheme) => {
+      it.each(SCHEMES)("passes axe's accessibility checks in %s mode", async (scheme) => {
         await page.setViewportSize(DESKTOP);
         await setScheme(page, scheme);
         await expectAccessible(page);
@@ -31,7 +31,7 @@ describeInChromium((chromium) => {
     },
   );
 
-  it('a code block is copied by its button, with the URL of this gateway', async () => {
+  it("the button of a code block copies the code, with this gateway's URL", async () => {
     page = await chromium.open('/');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy: The same with curl' }).click();

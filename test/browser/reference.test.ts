@@ -30,27 +30,27 @@ describeInChromium((chromium) => {
       page = await chromium.open('/docs');
     });
 
-    it('shows what is deprecated, until when, and what is not stable', async () => {
+    it('marks deprecated and beta operations, and shows when deprecated operations may stop working', async () => {
       const pet = operation('getPet');
       await expectShown(pet.getByText('deprecated', { exact: true }));
       await expectShown(pet.getByText('It may stop working on 2027-12-31.'));
       await expectShown(operation('listOrders').getByText('beta', { exact: true }));
     });
 
-    it('tries out reading a pet, but not listing all orders', async () => {
+    it('lets users try reading a pet, but not listing all orders', async () => {
       await expectShown((await send('1')).getByText('"Biscuit"'));
       expect(await operation('listOrders').getByRole('button', { name: /Send/ }).count()).toBe(0);
     });
 
     it.each(SCHEMES)(
-      'is accessible in %s mode with a response, according to axe',
+      "passes axe's accessibility checks in %s mode, with a response",
       async (scheme) => {
         await setScheme(page, scheme);
         await expectAccessible(page);
       },
     );
 
-    it('reads a pet, and shows ids above 2^53 exactly', async () => {
+    it('shows ids above 2^53 exactly', async () => {
       const id = 9007199254740993n;
       await insertRows(chromium.gateway.db, 'pets', [
         { id: String(id), name: 'Titan', category_id: 1 },
@@ -61,7 +61,7 @@ describeInChromium((chromium) => {
       await expectShown(response.getByText('sunset: Fri'));
     });
 
-    it('links to the query that replaces a route, which GraphiQL executes', async () => {
+    it('leads from a route to the query that replaces the route, and GraphiQL executes the query', async () => {
       await page.getByRole('link', { name: 'Moving to GraphQL' }).click();
       const guide = page.locator('#getPet');
       await guide.getByRole('link', { name: 'Run it in GraphiQL' }).click();
@@ -74,7 +74,7 @@ describeInChromium((chromium) => {
     });
   });
 
-  it('the API reference of a gateway with AUTH=jwt accepts a token, and fits a phone', async () => {
+  it('the API reference accepts a token if AUTH=jwt, and fits on a phone screen', async () => {
     const { url } = await chromium.startOther(AUTH_BY_SECRET);
     page = await chromium.openEmpty(url, PHONE);
     await page.goto(`${url}/docs`);

@@ -14,7 +14,7 @@ import { awaitStatus, readStatus } from '../support/status.ts';
 import { AUTH_BY_SECRET, mint } from '../support/tokens.ts';
 
 const UPDATE_MS = 5000;
-// As long as a caller's name can be.
+// A caller name of the maximum length.
 const LONG_NAME = 'shop-of-the-animal-shelter-'.repeat(3).slice(0, 64);
 
 /** Everything that a browser stores for a page. */
@@ -51,12 +51,12 @@ describeInChromium((chromium) => {
       await page.locator('.figure').first().waitFor();
     });
 
-    it('shows no value in a figure before the second response', async () => {
+    it('shows no values in its charts before the second response', async () => {
       expect(await page.locator('.figure strong').allInnerTexts()).toEqual(Array(5).fill('–'));
       await expectAccessible(page);
     });
 
-    it('reports that there were no errors and no calls to deprecated operations', async () => {
+    it('reports that there were neither errors nor calls to deprecated operations', async () => {
       await expectShown(page.getByText('None since startup.'));
       await expectShown(page.getByText('No calls since startup.').first());
     });
@@ -71,27 +71,27 @@ describeInChromium((chromium) => {
       expect(text).toMatch(/\d+ days left: may stop working on 2027-12-31/);
     });
 
-    it('draws a line for each figure with values', async () => {
+    it('draws a line in each chart', async () => {
       const names = await page.locator('.figure h2').allInnerTexts();
       expect(names).toEqual(['Requests', 'Latency', 'Errors', 'Event loop', 'Memory']);
       const lines = page.locator('.figure path[d^="M"]');
       await expect.poll(() => lines.count()).toBe(5);
     });
 
-    it.each(SCHEMES)('is accessible in %s mode, according to axe', async (scheme) => {
+    it.each(SCHEMES)("passes axe's accessibility checks in %s mode", async (scheme) => {
       await setScheme(page, scheme);
       await expectAccessible(page);
     });
 
-    it('fits a phone, even with a long caller name', async () => {
+    it('fits on a phone screen, even with a long caller name', async () => {
       await page.setViewportSize(PHONE);
       await callAs(LONG_NAME);
       await page.getByRole('row', { name: LONG_NAME }).waitFor();
       await expectFits(page);
     });
 
-    it('shows how much the counts grew, and no decrease after a worker is lost', async () => {
-      // Each response is read once.
+    it('shows by how much counts have grown, and shows no decrease after a worker is lost', async () => {
+      // Each response is read only once.
       await page.clock.pauseAt(Number(await page.evaluate('Date.now()')) + 1000);
       const respondWith = async (counts: number[], errors: number, [active, idle]: number[]) => {
         const bounds = ['0.005', '0.01', '0.025', '0.5', '1', '+Inf'];
@@ -126,7 +126,7 @@ describeInChromium((chromium) => {
       await page.clock.resume();
     });
 
-    it('does not read figures while it is hidden, but reads them as soon as it becomes visible', async () => {
+    it('does not read metrics while it is hidden, but reads them as soon as it becomes visible', async () => {
       await page.goto(`${chromium.gateway.url}/status`);
       await page.locator('.figure').first().waitFor();
       let reads = 0;
@@ -143,7 +143,7 @@ describeInChromium((chromium) => {
       expect(reads).toBe(1);
     });
 
-    it('reports that the gateway does not respond, until it does', async () => {
+    it('reports that the gateway is not responding, until it responds again', async () => {
       const alert = page.getByText('The gateway is not responding.');
       await page.route('**/metrics', (route) => route.abort());
       await page.clock.runFor(UPDATE_MS);
@@ -154,7 +154,7 @@ describeInChromium((chromium) => {
       await alert.waitFor({ state: 'hidden' });
     });
 
-    describe('of a gateway with AUTH=jwt', () => {
+    describe('with AUTH=jwt', () => {
       let closed: Gateway;
 
       beforeAll(async () => {
@@ -163,7 +163,7 @@ describeInChromium((chromium) => {
         await page.goto(`${closed.url}/status`);
       });
 
-      it('asks for a token, and explains why it does not accept one', async () => {
+      it('asks for a token, and explains why a token is rejected', async () => {
         await page.getByText('Enter a token with the scope metrics').waitFor();
         await sendToken('not a token');
         await page.getByPlaceholder('Not a valid token').waitFor();
@@ -178,7 +178,7 @@ describeInChromium((chromium) => {
         ]);
       });
 
-      it('is accessible, according to axe', async () => {
+      it("passes axe's accessibility checks", async () => {
         await expectAccessible(page);
       });
 

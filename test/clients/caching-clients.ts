@@ -11,7 +11,7 @@ import { readPossibleTypes } from './possible-types.ts';
 export type Data = any;
 type Variables = Record<string, unknown>;
 
-/** A query on a screen, which follows the cache. */
+/** A query shown on a screen, which follows changes to the cache. */
 export interface Shown {
   /** The data shown now. */
   readonly data: Data;

@@ -66,7 +66,7 @@ describe.each([
     expect(watched.methods).toHaveLength(3);
   });
 
-  it('shows a reloaded row everywhere, by its nodeId', async () => {
+  it('updates a row everywhere when it is reloaded by its nodeId', async () => {
     const { categoryId, ids } = await makePets('Ada', 'Bo');
     const [id = ''] = ids;
     await client.query(CATEGORY, { id: categoryId });
@@ -81,7 +81,7 @@ describe.each([
     expect(watched.methods).toHaveLength(3);
   });
 
-  it("returns the error of a mutation as data, next to the pet's status", async () => {
+  it("returns a mutation's error as data, next to the pet's status", async () => {
     const id = await makePet(gateway);
     const update = async (input: object): Promise<Data> =>
       (await client.mutate(UPDATE_PET, { id, input })).data.updatePet;
@@ -94,7 +94,7 @@ describe.each([
     });
   });
 
-  it('shows the new stock wherever the pet is shown', async () => {
+  it('updates the stock wherever the pet is shown', async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId });
     const pets = await client.show(PETS, { categoryId });
@@ -107,7 +107,7 @@ describe.each([
     expect(pet.data.pet.inventory.quantity).toBe(3);
   });
 
-  it('places one order if the first response is lost', async () => {
+  it('places only one order if the first response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const { data } = await client.mutate(PLACE_ORDER, {
@@ -127,7 +127,7 @@ describe.each([
     expect(watched.methods).toEqual(['POST']);
   });
 
-  it('returns an order even if its pet cannot be read afterwards', async () => {
+  it('returns a placed order even if its pet cannot be read afterwards', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const { data, error } = await outage.during(() =>
       client.mutate(PLACE_ORDER, { input: { petId, quantity: 2 } }),

@@ -92,7 +92,7 @@ describe.each([
   });
 });
 
-describe('the table of lists in this test', () => {
+describe("this test's table of writes", () => {
   const { schema } = petStore;
   const isError = (name: string): boolean => {
     const type = schema.getType(name);
@@ -101,7 +101,7 @@ describe('the table of lists in this test', () => {
     );
   };
 
-  it('covers the results of all mutations and subscriptions', () => {
+  it('covers the result types of all mutations and subscriptions', () => {
     const fields = [schema.getMutationType(), schema.getSubscriptionType()].flatMap((type) =>
       Object.values(type?.getFields() ?? {}),
     );

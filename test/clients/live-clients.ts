@@ -39,7 +39,7 @@ export interface Changed {
 /** The common interface of all clients. */
 export interface LiveClient {
   follow(ids: string[], follower: Follower<Changed>): Promise<() => void>;
-  /** Returns the name of a pet, from the cache if it is there; undefined if the pet was deleted. */
+  /** Returns the name of a pet, from the cache if possible; undefined if the pet was deleted. */
   nameOf(id: string): Promise<string | undefined>;
 }
 

@@ -30,7 +30,7 @@ const TRANSPORTS = {
 // Keeps the tests fast.
 const PAUSE_MS = 5;
 const WAIT = { timeout: 10_000, interval: 5 };
-// Some six changes.
+// The bytes of about six changes.
 const LIMIT = 2000;
 
 const SCHEMA = readFileSync(new URL('schema.graphql', ROOT), 'utf8');
@@ -124,7 +124,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       reads = 0;
     });
 
-    /** Creates a client that reads from one gateway and subscribes at another one, or at a proxy. */
+    /** Creates a client that reads from one gateway and subscribes at another gateway, or at a proxy. */
     const connect = (
       { url }: { url: string },
       readHeaders: () => Promise<Record<string, string>> = noHeaders,
@@ -157,7 +157,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
     it.each([
       ['without a proxy', async () => gateway, 0],
       ['through a proxy that cuts connections', () => use(startTcpProxy([gateway.url], LIMIT)), 3],
-    ] as const)('receive each change once and in order %s', async (_way, start, cuts) => {
+    ] as const)('receive each change once and in order, %s', async (_way, start, cuts) => {
       const [one, other, third] = [
         await makePet(gateway),
         await makePet(gateway),
@@ -173,7 +173,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(reads).toBe(1);
     });
 
-    it('continue with a new token when one expires', async () => {
+    it('continue with a new token when a token expires', async () => {
       const id = await makePet(gateway);
       const { length } = await readRecord();
       const secured = await startOther(AUTH_BY_SECRET);
@@ -192,7 +192,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       await expectRecorded(length, id);
     });
 
-    it('report an error if new tokens are rejected as well', async () => {
+    it('report an error if both the old token and the new token are rejected', async () => {
       const id = await makePet(gateway);
       const secured = await startOther(AUTH_BY_SECRET);
       let requests = 0;
@@ -206,7 +206,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(requests).toBeLessThan(7);
     });
 
-    it('reload the data when the changes since their cursor have been deleted', async () => {
+    it('reload the data if changes after their cursor have been deleted', async () => {
       const id = await makePet(gateway);
       const proxy = await use(startTcpProxy([gateway.url]));
       await follow(connect(proxy), id);
@@ -225,7 +225,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(errors).toEqual([]);
     });
 
-    it('continue at another gateway when one shuts down', async () => {
+    it('continue at another gateway when their gateway shuts down', async () => {
       const id = await makePet(gateway);
       const { length } = await readRecord();
       const leaving = await startOther({ STOP_DELAY_MS: '0' });
@@ -239,7 +239,7 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
       expect(reads).toBe(1);
     });
 
-    it('report an error that a retry would not fix', async () => {
+    it('report an error that retrying would not fix', async () => {
       await follow(connect(gateway), 'x');
       await vi.waitUntil(() => errors.length > 0, WAIT);
       expect(JSON.stringify(errors)).toContain('INVALID_ID');
@@ -261,7 +261,10 @@ describe.each(Object.entries(CLIENTS))('subscriptions of %s', (_client, prepare)
   });
 });
 
-/** Follows a pet from the end of the log; returns once the end is known. The result collects what arrives. */
+/**
+ * Follows a pet from the end of the change log; returns once that position is known. The result collects what
+ * arrives.
+ */
 async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
   const results: unknown[] = [];
   const next = (result: unknown): unknown => results.push(result);
@@ -279,7 +282,7 @@ async function followPet(send: Subscribe, id: string): Promise<unknown[]> {
 describe.each(Object.entries(TRANSPORTS))(
   'a subscription without a cursor over %s',
   (_name, open) => {
-    it('misses no change if its connection is cut before the first one', async () => {
+    it('misses no change if its connection is cut before the first change', async () => {
       const id = await makePet(gateway);
       const proxy = await use(startTcpProxy([gateway.url]));
       const send = open(`${proxy.url}/graphql`, noHeaders);

@@ -4,7 +4,7 @@ import { parse, print, visit } from 'graphql';
 
 import { ROOT } from '../../src/gateway/config/root.ts';
 
-/** Returns the schema before an object type was added, with which an older app was built. */
+/** Returns the schema without an object type, as an older app knows it. */
 export function schemaWithout(type: string): string {
   const document = parse(readFileSync(new URL('schema.graphql', ROOT), 'utf8'));
   return print(

@@ -44,7 +44,7 @@ export const NODE = `query Node($nodeId: ID!) {
   node(nodeId: $nodeId) { nodeId ... on Pet { id name status } }
 }`;
 
-// A pet without stock has no inventory item yet: the cache needs the pet, and the whole item.
+// A pet without stock has no inventory item yet, so the cache needs the pet and the whole item.
 const STOCK = `... on InventoryItem { id quantity status pet { id inventory { id } } } ${PROBLEM}`;
 
 export const SET_STOCK = `mutation SetStock($petId: ID!, $quantity: Int!) {

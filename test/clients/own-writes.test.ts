@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 
 import { createOwnWritesFetch } from '../../docs/examples/own-writes.ts';
 
-it('a client sends the last position that it received with each later request', async () => {
+it('a client sends the last position it received with each later request', async () => {
   const received: (string | null)[] = [];
-  // Like a gateway with replicas, which returns the positions of writes.
+  // Responds like a gateway with replicas, which returns the positions of writes.
   const fetchOwnWrites = createOwnWritesFetch(async (url, init) => {
     received.push(new Headers(init?.headers).get('Store-Position'));
     const position = new URL(url instanceof Request ? url.url : url).searchParams.get('written');

@@ -32,7 +32,7 @@ let any: Gateway;
 let automatic: Gateway;
 let trusted: Gateway;
 beforeAll(async () => {
-  // The other gateways use its database. It runs any document, so tests create pets here.
+  // Owns the database that the other gateways share. It executes any document, so the tests use it to create pets.
   any = await startGateway();
   automatic = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(any));
   trusted = await withManifest(MANIFEST, (DOCUMENTS_MANIFEST) =>
@@ -74,7 +74,7 @@ describe('Apollo Client', () => {
   it.each([
     [false, 'POST'],
     [true, 'GET'],
-  ])('sends a query once, and then only its hash (GET: %s)', async (isGet, method) => {
+  ])('sends a query once, and after that only its hash (GET: %s)', async (isGet, method) => {
     const id = await makePet(automatic, { name: 'Cleo' });
     const query = gql(PET.replace('Pet', `Pet${method}`));
     const options = { sha256: hashOf, useGETForHashedQueries: isGet };
@@ -86,7 +86,7 @@ describe('Apollo Client', () => {
     expect(requests).toEqual([`${method} 404`, 'POST 200 with text', `${method} 200`]);
   });
 
-  it('sends the ids of its manifest for trusted documents', async () => {
+  it('sends the ids in its manifest for trusted documents', async () => {
     const id = await makePet(any, { name: 'Cleo' });
     const options = generatePersistedQueryIdsFromManifest({ loadManifest: async () => MANIFEST });
     const client = connectApollo(trusted, options);
@@ -110,7 +110,7 @@ describe('urql', () => {
   it.each([
     [false, 'POST'],
     [true, 'GET'],
-  ])('sends a query once, and then only its hash (GET: %s)', async (isGet, method) => {
+  ])('sends a query once, and after that only its hash (GET: %s)', async (isGet, method) => {
     const id = await makePet(automatic, { name: 'Cleo' });
     const query = PET.replace('Pet', `Urql${method}`);
     const client = connectUrql(automatic, { preferGetForPersistedQueries: isGet });

@@ -54,7 +54,7 @@ async function loadFrom(folder: string, schema: string): Promise<RelayProgram> {
   return (await import(pathToFileURL(outfile).href)) as RelayProgram;
 }
 
-/** Compiles the program in `relay/` for a schema as an app would, and loads it. */
+/** Compiles the program in `relay/` for a schema, as an app would, and loads it. */
 export async function loadRelayProgram(schema: string): Promise<RelayProgram> {
   const folder = await mkdtemp(join(tmpdir(), 'relay-'));
   try {

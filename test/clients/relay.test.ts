@@ -146,7 +146,7 @@ describe('Relay', () => {
     expect((await readPet(one)).orders).toMatchObject(pet.orders);
   });
 
-  it('reloads a pet by its nodeId, and shows it everywhere', async () => {
+  it('updates a pet everywhere when it is reloaded by its nodeId', async () => {
     const categoryId = await makeCategory(gateway);
     const id = await makePet(gateway, { name: 'Ada', categoryId });
     await readCategory(categoryId);
@@ -158,7 +158,7 @@ describe('Relay', () => {
     expect(namesOf(listOf(categoryId))).toEqual(['Zoe']);
   });
 
-  it('returns the error of a mutation as data, including one missing from its schema', async () => {
+  it("returns a mutation's error as data, even if its schema lacks the error's type", async () => {
     const id = await makePet(gateway, { stock: 1 });
     const { operations, mutate } = program;
     const update = (input: object): ReturnType<RelayProgram['mutate']> =>
@@ -176,7 +176,7 @@ describe('Relay', () => {
     });
   });
 
-  it("shows the stock after an order, and appends the order to the pet's orders", async () => {
+  it("updates the stock after an order, and appends the order to the pet's orders", async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId, stock: 5 });
     await makeOrder(gateway, petId, { quantity: 1 });
@@ -190,7 +190,7 @@ describe('Relay', () => {
     expect(ordersOf(petId)).toMatchObject([{ quantity: 1 }, { quantity: 2 }]);
   });
 
-  it('removes a cancelled order from the lists named by the mutation, and shows the stock', async () => {
+  it('removes a cancelled order from the lists that the mutation names, and updates the stock', async () => {
     const categoryId = await makeCategory(gateway);
     const petId = await makePet(gateway, { categoryId, stock: 5 });
     const id = await makeOrder(gateway, petId, { quantity: 1 });
@@ -202,7 +202,7 @@ describe('Relay', () => {
     expect(ordersOf(petId)).toMatchObject([{ quantity: 2 }]);
   });
 
-  it('places one order if the first response is lost', async () => {
+  it('places only one order if the first response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     watched.loseNext();
     const input = { petId, quantity: 2 };

@@ -13,7 +13,7 @@ import { makePet, stockOf } from '../support/make.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-/** Serves the storefronts, as `npm start` in docs/examples. */
+/** Serves the storefronts, as `npm start` does in docs/examples. */
 async function serveExamples(): Promise<Server> {
   const site = createServer(({ url = '' }, response) => {
     const { pathname } = new URL(url, 'http://localhost');
@@ -46,7 +46,7 @@ describeInChromium((chromium) => {
   describe.each(['apollo', 'relay', 'tanstack', 'urql'])('the storefront for %s', (client) => {
     let page: Page;
     let petId: string;
-    // Its name is the first of the list.
+    // The name puts this pet first in the list.
     const item = (): Locator => page.getByRole('listitem').first();
     const countOf = async (): Promise<number> =>
       parseInt((await page.getByRole('heading').textContent()) ?? '', 10);
@@ -81,7 +81,7 @@ describeInChromium((chromium) => {
       expect(await page.getByText('More').count()).toBe(0);
     });
 
-    it('orders a pet, and removes it from the list with its last unit', async () => {
+    it('orders a pet, and removes the pet from the list when its last unit is sold', async () => {
       const count = await countOf();
       await page.getByText('More').click();
       for (const left of [2, 1]) {
@@ -94,7 +94,7 @@ describeInChromium((chromium) => {
       expect(await stockOf(gateway, petId)).toBe(0);
     });
 
-    it('shows the stock as others change it', async () => {
+    it('updates the stock when others change it', async () => {
       for (const quantity of [77, 78]) {
         await gateway.data(
           `mutation { updateInventory(petId: "${petId}", input: { quantity: ${quantity} }) { __typename } }`,

@@ -14,7 +14,7 @@ import { watchFetch } from './watched-fetch.ts';
 const MODULES = fileURLToPath(new URL('test/clients/node_modules', ROOT));
 const GUIDE = readFileSync(new URL('docs/clients-types.md', ROOT), 'utf8');
 
-/** Reads a program of types/. */
+/** Reads a program from types/. */
 const read = (file: string): string =>
   readFileSync(new URL(`types/${file}`, import.meta.url), 'utf8');
 
@@ -60,7 +60,7 @@ interface Program {
   readonly openStore: (url: string, options?: { fetch?: typeof fetch }) => Store;
 }
 
-/** Writes the files of a set-up and the schema to a new folder, runs its generator and returns the folder. */
+/** Writes the files of a setup and the schema to a new folder, runs the setup's generator, and returns the folder. */
 async function generate({ command, files }: SetUp, schema: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'typed-clients-'));
   symlinkSync(MODULES, join(folder, 'node_modules'));
@@ -96,7 +96,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     store = open(`${gateway.url}/graphql`);
   });
 
-  it('compiles in strict mode, and rejects what the schema does not allow', async () => {
+  it('compiles in strict mode, and fails to compile if it violates the schema', async () => {
     expect(await compile(folderOf(name), ['store.ts'], compilerOptions)).toBe('');
   });
 
@@ -126,7 +126,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
     expect(await store.placeOrder({ ...order, petId: 'x' })).toBe('INVALID_INPUT');
   });
 
-  it('places one order if its first response is lost', async () => {
+  it('places only one order if the first response is lost', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const watched = watchFetch();
     watched.loseNext();
@@ -138,7 +138,7 @@ describe.each(Object.keys(SET_UPS))('graphql-request with %s', (name) => {
   });
 });
 
-it('the files of GraphQL Code Generator compile with nodenext', async () => {
+it('the files that GraphQL Code Generator writes compile with nodenext', async () => {
   const folder = folderOf('GraphQL Code Generator');
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const options = { module: 'nodenext', moduleResolution: 'nodenext' };
@@ -146,7 +146,7 @@ it('the files of GraphQL Code Generator compile with nodenext', async () => {
 });
 
 describe('docs/clients-types.md', () => {
-  it("shows the generators' commands", () => {
+  it('shows the commands of the generators', () => {
     for (const { command } of Object.values(SET_UPS)) {
       expect(GUIDE).toContain(`npx ${command}\n`);
     }

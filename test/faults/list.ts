@@ -19,7 +19,7 @@ const ORDERS: Fault[] = [
     test: ['test/store/both/order.test.ts', 'cancelling an order returns ORDER_COMPLETE'],
   },
   {
-    name: 'cancelling an order sets the stock to the units of the order',
+    name: "cancelling an order sets the stock to the order's units",
     file: 'src/store/order/orders.ts',
     text: 'quantity = inventory_items.quantity + excluded.quantity',
     replacement: 'quantity = excluded.quantity',
@@ -47,7 +47,7 @@ const ORDERS: Fault[] = [
     test: ['test/store/postgres/locks.test.ts', 'starts from the resulting stock: placeOrder\\('],
   },
   {
-    name: 'an order whose outcome is unknown is placed a second time',
+    name: 'an order with an unknown outcome is placed a second time',
     file: 'src/gateway/database/database-errors.ts',
     text: '/^(08...|40003|57P..|58...|XX...)$/',
     replacement: '/^(08...|40003|58...|XX...)$/',
@@ -57,21 +57,21 @@ const ORDERS: Fault[] = [
 
 const CARTS: Fault[] = [
   {
-    name: 'two lines of a cart for one pet take the units of one',
+    name: 'two lines of a cart for one pet take the units of only one line',
     file: 'src/store/order/place-orders.ts',
     text: 'sum(quantity) over (partition by pet_id order by index) as needed',
     replacement: 'quantity as needed',
     test: ['test/store/both/place-orders.test.ts', 'takes the units of each line'],
   },
   {
-    name: 'a refused cart places the lines for other pets',
+    name: 'a rejected cart places the orders for its other pets',
     file: 'src/store/order/place-orders.ts',
     text: 'where (select bool_and(is_served) from claims) group by pet_id',
     replacement: 'where is_served group by pet_id',
     test: ['test/store/both/place-orders.test.ts', 'writes nothing'],
   },
   {
-    name: 'the orders of a cart have the ids of each other',
+    name: "the orders of a cart have each other's ids",
     file: 'src/store/order/place-orders.ts',
     text: 'row_number() over (order by id) - 1',
     replacement: 'row_number() over (order by id desc) - 1',
@@ -81,14 +81,14 @@ const CARTS: Fault[] = [
 
 const STOCK: Fault[] = [
   {
-    name: 'of two callers who expect the same stock, both change it',
+    name: 'two callers that expect the same stock both change it',
     file: 'src/store/inventory/change-stocks.ts',
     text: 'coalesce(lines.expected = coalesce(stock.quantity, 0), true) as "isFresh"',
     replacement: 'true as "isFresh"',
     test: ['test/store/inventory.test.ts', 'returns STALE_INVENTORY'],
   },
   {
-    name: 'removals of stock by two gateways count once',
+    name: 'when two gateways remove units, only one removal counts',
     file: 'src/store/inventory/change-stocks.ts',
     text: 'order by pet_id for update',
     replacement: 'order by pet_id',
@@ -105,21 +105,21 @@ const IDEMPOTENCY: Fault[] = [
     test: ['test/gateway/scopes.test.ts', 'belongs to its caller'],
   },
   {
-    name: 'an idempotency key that is used for another order returns the first one',
+    name: 'an idempotency key that is reused for a different order returns the first order',
     file: 'src/gateway/tables/idempotency.ts',
     text: 'if (entry && !hash.equals(entry.hash))',
     replacement: 'if (entry && !entry.result && !hash.equals(entry.hash))',
     test: ['test/store/both/idempotency.test.ts', 'returns IDEMPOTENCY_CONFLICT'],
   },
   {
-    name: 'an idempotency key of a minute ago is forgotten',
+    name: 'an idempotency key is forgotten after a minute',
     file: 'src/gateway/tables/idempotency.ts',
     text: 'where created_at < ${limit}::timestamptz',
     replacement: 'where created_at > ${limit}::timestamptz',
-    test: ['test/store/both/idempotency.test.ts', 'is deleted once it is old'],
+    test: ['test/store/both/idempotency.test.ts', 'is deleted only once it is old'],
   },
   {
-    name: 'the stored result of an earlier release lacks the columns that are new',
+    name: 'a result that an earlier release stored lacks new columns',
     file: 'src/gateway/tables/idempotency.ts',
     text: 'return stored(deserialize(entry.result))',
     replacement: 'return deserialize(entry.result)',
@@ -133,45 +133,45 @@ const CHANGES: Fault[] = [
     file: 'src/gateway/changes/change-log-reader.ts',
     text: 'this.#recent.findLastIndex((change) => !isAfter(change, position)) + 1',
     replacement: '0',
-    test: ['test/store/subscriptions.test.ts', 'does not return again'],
+    test: ['test/store/subscriptions.test.ts', 'does not repeat changes'],
   },
   {
-    name: 'a subscriber does not learn that a pet leaves its filter',
+    name: 'a subscriber is not told that a pet no longer matches its filter',
     file: 'src/gateway/changes/row-filter.ts',
     text: "if (typeof now === 'boolean') return now || isMet(before);",
     replacement: "if (typeof now === 'boolean') return isMet(after ?? before);",
     test: ['test/store/subscriptions.test.ts', 'start or stop matching it'],
   },
   {
-    name: 'a subscription after an expired cursor skips what it has missed',
+    name: 'a subscription after an expired cursor silently skips the missed changes',
     file: 'src/gateway/changes/change-log.ts',
     text: "if (!position) throw new GatewayError('CURSOR_EXPIRED');",
     replacement: 'if (!place) return { transaction: 0n, id: 0n };',
-    test: ['test/store/both/changes.test.ts', 'expires older cursors'],
+    test: ['test/store/both/changes.test.ts', 'makes older cursors expire'],
   },
   {
-    name: 'changes of a transaction that takes long are lost',
+    name: 'changes made by a long transaction are lost',
     file: 'src/gateway/changes/change-log.ts',
     text: "name: 'settled_changes'",
     replacement: "name: 'changes'",
     test: ['test/store/postgres/changes.test.ts', 'holds back all later changes'],
   },
   {
-    name: 'changes of another gateway come a second late',
+    name: 'changes made at another gateway arrive a second late',
     file: 'src/gateway/changes/feed.ts',
     text: 'db.notifications?.notify()',
     replacement: 'void db.notifications',
     test: ['test/store/postgres/changes.test.ts', 'notify each other'],
   },
   {
-    name: 'a subscription goes on although a failover has lost changes',
+    name: 'a subscription continues although a failover has lost changes',
     file: 'src/gateway/changes/change-log-reader.ts',
     text: 'if (this.#hasFailed) await this.#checkPosition();',
     replacement: '',
     test: ['test/store/subscriptions.test.ts', 'ends with CURSOR_EXPIRED'],
   },
   {
-    name: 'a subscription gets the results of another one with other variables',
+    name: 'a subscription gets the results of a subscription with different variables',
     file: 'src/gateway/graphql/execution/share-results.ts',
     text: '${numberOf(root)} ${numberOf(call.operation)} ${variables}',
     replacement: '${numberOf(root)} ${numberOf(call.operation)}',
@@ -191,7 +191,7 @@ const ACCESS: Fault[] = [
     test: ['test/gateway/tokens.test.ts', 'a token signed with the secret is rejected with'],
   },
   {
-    name: 'a token is accepted after it expired, if it was before',
+    name: 'a token that was accepted once is still accepted after it expires',
     file: 'src/gateway/auth/caller.ts',
     text: 'until: Math.min(Date.now() + CACHE_MS, expiresAt)',
     replacement: 'until: Date.now() + CACHE_MS',
@@ -205,14 +205,14 @@ const ACCESS: Fault[] = [
     test: ['test/gateway/scopes.test.ts', 'needs no token with AUTH_READ=open'],
   },
   {
-    name: 'a caller that may only order reads through the result of its order',
+    name: "a caller that may only place orders can read other data through an order's result",
     file: 'src/gateway/graphql/plugins/use-documents.ts',
     text: 'if (operation && usageOf(schema, operation).reads)',
     replacement: "if (operation?.node.operation === 'query')",
     test: ['test/gateway/scopes.test.ts', 'needs the scope read to select'],
   },
   {
-    name: 'a caller that may only order changes the stock',
+    name: 'a caller that may only place orders can change the stock',
     file: 'src/store/inventory/schema.ts',
     text: `was never set, it counts as 0.',
     scope: 'inventory:write'`,
@@ -224,21 +224,21 @@ const ACCESS: Fault[] = [
 
 const LIMITS: Fault[] = [
   {
-    name: 'a search costs what the first search of its document did',
+    name: 'a search costs as much as the first search with the same document',
     file: 'src/gateway/graphql/analysis/cost.ts',
     text: "isIndexed(value) ? 'text' : 'short text'",
     replacement: "'text'",
-    test: ['test/gateway/cost.test.ts', 'the cost of an operation of query \\(\\$filter'],
+    test: ['test/gateway/cost.test.ts', 'the cost of an operation for query \\(\\$filter'],
   },
   {
-    name: 'a document is deeper than allowed by its fragments',
+    name: 'a document exceeds the maximum depth by using fragments',
     file: 'src/gateway/graphql/analysis/document-size.ts',
     text: 'kind === Kind.FRAGMENT_SPREAD ? inside : inside + 1',
     replacement: 'kind === Kind.FRAGMENT_SPREAD ? 0 : inside + 1',
     test: ['test/gateway/limits.test.ts', 'has 21 levels in fragments'],
   },
   {
-    name: 'the documents of one caller hold up those of all others',
+    name: "one caller's documents delay the documents of all other callers",
     file: 'src/gateway/graphql/fair-queue.ts',
     text: `
   startsOf.delete(caller);
@@ -247,14 +247,14 @@ const LIMITS: Fault[] = [
     test: ['test/gateway/fair-queue.test.ts', 'lets callers take turns'],
   },
   {
-    name: 'a caller has no budget left after it has ended its subscriptions',
+    name: 'a caller that has closed its subscriptions has no budget left',
     file: 'src/gateway/graphql/stream-budget.ts',
     text: 'add(callerKey, -1, -cost)',
     replacement: 'add(callerKey, -1, 0)',
     test: ['test/gateway/stream-budget.test.ts', 'beyond the budget of its caller'],
   },
   {
-    name: 'a write is done, and its result is rejected as too large',
+    name: 'a write is executed before its result is rejected as too large',
     file: 'src/gateway/graphql/execution/limit-cost.ts',
     text: 'estimate.bytes > maxResponseBytes && operation.node.operation !== QUERY',
     replacement: 'estimate.bytes > maxResponseBytes && operation.node.operation === SUBSCRIPTION',
@@ -264,14 +264,14 @@ const LIMITS: Fault[] = [
 
 const LISTS: Fault[] = [
   {
-    name: 'the next page of a list in descending order goes back',
+    name: 'the next page of a list in descending order goes backwards',
     file: 'src/gateway/tables/window.ts',
     text: "(end === 'after') !== isDescending",
     replacement: "end === 'after' || isDescending",
-    test: ['test/store/filters.test.ts', "of 'pets' has the rows of '{}'"],
+    test: ['test/store/filters.test.ts', "of 'pets' contains the rows that match '{}'"],
   },
   {
-    name: 'a cursor of a list by name continues a list by id',
+    name: 'a cursor from a list sorted by name is accepted by a list sorted by id',
     file: 'src/gateway/tables/cursor.ts',
     text: 'if (name !== field) return undefined;',
     replacement: '',
@@ -282,67 +282,70 @@ const LISTS: Fault[] = [
     file: 'src/gateway/tables/filter-by.ts',
     text: "word.replaceAll(/[\\\\%_]/g, '\\\\$&')",
     replacement: 'word',
-    test: ['test/store/filters.test.ts', "of 'pets' has the rows of '. name: .%"],
+    test: ['test/store/filters.test.ts', "of 'pets' contains the rows that match '. name: .%"],
   },
   {
-    name: 'two lists of an operation have the rows of one filter',
+    name: 'two lists in an operation return the rows of one filter',
     file: 'src/gateway/tables/loaders.ts',
     text: 'sharedOf(source)(JSON.stringify([args]), recipient, (recipients)',
     replacement: 'sharedOf(source)(JSON.stringify([]), recipient, (recipients)',
-    test: ['test/store/statements.test.ts', 'for pages with other arguments'],
+    test: ['test/store/statements.test.ts', 'by pages with different arguments'],
   },
   {
-    name: 'the count of a category without pets is an error',
+    name: 'counting the pets of an empty category fails',
     file: 'src/gateway/tables/pages.ts',
     text: 'return new Map(ids.map((id) => [id, counts.get(id) ?? 0]));',
     replacement: 'return counts;',
-    test: ['test/store/statements.test.ts', 'for pages with other arguments'],
+    test: ['test/store/statements.test.ts', 'by pages with different arguments'],
   },
   {
-    name: 'a page of orders by the category of their pets ends too early',
+    name: "a page of orders filtered by their pets' category ends too early",
     file: 'src/gateway/tables/listing.ts',
     text: 'of.by === id ? idBounds(raw(column)) : []',
     replacement: 'idBounds(raw(column))',
-    test: ['test/store/filters.test.ts', "of 'orders' has the rows of .*petStatus"],
+    test: ['test/store/filters.test.ts', "of 'orders' contains the rows that match .*petStatus"],
   },
   {
-    name: 'an order at the end of a range of dates is in it',
+    name: 'a range of dates includes its end',
     file: 'src/gateway/tables/filter-by.ts',
     text: '${by} < ${toBound(before)}',
     replacement: '${by} <= ${toBound(before)}',
-    test: ['test/store/filters.test.ts', "of 'orders' has the rows of .* before: .2027"],
+    test: [
+      'test/store/filters.test.ts',
+      "of 'orders' contains the rows that match .* before: .2027",
+    ],
   },
 ];
 
 const STATEMENT: Fault[] = [
   {
-    name: 'callers get the data of each other',
+    name: "callers get each other's data",
     file: 'src/gateway/graphql/statement/run-statement.ts',
     text: 'rowOf.get(index + 1)',
     replacement: 'rowOf.get(1)',
-    test: ['test/store/executor.test.ts', 'gets its own data'],
+    test: ['test/store/executor.test.ts', 'returns its own data'],
   },
   {
-    name: 'a page has the size of another one',
+    name: 'a page has the size of another page',
     file: 'src/gateway/graphql/statement/slots.ts',
     text: `
     window?.size,`,
     replacement: '',
-    test: ['test/store/executor.test.ts', 'depends on the variables'],
+    test: ['test/store/executor.test.ts', 'uses the variables'],
   },
   {
     name: 'a name with quotes breaks the response',
     file: 'src/gateway/kinds/text.ts',
     text: 'json: (column) => [{ sql: `to_json(${column})::text` }]',
     replacement: "json: (column) => ['\"', { sql: column }, '\"']",
-    test: ['test/store/executor.test.ts', 'texts that JSON escapes'],
+    test: ['test/store/executor.test.ts', 'strings that JSON escapes'],
   },
   {
-    name: 'a query has the fields that @include gave another caller',
+    name: 'a query returns the fields that @include gave to another caller',
     file: 'src/gateway/graphql/statement/compile.ts',
     text: '[id, ...conditions.map((name) => String(variables[name]))].join()',
     replacement: '[id, ...conditions].join()',
-    test: ['test/store/executor.test.ts', 'depends on the variables'],
+    test: ['test/store/executor.test.ts', 'uses the variables'],
   },
   {
     name: 'the last page has no end cursor',
@@ -355,14 +358,14 @@ const STATEMENT: Fault[] = [
 
 const REST: Fault[] = [
   {
-    name: 'a caller keeps a pet that has changed',
+    name: 'a caller keeps a stale pet that has changed',
     file: 'src/gateway/rest/row-route.ts',
     text: 'ETag: etag(body)',
     replacement: 'ETag: etag(String(id))',
     test: ['test/store/rest.test.ts', 'changes only when the pet changes'],
   },
   {
-    name: 'an error of a deprecated route does not say that it ends',
+    name: 'an error from a deprecated route does not announce the sunset',
     file: 'src/gateway/server/dispatch.ts',
     text: 'writeResponse(req, res, response, headers)',
     replacement: 'writeResponse(req, res, response, response.code ? {} : headers)',
@@ -372,36 +375,36 @@ const REST: Fault[] = [
 
 const ERRORS: Fault[] = [
   {
-    name: 'a message of PostgreSQL reaches callers',
+    name: 'a message from PostgreSQL reaches callers',
     file: 'src/gateway/database/database-errors.ts',
     text: 'return new GatewayError(code, undefined, error);',
     replacement:
       'return new GatewayError(code, error instanceof Error ? error.message : code, error);',
-    test: ['test/store/both/database-errors.test.ts', 'with its cause in the log only'],
+    test: ['test/store/both/database-errors.test.ts', 'with its cause only in the log'],
   },
   {
-    name: 'a message quotes a value of the store that cannot be sent',
+    name: 'a message quotes a stored value that cannot be sent',
     file: 'src/gateway/graphql/client-errors.ts',
     text: '!path && (!originalError || originalError instanceof GraphQLError)',
     replacement: '!originalError || originalError instanceof GraphQLError || !path',
-    test: ['test/store/both/order.test.ts', 'is an error of its own field only'],
+    test: ['test/store/both/order.test.ts', 'causes an error only in its own field'],
   },
   {
-    name: 'a message names fields of a schema that is hidden',
+    name: 'a message names fields of a hidden schema',
     file: 'src/gateway/graphql/analysis/validation.ts',
     text: 'hideSuggestions: !introspection',
     replacement: 'hideSuggestions: false',
-    test: ['test/gateway/graphiql-and-introspection.test.ts', 'suggests nothing for'],
+    test: ['test/gateway/graphiql-and-introspection.test.ts', 'suggests no names for'],
   },
   {
-    name: 'a caller is told to repeat a write that was done',
+    name: 'a caller is told to repeat a write that was applied',
     file: 'src/gateway/graphql/client-errors.ts',
     text: 'headers: isRepeatable ? Object.assign',
     replacement: 'headers: isRepeatable || result.data ? Object.assign',
     test: ['test/store/kept-writes.test.ts', 'if a later mutation fails'],
   },
   {
-    name: 'a timeout tells a caller that its write was not done',
+    name: 'a timeout tells a caller that its write was not applied',
     file: 'src/gateway/graphql/execution/limit-time.ts',
     text: "new GatewayError('OUTCOME_UNKNOWN'",
     replacement: "new GatewayError('SERVICE_UNAVAILABLE'",
@@ -409,7 +412,7 @@ const ERRORS: Fault[] = [
   },
 ];
 
-/** Fifty faults, in all parts of the gateway. */
+/** Faults in all parts of the gateway. */
 export const FAULTS: readonly Fault[] = [
   ...ORDERS,
   ...CARTS,

@@ -11,7 +11,7 @@ import { type Fault, FAULTS } from './list.ts';
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    // Without the other tests, if the hinted one does not find a fault.
+    // Does not run the other tests if the hinted test does not find a fault.
     hinted: { type: 'boolean', default: false },
     // Includes the tests that only CI runs.
     ci: { type: 'boolean', default: false },
@@ -27,7 +27,7 @@ function plant(source: string, { name, file, text, replacement }: Fault): string
   throw new Error(`${file} has the text of "${name}" ${parts.length - 1} times, not once: ${text}`);
 }
 
-/** Copies the tree, because a crash must leave no fault in it. */
+/** Copies the working tree, so that a crash does not leave a fault in it. */
 function copyTree(): string {
   const folder = mkdtempSync(join(tmpdir(), 'faults-'));
   const omitted = new Set(['node_modules', '.git', '.data'].map((name) => resolve(name)));
@@ -42,13 +42,13 @@ async function runHinted(vitest: Vitest, tested: readonly Fault[]): Promise<stri
   vitest.setGlobalTestNamePattern(new RegExp(names.join('|')));
   const main = vitest.getProjectByName('main');
   const specifications = tested.map(({ test: [file] }) => main.createSpecification(resolve(file)));
-  // One for each file.
+  // One specification for each file.
   const unique = new Map(specifications.map((one) => [one.moduleId, one]));
   await vitest.runTestSpecifications([...unique.values()]);
   for (const { testModule } of unique.values()) {
     const [failed] = testModule?.children.allTests('failed') ?? [];
     if (failed) return failed.fullName;
-    // A hook can fail without a test.
+    // A hook can fail without a failed test.
     if (!testModule?.ok()) return testModule?.relativeModuleId ?? 'nothing runs';
     const [passed] = testModule.children.allTests('passed');
     if (!passed) throw new Error(`${testModule.relativeModuleId} has no test for: ${names.join()}`);
@@ -80,7 +80,7 @@ const faults = FAULTS.filter(({ name }) => name.includes(options.only));
 for (const fault of faults) plant(readFileSync(fault.file, 'utf8'), fault);
 const folder = copyTree();
 process.chdir(folder);
-// A fault may let a test wait forever.
+// A fault may make a test wait forever.
 const TIMEOUT_MS = 20_000;
 const vitest = await createVitest('test', {
   watch: false,

@@ -37,12 +37,12 @@ describe('CHANGELOG.md', () => {
     },
   );
 
-  it('allows exactly the breaking changes since the last release', async () => {
+  it('allows exactly the breaking changes made since the last release', async () => {
     const breaks = [
       ...(await findGraphqlBreaks(released.graphql, printSchema(petStore.schema))),
       ...findRestChanges(released.openapi, openApi),
     ];
-    // An entry of CHANGELOG.md that allows one has the form: - **Breaking** `name`: why
+    // An entry in CHANGELOG.md that allows a breaking change has the form: - **Breaking** `name`: why
     expect(allowedIn(changelog).toSorted()).toEqual(breaks.toSorted());
   });
 });
@@ -95,7 +95,7 @@ describe('a change to the REST contract', () => {
     expect(changed((text) => text.replace('"description":{', '"notes":{'))).toEqual(['REST']);
   });
 
-  it('needs no changelog entry if it only affects descriptions', () => {
+  it('does not need a changelog entry if it only affects descriptions', () => {
     expect(changed((text) => text.replaceAll('"description":"', '"description":"So: '))).toEqual(
       [],
     );
@@ -116,7 +116,7 @@ describe('a changelog entry', () => {
 
   it.each([
     ['it gives no reason', '- **Breaking** `Pet.name`:'],
-    ['it does not name the change first', '- **Breaking**: `Pet.name` is gone.'],
+    ["it does not start with the change's name", '- **Breaking**: `Pet.name` is gone.'],
     ['it belongs to an earlier release', '## 0.9.0\n\n- **Breaking** `Pet.name`: it is gone.'],
   ])('allows nothing if %s', (_flaw, entry) => {
     expect(allowedBy(entry)).toEqual([]);

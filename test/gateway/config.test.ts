@@ -110,7 +110,7 @@ describe('the configuration', () => {
     },
   );
 
-  it('accepts the token key as a secret or a URL', () => {
+  it('accepts a secret or a URL of public keys for verifying tokens', () => {
     const token = { issuer: 'https://login.example/', audience: 'pet-store' };
     expect(readConfig(JWT).auth).toEqual({
       ...token,
@@ -147,7 +147,7 @@ describe('the configuration', () => {
     expect(() => readConfig({ ...JWT, ...environment })).toThrow(sentence);
   });
 
-  it('disables GraphiQL and introspection by default in production with tokens', () => {
+  it('disables GraphiQL and introspection by default in production with AUTH=jwt', () => {
     const hidden = { graphiql: false, introspection: false };
     expect(readConfig({ ...JWT, NODE_ENV: 'production' })).toMatchObject(hidden);
     const shown = { graphiql: true, introspection: true };
@@ -157,7 +157,7 @@ describe('the configuration', () => {
     expect(readConfig({ ...JWT, ...explicit })).toMatchObject(shown);
   });
 
-  it('requires a manifest for DOCUMENTS=trusted, and turns GraphiQL off', () => {
+  it('requires a manifest if DOCUMENTS=trusted, and then turns GraphiQL off', () => {
     expect(() => readConfig({ DOCUMENTS: 'trusted' })).toThrow(/DOCUMENTS_MANIFEST/);
     const trusted = { DOCUMENTS: 'trusted', DOCUMENTS_MANIFEST: 'trusted.json' };
     expect(readConfig(trusted)).toMatchObject({ graphiql: false, introspection: true });

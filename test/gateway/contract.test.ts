@@ -10,11 +10,11 @@ import { makeOrder, makePet } from '../support/make.ts';
 import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 
 let gateway: Gateway;
-/** After the sunset. */
+/** A gateway after the sunset. */
 let ended: Gateway;
 /** A gateway with a short request timeout. */
 let hasty: Gateway;
-/** A gateway whose tables raise the error with the code in the table `failure`. */
+/** A gateway whose tables raise an error with the SQLSTATE stored in the table `failure`. */
 let broken: Gateway;
 let document: OpenApi;
 
@@ -64,7 +64,7 @@ async function fail(target: string, sqlState: string): Promise<RawAnswer> {
 
 type Case = readonly [status: number, code: string, ask: () => Promise<RawAnswer>];
 
-/** The responses that every path can have. */
+/** The responses that every path can return. */
 const common = (target: string): Case[] => [
   [400, 'BAD_REQUEST', () => send(gateway, target, 'Connection: close\r\n\r\n')],
   [400, 'BAD_REQUEST', () => send(gateway, target, 'Host: localhost\r\nbad header: x\r\n\r\n')],
@@ -107,7 +107,7 @@ describe('the REST API', () => {
     expect(code && JSON.parse(answer.body).code).toBe(code);
   });
 
-  it('has a test here for each declared response', () => {
+  it('has a test in this file for each declared response', () => {
     const declared = Object.values(document.paths).flatMap(({ get: { operationId, responses } }) =>
       Object.entries(responses).flatMap(([status, response]) => {
         const { examples = { '': {} } } =
@@ -123,13 +123,13 @@ describe('the REST API', () => {
 const RESPONSES = ['paths', '/pets/{petId}', 'get', 'responses'];
 const NAME = ['components', 'schemas', 'Pet', 'properties', 'name', 'type'];
 
-describe('the check of responses against the OpenAPI document', () => {
+describe('the test helper that compares responses with the OpenAPI document', () => {
   it.each<[string, string[], unknown, RegExp]>([
-    ['a status', [...RESPONSES, '200'], undefined, /200 is not declared/],
-    ['a body', NAME, 'integer', /breaks #\/components\/schemas\/Pet/],
-    ['a Content-Type', [...RESPONSES, '200', 'content'], undefined, /another Content-Type/],
-    ['a header', [...RESPONSES, '200', 'headers'], {}, /headers that are not declared/],
-  ])('detects %s that differs', async (_what, path, value, message) => {
+    ['the status', [...RESPONSES, '200'], undefined, /200 is not declared/],
+    ['the body', NAME, 'integer', /breaks #\/components\/schemas\/Pet/],
+    ['the Content-Type', [...RESPONSES, '200', 'content'], undefined, /another Content-Type/],
+    ['the headers', [...RESPONSES, '200', 'headers'], {}, /headers that are not declared/],
+  ])('detects a difference in %s', async (_what, path, value, message) => {
     const check = createCheck(plant(document, path, value))('GET', '/pets/1');
     const answer = await get('/pets/1');
     expect(() => check?.(answer)).toThrow(message);

@@ -30,11 +30,11 @@ describe('the cost of an operation', () => {
   // A statement is counted once, for any number of rows.
   const STATEMENT = 100;
   const [LIST, ROW, COUNT, WRITE, SEARCH, STOCK_SEARCH] = [20, 1, 200, 100, 300, 1000];
-  // A string as long as a name, in the change log before and after.
+  // A string of a name's maximum length, which the change log stores before and after the change.
   const RECORD = 20;
-  // A list of Query reads the whole store.
+  // A list on Query reads the whole store.
   const WHOLE = 10;
-  // No index finds fewer than three letters or digits in a row.
+  // Indexes do not help to search for a string without three letters or digits in a row.
   const SHORT = 5;
   const search = 'query ($filter: PetFilter) { pets(first: 0, filter: $filter) { nodes { id } } }';
   const page = 'query ($n: Int) { pets(first: $n) { nodes { id } } }';
@@ -115,7 +115,7 @@ describe('the cost of an operation', () => {
       LIST + SEARCH * WHOLE * SHORT,
     ],
   ])(
-    'of %s is %d statements plus %d, with variables %j',
+    'for %s is the cost of %d statements plus %d, with the variables %j',
     async (query, statements, more, variables) => {
       for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
         const { cost } = await askCost(gateway, { query, ...(variables && { variables }) });
@@ -162,7 +162,7 @@ describe('the cost of an operation', () => {
         )
         .map((argument) => [`${name}(${argument.name}:)`, argument] as const),
     ),
-  )('increases with each line of a mutation: %s', (_name, { extensions }) => {
+  )("increases with each line in a mutation's list argument: %s", (_name, { extensions }) => {
     expect(Number(extensions.directives?.cost?.weight ?? 0)).toBeGreaterThanOrEqual(30);
   });
 
@@ -187,7 +187,7 @@ describe('the cost of an operation', () => {
     expect(errors?.[0]?.message).toContain(`costs ${cost.requested};`);
   });
 
-  it('exceeds the limit if it is infinite, except in a page of size 0', async () => {
+  it('exceeds the limit if a page contains an infinitely costly selection, unless the page has size 0', async () => {
     const limits = { maxTokens: 20_000, maxFragments: 1000, maxAliases: 5000 };
     const lavish = await startGateway({}, openThatOf(gateway), limits);
     const query = `{ pets(first: 0) { nodes { ...F0 } } ...G } fragment G on Query { pet(id: 1) { id } }
@@ -199,7 +199,7 @@ describe('the cost of an operation', () => {
     await lavish.close();
   });
 
-  it('is below a fifth of the limit for each GraphiQL example, and below half of it for introspection', async () => {
+  it('is below a fifth of the limit for each GraphiQL example, and below half of the limit for introspection', async () => {
     const introspection = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,
@@ -211,7 +211,7 @@ describe('the cost of an operation', () => {
     expect(countFields(data)).toBeGreaterThan(3000);
     expect(cost.requested).toBeLessThan(50_000);
     const examples = await readExamples(petStore.pages.examples);
-    // A subscription does not report its cost, because each result has that cost.
+    // A subscription does not report its cost, because that is the cost of each result.
     const queries = examples.filter((example) => !example.includes('subscription '));
     const costs = queries.map(async (query) => (await askCost(gateway, { query })).cost.requested);
     expect(Math.max(...(await Promise.all(costs)))).toBeLessThan(20_000);

@@ -69,7 +69,7 @@ describe('the security headers for browsers', () => {
     ['OPTIONS', '/pets/1'],
     ['GET', QUERY],
     ['POST', '/graphql'],
-  ])('prevent browsers from guessing the type of %s %s', async (method, target) => {
+  ])('prevent browsers from guessing the type of the response to %s %s', async (method, target) => {
     expect(policiesOf(await requestRaw(gateway, method, target))).toEqual(ANSWER);
   });
 
@@ -83,7 +83,7 @@ describe('the security headers for browsers', () => {
 const ask = (site: string, headers: Record<string, string> = {}) =>
   gateway.rest(QUERY, { headers: { 'Sec-Fetch-Site': site, ...headers } });
 
-describe('a GET query from a page', () => {
+describe('a GET query from a web page', () => {
   it.each(['cross-site', 'same-site'])('is rejected with Sec-Fetch-Site: %s', async (site) => {
     const response = await ask(site);
     expect(response.status).toBe(403);
@@ -98,20 +98,20 @@ describe('a GET query from a page', () => {
     expect(await (await ask(site)).json()).toEqual({ data: { __typename: 'Query' } });
   });
 
-  it('is executed from another site with a header that requires a preflight', async () => {
+  it('is executed even from another site if it has a header that requires a preflight', async () => {
     const response = await ask('cross-site', { 'Apollo-Require-Preflight': '1' });
     expect(await response.json()).toEqual({ data: { __typename: 'Query' } });
     expect((await ask('cross-site', { 'Apollo-Require-Preflight': '' })).status).toBe(403);
   });
 
-  it('opens GraphiQL if it is a link on another site', async () => {
+  it('opens GraphiQL if it comes from a link on another site', async () => {
     const response = await ask('cross-site', { ...BROWSER, 'Sec-Fetch-Mode': 'navigate' });
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.status).toBe(200);
   });
 });
 
-describe('a Host that may resolve to this machine', () => {
+describe('with AUTH=none, a Host header', () => {
   it.each(['shop.example:4000', 'localhost.shop.example', '127.0.0.1.shop.example', 'x'])(
     'is rejected unless AUTH_NONE_ANYWHERE is set: %s',
     async (Host) => {
@@ -163,7 +163,7 @@ const OTHER_ORIGINS = [
 const corsHeadersOf = ({ headers }: RawAnswer): string[] =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-/** Sends every request like a page of an origin. */
+/** Sends every request as a page from an origin would. */
 const askAll = (to: Gateway, origin?: string): Promise<RawAnswer[]> =>
   Promise.all(
     REQUESTS_OF_A_SITE.map(([method, target, headers]) =>
@@ -174,8 +174,8 @@ const askAll = (to: Gateway, origin?: string): Promise<RawAnswer[]> =>
 const allowed = ({ headers }: RawAnswer): string | null =>
   headers.get('access-control-allow-origin');
 
-describe('without CORS_ORIGINS', () => {
-  it('does not send CORS headers in any response', async () => {
+describe('a gateway without CORS_ORIGINS', () => {
+  it('sends no CORS headers in any response', async () => {
     for (const answer of await askAll(gateway, SITE)) {
       expect(corsHeadersOf(answer)).toEqual([]);
       expect(answer.headers.get('vary') ?? '').not.toContain('Origin');
@@ -184,7 +184,7 @@ describe('without CORS_ORIGINS', () => {
 });
 
 describe('CORS_ORIGINS', () => {
-  it('lets the listed sites read every response, without credentials', async () => {
+  it('lets the listed sites read every response, but does not allow credentials', async () => {
     for (const site of [SITE, 'http://localhost:3000']) {
       for (const answer of await askAll(shared, site)) {
         expect(allowed(answer)).toBe(site);
@@ -240,7 +240,7 @@ describe('a GET query from another site', () => {
     ['is rejected if its Origin is not listed', 403, () => shared, 'https://my.shop.example'],
     ['is rejected without an Origin', 403, () => shared, undefined],
     ['is executed if its Origin is listed', 200, () => shared, SITE],
-    ['is executed from every Origin if CORS_ORIGINS is *', 200, () => open, 'null'],
+    ['is executed whatever its Origin is if CORS_ORIGINS is *', 200, () => open, 'null'],
     ['is rejected without an Origin even if CORS_ORIGINS is *', 403, () => open, undefined],
     ["is executed if its Origin is the gateway's", 200, () => gateway, 'http://localhost:4000'],
     ['is rejected if its Origin has another port', 403, () => gateway, 'http://localhost'],

@@ -41,7 +41,7 @@ describe('DATABASE_URL', () => {
       'postgresql://a,b/store?target_session_attrs=read-write&sslmode=require',
       ['postgresql://a/store?sslmode=require', 'postgresql://b/store?sslmode=require'],
     ],
-  ])('accepts %s and returns a URL per host', (databaseUrl, urls) => {
+  ])('accepts %s, and is split into one URL per host', (databaseUrl, urls) => {
     expect(readConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl });
     expect(splitHosts(databaseUrl)).toEqual(urls);
   });
@@ -63,7 +63,7 @@ describe('DATABASE_URL', () => {
   it.each(['DATABASE_URL', 'DATABASE_REPLICA_URLS'])(
     'rejects unencoded special characters in a password, and does not repeat the password: %s',
     (name) => {
-      // Between digits, which could be mistaken for a port.
+      // Each string is placed between digits, which could be mistaken for a port.
       for (const text of '/ ? # @/ @? @# /@ ?@ #@ @a/ ,/ /? %2/'.split(' ')) {
         for (const hosts of ['db', 'db:5432', 'a,b']) {
           const url = `postgresql://me:1${text}2@${hosts}/store`;

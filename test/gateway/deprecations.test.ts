@@ -37,10 +37,13 @@ const extensionsOf = async (selection: string): Promise<unknown> =>
 
 describe('a GraphQL response', () => {
   it.each([
-    ['that is selected', '{ name description }'],
-    ['once for an alias and a fragment', '{ a: description ... on Category { description } }'],
-    ['that the result does not contain', '{ name description @skip(if: true) }'],
-  ])('reports a deprecated field %s', async (_which, selection) => {
+    ['is selected', '{ name description }'],
+    [
+      'is selected twice, with an alias and in a fragment, only once',
+      '{ a: description ... on Category { description } }',
+    ],
+    ['is missing from the result', '{ name description @skip(if: true) }'],
+  ])('reports a deprecated field that %s', async (_which, selection) => {
     const deprecations = [{ coordinate: COORDINATE, reason: 'Use name.' }];
     expect(await extensionsOf(selection)).toEqual({ deprecations });
   });

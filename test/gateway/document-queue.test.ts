@@ -15,7 +15,7 @@ import { AUTH_BY_SECRET, bearing, mint, withScopes } from '../support/tokens.ts'
 const { schema } = petStore;
 
 let gateway: Gateway;
-/** The same with AUTH_READ=open: reading needs no token. */
+/** A gateway with AUTH_READ=open: reading needs no token. */
 let readable: Gateway;
 /** A gateway that responds within 100 ms, even if a document has to wait. */
 let hasty: Gateway;
@@ -35,9 +35,9 @@ afterAll(async () => {
 });
 
 let last = 0;
-/** Returns a new document with as many characters as a long one. */
+/** Returns a new document that is long enough to be queued as a long one. */
 const renew = (query: string): string => `${query} #${(last += 1)}`.padEnd(1100);
-/** Returns a new document that takes some milliseconds until its cost is rejected. */
+/** Returns a new document that takes a few milliseconds until its cost is rejected. */
 const renewSlow = (): string =>
   renew(
     `{ pet(id: 1) { ...F0 } } ${repeat(24, (n) => `fragment F${n} on Pet { id name category { name } ${repeat(23 - n, (m) => `...F${n + 1 + m}`)} }`)}`,
@@ -46,8 +46,8 @@ const renewSlow = (): string =>
 const MANY = 20;
 
 /**
- * Sends many new documents that take long. When the first has a response, resolves to the number of others
- * that have one by then, and a promise of all responses.
+ * Sends many new documents that take long to check. When the first response arrives, resolves to the running count of
+ * responses, and a promise of all responses.
  */
 async function flood(to: Gateway, headers: Record<string, string> = {}) {
   const state = { responses: 0 };
@@ -74,19 +74,19 @@ async function expectOvertaking(
 }
 
 describe('a new document', () => {
-  it('does not wait for documents of callers without a token if its caller has one', async () => {
+  it('does not wait for documents from callers without a token if its own caller has a token', async () => {
     await expectOvertaking(readable, renew('{ __typename }'), ann, await flood(readable));
   });
 
-  it('waits for at most one document of another token', async () => {
+  it('waits for at most one document from each caller with another token', async () => {
     await expectOvertaking(gateway, renew('{ __typename }'), bob, await flood(gateway, ann));
   });
 
-  it('does not wait for longer documents of the same caller', async () => {
+  it('does not wait for longer documents from the same caller', async () => {
     await expectOvertaking(gateway, '{ short: __typename }', ann, await flood(gateway, ann));
   });
 
-  it('returns its validation error to each of many concurrent callers', async () => {
+  it('is rejected with the same validation error for each of many concurrent callers', async () => {
     const query = renew('{ petz }');
     const responses = await Promise.all(
       Array.from({ length: 10 }, () => post(readable, { query }, { headers: ann })),
@@ -95,7 +95,7 @@ describe('a new document', () => {
     for (const text of texts) expect(text).toContain('GRAPHQL_VALIDATION_FAILED');
   });
 
-  it('returns SERVICE_UNAVAILABLE with Retry-After after waiting too long', async () => {
+  it('is rejected with SERVICE_UNAVAILABLE and Retry-After if it waits too long', async () => {
     const ending = new AbortController();
     const flooding = Array.from({ length: MANY }, async () => {
       while (!ending.signal.aborted) await (await post(hasty, { query: renewSlow() })).text();
@@ -120,12 +120,12 @@ describe('a cached document', () => {
   const long = renew('{ __typename }');
   const many = Array.from({ length: 1001 }, (_, index) => `{ a${index}: __typename }`);
 
-  it('is executed while new documents of the same caller wait', async () => {
+  it('is executed while new documents from the same caller wait', async () => {
     await post(gateway, { query: long }, { headers: ann });
     await expectOvertaking(gateway, long, ann, await flood(gateway, ann));
   });
 
-  it('is not evicted by documents of callers without a token', () => {
+  it('is not evicted by documents from callers without a token', () => {
     const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     add(parse(short), ofAnn);
     for (const text of many) add(parse(text), { ...ofAnn, subject: undefined });
@@ -133,7 +133,7 @@ describe('a cached document', () => {
     expect(find(short, { ...ofAnn, subject: undefined })).toBeUndefined();
   });
 
-  it('is evicted by long documents only if it is long itself', () => {
+  it('is not evicted by long documents unless it is long itself', () => {
     const { add, find } = createDocuments({ documents: 'any', responseTimeoutMs: 1000 });
     const texts = [short, long, ...many.map((text) => text.padEnd(1100))];
     for (const text of texts) add(parse(text), ofAnn);
@@ -141,7 +141,7 @@ describe('a cached document', () => {
     expect(find(long, ofAnn)).toBeUndefined();
   });
 
-  it('is kept apart by hash from the documents of callers without a token', async () => {
+  it('cannot be executed by its hash with a token if it was stored without a token', async () => {
     const query = '{ byHash: __typename }';
     const hash = { extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(query) } } };
     expect(await ask({ query, ...hash })).toBe(200);
@@ -156,7 +156,7 @@ describe('the time limit of an operation', () => {
   const document = parse('{ __typename }');
   const operation = operationOf(document, undefined) as Call['operation'];
   const MINUTE_MS = 60_000;
-  // The part of a call that limits its time.
+  // The part of a call that sets its time limit.
   const context = { arrivedAt: performance.now() - MINUTE_MS } as Call['context'];
   const estimate = { cost: 1, bytes: 0, statements: 0 };
   const call = { schema, variables: {}, context, estimate, operation };
@@ -167,7 +167,7 @@ describe('the time limit of an operation', () => {
     expect(errors).toMatchObject([{ originalError: { code: 'SERVICE_UNAVAILABLE' } }]);
   });
 
-  it('starts with each change for the results of a subscription', async () => {
+  it('starts with each change if the operation is a subscription', async () => {
     const result = { data: {} };
     const later = new Promise<typeof result>((resolve) => void setTimeout(resolve, 20, result));
     const execute = limitTime(MINUTE_MS)(() => later);

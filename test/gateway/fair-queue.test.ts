@@ -22,7 +22,7 @@ function holdUp(ms: number): void {
 }
 
 describe('a fair queue', () => {
-  it('lets callers take turns, however many tasks each of them has', async () => {
+  it('lets callers take turns, however many tasks each caller has', async () => {
     const enqueue = createFairQueue(LIMITS);
     const order: string[] = [];
     const add = (caller: string, index: number): Promise<number> =>
@@ -33,7 +33,7 @@ describe('a fair queue', () => {
     expect(order).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   });
 
-  it('passes on the result or error of a task, and continues after a failure', async () => {
+  it('passes on the result or the error of each task, and continues after a failed task', async () => {
     const enqueue = createFairQueue(LIMITS);
     const failed = enqueue('a', () => {
       throw new Error('It fails.');
@@ -53,7 +53,7 @@ describe('a fair queue', () => {
     await running;
   });
 
-  it('yields after a task that blocks the event loop', async () => {
+  it('yields to the event loop after a task that blocks it', async () => {
     const enqueue = createFairQueue(LIMITS);
     const order: string[] = [];
     const add = (name: string, ms: number) =>
@@ -80,13 +80,13 @@ describe('a fair queue', () => {
     await expect(waiting).rejects.toMatchObject(REJECTION);
     end();
     await running;
-    // The queue rejects this task too while it yields.
+    // While it yields, the queue rejects this task too.
     const next = () => enqueue('c', () => 'next').catch(() => 'rejected');
     await expect.poll(next).toBe('next');
     expect(hasRun).toBe(false);
   });
 
-  it('rejects tasks beyond the limit per caller and the limit in total', async () => {
+  it('rejects tasks beyond the limit per caller and beyond the total limit', async () => {
     const enqueue = createFairQueue({ ...LIMITS, maxWaitingOfCaller: 2, maxWaiting: 3 });
     const { work, end } = createBlocker();
     const accepted = [enqueue('a', work), enqueue('a', () => 1), enqueue('a', () => 2)];

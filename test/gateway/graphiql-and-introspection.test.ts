@@ -47,7 +47,7 @@ describe('GraphiQL at /graphql', () => {
   });
 });
 
-describe('the examples of GraphiQL', async () => {
+describe('the GraphiQL example', async () => {
   beforeAll(async () => {
     await fillSample(gateway.db, petStore);
     await untilSettled(gateway.db);
@@ -68,7 +68,7 @@ describe('the examples of GraphiQL', async () => {
 });
 
 describe('GRAPHIQL=false', () => {
-  it('responds to browsers at /graphql as to any other client', async () => {
+  it('makes /graphql respond to browsers as to any other client', async () => {
     const shown = await requestRaw(hidden, 'GET', QUERY, BROWSER);
     expect(shown.headers.get('content-type')).toContain('json');
     expect(JSON.parse(shown.body)).toEqual({ data: { __typename: 'Query' } });
@@ -101,7 +101,7 @@ const readGraphiql = async (INTROSPECTION: string): Promise<string> => {
 };
 
 describe('GRAPHIQL=true with INTROSPECTION=false', () => {
-  it('serves a GraphiQL that does not request the schema', async () => {
+  it('serves GraphiQL, which then does not request the schema', async () => {
     expect(await readGraphiql('true')).not.toContain('"schema":null');
     expect(await readGraphiql('false')).toContain('"schema":null,"referencePlugin":null');
   });
@@ -128,7 +128,7 @@ describe('INTROSPECTION=false', () => {
     });
   });
 
-  it('serves no schema page and no /schema.graphql, and links to neither', async () => {
+  it('serves neither the schema page nor /schema.graphql, and links to neither', async () => {
     expect((await hidden.rest('/schema')).status).toBe(404);
     expect((await hidden.rest('/schema.graphql')).status).toBe(404);
     for (const path of ['/', '/docs', '/docs/moving', '/guide/api']) {
@@ -140,16 +140,23 @@ describe('INTROSPECTION=false', () => {
     'mutation ($input: PetUpdate!) { updatePet(id: "1", input: $input) { __typename } }';
 
   it.each<[what: string, query: string, variables?: Record<string, unknown>]>([
-    ['a field', '{ pest { totalCount } }'],
-    ['a field of a member', 'mutation { updatePet(id: "1", input: {}) { name } }'],
-    ['a type', 'query ($id: IDD) { pet(id: $id) { id } }'],
-    ['an argument', '{ pet(idd: "1", id: "1") { id } }'],
-    ['an input field', 'mutation { updatePet(id: "1", input: { nam: "A" }) { __typename } }'],
-    ['an enum value', '{ pets(filter: { status: [AVAILABL] }) { totalCount } }'],
-    ['an input field in a variable', UPDATE, { input: { nam: 'A' } }],
-    ['an enum value in a variable', UPDATE, { input: { status: 'SOL' } }],
-    ['one that looks like a suggestion', UPDATE, { input: { nam: ' Did you mean "a"?' } }],
-  ])('suggests nothing for %s', async (_what, query, variables) => {
+    ['an unknown field', '{ pest { totalCount } }'],
+    ['an unknown field of a union member', 'mutation { updatePet(id: "1", input: {}) { name } }'],
+    ['an unknown type', 'query ($id: IDD) { pet(id: $id) { id } }'],
+    ['an unknown argument', '{ pet(idd: "1", id: "1") { id } }'],
+    [
+      'an unknown input field',
+      'mutation { updatePet(id: "1", input: { nam: "A" }) { __typename } }',
+    ],
+    ['an unknown enum value', '{ pets(filter: { status: [AVAILABL] }) { totalCount } }'],
+    ['an unknown input field in a variable', UPDATE, { input: { nam: 'A' } }],
+    ['an unknown enum value in a variable', UPDATE, { input: { status: 'SOL' } }],
+    [
+      'an unknown input field that looks like a suggestion',
+      UPDATE,
+      { input: { nam: ' Did you mean "a"?' } },
+    ],
+  ])('suggests no names for %s', async (_what, query, variables) => {
     const { errors: shown = [] } = await gateway.graphql(query, variables);
     const suggested = shown.filter(({ message }) => / Did you mean /.test(message));
     expect(suggested).not.toEqual([]);

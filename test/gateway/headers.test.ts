@@ -26,8 +26,8 @@ const ASK = '/graphql?query=%7Basked:__typename%7D';
 const ASSET = '/assets/page.css';
 
 /**
- * Sends the first bytes, and each of the others after a response, and returns all that the gateway sends
- * until it closes the connection.
+ * Sends the first bytes, and the next bytes after each response. Returns everything that the gateway sends until it
+ * closes the connection.
  */
 const receiveAll = ({ url }: Gateway, ...parts: string[]): Promise<string> =>
   new Promise((resolve) => {
@@ -52,7 +52,7 @@ const UPGRADE = {
   'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-/** A header, the prefix that lets the gateway parse it further, and the rest of its request. */
+/** A header, the prefix that makes the gateway parse the rest of its value, and the rest of the request. */
 interface ReadHeader {
   readonly name: string;
   readonly begin?: string;
@@ -85,7 +85,7 @@ const READ: ReadHeader[] = [
   { name: 'Sec-WebSocket-Extensions', target: '/graphql', others: UPGRADE },
 ];
 const LENGTH = 200_000;
-// In quotes that are not closed; otherwise the parts repeat.
+// The first two repeat a character in an unclosed quoted string; the others are repeated as a whole.
 const PARTS = [
   `a/b"${','.repeat(LENGTH)}`,
   `a/b;q="${';'.repeat(LENGTH)}`,
@@ -142,23 +142,27 @@ const fill = (count: number): string => 'a:\r\n'.repeat(count);
 const linesOf = (text: string): number => text.split('\r\n').length - 1;
 
 describe('a request with more than 1,000 headers', () => {
-  // If its Content-Length were lost, its body would be a request.
+  // If its Content-Length were lost, its body would be read as a request.
   const BODY = `GET ${ASK} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
   const LAST = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
 
   it.each([
-    ['of no special kind', 'POST /graphql', ''],
-    ['for another protocol', 'POST /nowhere', 'Connection: Upgrade\r\nUpgrade: x\r\n'],
-    ['for HTTP/2', 'POST /graphql', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n'],
-    ['for a WebSocket', 'GET /graphql', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
-    ['for a tunnel', 'CONNECT localhost:80', ''],
-    ['that waits for 100', 'POST /graphql', 'Expect: 100-continue\r\n'],
+    ['a POST', 'POST /graphql', ''],
+    ['an upgrade to another protocol', 'POST /nowhere', 'Connection: Upgrade\r\nUpgrade: x\r\n'],
+    [
+      'an upgrade to HTTP/2',
+      'POST /graphql',
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n',
+    ],
+    ['a WebSocket handshake', 'GET /graphql', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+    ['a CONNECT', 'CONNECT localhost:80', ''],
+    ['a POST with Expect: 100-continue', 'POST /graphql', 'Expect: 100-continue\r\n'],
   ])(
     'is rejected, and its body is not mistaken for another request: %s',
     async (_what, line, headers) => {
       for (const count of [1001, 1010, 1100, 1500, 4000]) {
         const first = `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
-        // Without the request line, and with Content-Length.
+        // The number of its own headers: the request line does not count, but Content-Length does.
         const own = linesOf(first);
         const bytes = `${first}${fill(count - own)}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
         const received = await receiveAll(gateway, bytes, LAST);
@@ -170,7 +174,7 @@ describe('a request with more than 1,000 headers', () => {
   );
 
   it.each(['', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'])(
-    'is not confused with a request of exactly 1,000: %j',
+    'is not confused with a request with exactly 1,000 headers: %j',
     async (headers) => {
       const first = `GET ${ASK} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
       const bytes = `${first}${fill(1001 - linesOf(first))}\r\n`;

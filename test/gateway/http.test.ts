@@ -75,7 +75,7 @@ describe('GET /graphql', () => {
     expectNotExecuted((query) => get({ query }), 405, 'METHOD_NOT_ALLOWED'));
 
   it.each([
-    ['no query', {}],
+    ['a missing query', {}],
     ['an empty query', { query: '' }],
     ['variables that are not JSON', { query: TYPENAME, variables: '{' }],
     ['extensions that are not JSON', { query: TYPENAME, extensions: 'x' }],
@@ -122,17 +122,17 @@ describe('the Content-Type of a POST', () => {
 
 describe('the body of a POST', () => {
   it.each([
-    ['nothing', ''],
+    ['empty', ''],
     ['two objects', `${BODY}{}`],
     ['a list', `[${BODY}]`],
     ['null', 'null'],
     ['a null query', '{"query":null}'],
     ['bytes that are not UTF-8', Uint8Array.from(Buffer.from('{"query":"\xff"}', 'latin1'))],
-  ])('causes BAD_REQUEST if it is %s', async (_what, body) => {
+  ])('is rejected with BAD_REQUEST if it is %s', async (_what, body) => {
     await expectRejected(await post(body), 400, 'BAD_REQUEST');
   });
 
-  it('must contain the operation; one in the URL is not executed', async () => {
+  it('must contain the operation, because an operation in the URL is not executed', async () => {
     const init = { method: 'POST', headers: { 'content-type': JSON_TYPE }, body: '{}' };
     const response = await gateway.rest('/graphql?query={__typename}', init);
     await expectRejected(response, 400, 'BAD_REQUEST');
@@ -185,11 +185,11 @@ describe('a request with Expect: 100-continue', () => {
   it.each([
     ['is too large', `/graphql ${HOST}${AS_JSON}`, 413, 1_000_001],
     ['has another media type', `/graphql ${HOST}`, 415],
-    ['has no route', `/nowhere ${HOST}`, 404],
+    ['has an unknown path', `/nowhere ${HOST}`, 404],
     ['is for another host', '/graphql HTTP/1.1\r\nHost: evil.example', 421],
-    ['wants another response', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
+    ['does not accept JSON', `/graphql ${HOST}${AS_JSON}\r\nAccept: image/png`, 406],
   ])(
-    'gets its error instead of 100 (Continue) if it %s, and the connection closes',
+    'gets an error instead of 100 (Continue) if it %s, and the connection closes',
     async (_what, head, status, length?) => {
       const received = await postLater(head, length);
       expect(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -213,7 +213,7 @@ describe('a request that proxies may interpret differently', () => {
     },
   );
 
-  it('opens no WebSocket over HTTP/1.0', async () => {
+  it('does not open a WebSocket if it uses HTTP/1.0', async () => {
     const upgrade =
       'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n' +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n';
@@ -224,7 +224,7 @@ describe('a request that proxies may interpret differently', () => {
 });
 
 describe('the size of a GraphQL document', () => {
-  it('can be up to 50,000 characters long, not counting variables', async () => {
+  it('can be up to 50,000 characters, not counting variables', async () => {
     const variables = { x: Array(10).fill('y'.repeat(10_000)) };
     const bodyOf = (length: number) =>
       JSON.stringify({ query: TYPENAME.padEnd(length), variables });
@@ -232,7 +232,7 @@ describe('the size of a GraphQL document', () => {
     await expectRejected(await post(bodyOf(50_001)), 400, 'DOCUMENT_TOO_LARGE');
   });
 
-  it('does not depend on an empty operationName', async () => {
+  it('is not affected by an empty operationName', async () => {
     const params = { query: 'query A { __typename }', operationName: '' };
     await expectTypename(await post(JSON.stringify(params)));
     await expectTypename(await get(params));
@@ -255,13 +255,13 @@ describe('a request body that does not arrive in time', () => {
   });
   afterAll(() => hasty.close());
 
-  it('causes 408', async () => {
+  it('is rejected with status 408', async () => {
     const { status, body } = await sendRaw(hasty, INCOMPLETE, { wait: true });
     expect(status).toBe(408);
     expect(JSON.parse(body)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
   });
 
-  it('does not cause 408 after a response has been sent', async () => {
+  it('is not rejected with status 408 after a response has been sent', async () => {
     const bytes = INCOMPLETE.replace('/graphql', '/pets/1');
     const { status, body } = await sendRaw(hasty, bytes, { wait: true });
     expect(status).toBe(405);
@@ -282,7 +282,7 @@ describe('the Content-Type of a response', () => {
       `${GRAPHQL_TYPE}, application/graphql+json, ${JSON_TYPE}, text/event-stream, multipart/mixed`,
       GRAPHQL_TYPE,
     ],
-  ])('matches Accept: %s, so it is %s', async (accept, type) => {
+  ])('for Accept: %s is %s', async (accept, type) => {
     const response = await post(BODY, { accept });
     expect(response.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
     await expectTypename(response);
@@ -292,12 +292,12 @@ describe('the Content-Type of a response', () => {
     'application/json; charset=utf-8, text/html;q=0.1',
     'text/html;q=0, */*',
     'application/graphql-response+json, */*;q=0.1',
-  ])('is JSON, not HTML, for a GET with Accept: %s', async (accept) => {
+  ])('for a GET with Accept: %s is JSON, not HTML', async (accept) => {
     await expectTypename(await get({ query: TYPENAME }, { accept }));
   });
 
   it.each(['image/png', 'text/event-stream;q=0'])(
-    'does not exist for Accept: %s, which causes 406',
+    'cannot match Accept: %s, so the status is 406',
     async (accept) => {
       const response = await post(BODY, { accept });
       expect(response.status).toBe(406);
@@ -309,7 +309,7 @@ describe('the Content-Type of a response', () => {
 describe('the HTTP status of a result', () => {
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
-  // The first status is in application/json, where documents that don't parse or validate are 200.
+  // The first status is for application/json, in which documents that don't parse or validate return 200.
   it.each([
     [
       'a mutation with an error',
@@ -323,7 +323,7 @@ describe('the HTTP status of a result', () => {
     ['a subscription', 'subscription { petChanged { kind } }', 406, 406],
     ['a query that costs too much', COSTLY, 400, 400],
   ])(
-    'depends only on its Content-Type, unlike its body: %s',
+    'depends on the Content-Type, but the body does not: %s',
     async (_what, query, inJson, inGraphql) => {
       const send = (accept: string) => post(JSON.stringify({ query }), { accept });
       const [asJson, asGraphql] = [await send(JSON_TYPE), await send(GRAPHQL_TYPE)];

@@ -36,17 +36,17 @@ describe('a document that cannot be executed', () => {
   it.each([
     ['is empty', ' '],
     ['is not GraphQL', '{ pet(id: 1 { id } }'],
-  ])('returns GRAPHQL_PARSE_FAILED if it %s', (_what, query) =>
+  ])('is rejected with GRAPHQL_PARSE_FAILED if it %s', (_what, query) =>
     expectCode(query, 'GRAPHQL_PARSE_FAILED'),
   );
 
   it.each([
     ['names an unknown field', '{ dragons { id } }'],
     ['spreads a fragment within itself', '{ ...a } fragment a on Query { ...a }'],
-    ['subscribes to a list', 'subscription { pets }'],
-    ['has an alias in introspection', '{ __schema { a: types { name } b: types { name } } }'],
-    ['uses a variable wrongly', 'query ($id: [ID!]!) { pet(id: $id) { id } }'],
-  ])('returns GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
+    ['subscribes to a field of Query', 'subscription { pets }'],
+    ['uses an alias in introspection', '{ __schema { a: types { name } b: types { name } } }'],
+    ['uses a variable of the wrong type', 'query ($id: [ID!]!) { pet(id: $id) { id } }'],
+  ])('is rejected with GRAPHQL_VALIDATION_FAILED if it %s', (_what, query) =>
     expectCode(query, 'GRAPHQL_VALIDATION_FAILED'),
   );
 
@@ -65,18 +65,13 @@ describe('a document that cannot be executed', () => {
       'must be a date and time with an offset from UTC, such as 2026-12-03T09:00:00Z.',
     ],
     [
-      'a field that is missing',
+      'a missing field',
       'mutation { placeOrders(input: [{ petId: "1" }]) { __typename } }',
       'input.0.quantity',
       'required',
     ],
-    [
-      'a field that is unknown',
-      '{ pets(filter: { age: 1 }) { totalCount } }',
-      'filter.age',
-      '"age"',
-    ],
-  ])('returns the path of an invalid value: %s', async (_what, query, path, expected) => {
+    ['an unknown field', '{ pets(filter: { age: 1 }) { totalCount } }', 'filter.age', '"age"'],
+  ])('is rejected with the path of the invalid value: %s', async (_what, query, path, expected) => {
     const { message = '', extensions } = firstError(await gateway.graphql(query)) ?? {};
     expect(extensions?.code).toBe('GRAPHQL_VALIDATION_FAILED');
     expect(extensions?.issues?.map((issue) => issue.path.join('.'))).toEqual([path]);
@@ -84,15 +79,15 @@ describe('a document that cannot be executed', () => {
     expect(message).toContain(expected);
   });
 
-  it('returns BAD_REQUEST if it only defines a type', () =>
+  it('is rejected with BAD_REQUEST if it only defines a type', () =>
     expectCode('type A { b: Int }', 'BAD_REQUEST'));
 
-  it('returns the line and column of the error', async () => {
+  it('is rejected with the line and column of the error', async () => {
     const error = firstError(await gateway.graphql('{\n  dragons { id }\n}'));
     expect(error?.locations).toEqual([{ line: 2, column: 3 }]);
   });
 
-  it('returns an error if it lacks the operation named by operationName', async () => {
+  it('is rejected with BAD_REQUEST if operationName does not name one of its operations', async () => {
     for (const operation of [{ operationName: 'C' }, {}]) {
       const query = 'query A { __typename } query B { __typename }';
       const response = await post(gateway, { query, ...operation });
@@ -112,19 +107,24 @@ describe('an invalid variable', () => {
 
   it.each([
     ['is missing', PET, {}, 'pet'],
-    ['is of another type', PAGE, { first: 'ten' }, 'first'],
-    ['is a page of 101 rows', PAGE, { first: 101 }, 'first'],
-    ['is beyond int32', PAGE, { first: 2147483648 }, 'first'],
+    ['has the wrong type', PAGE, { first: 'ten' }, 'first'],
+    ['requests a page of 101 rows', PAGE, { first: 101 }, 'first'],
+    ['exceeds int32', PAGE, { first: 2147483648 }, 'first'],
     [
-      'has a wrong value in a list',
+      'has an invalid value in a list',
       SEARCH,
       { filter: { status: ['SOLD', 'X'] } },
       'filter.status.1',
     ],
     ['lacks a field', PET, { pet: { name: 'a' } }, 'pet.categoryId'],
-    ['has a field of another type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
+    ['has a field of the wrong type', PET, { pet: { ...pet, name: 7 } }, 'pet.name'],
     ['has an unknown field', PET, { pet: { ...pet, size: 3 } }, 'pet'],
-    ['has an enum value of REST', PET, { pet: { ...pet, status: 'available' } }, 'pet.status'],
+    [
+      "has an enum value in REST's spelling",
+      PET,
+      { pet: { ...pet, status: 'available' } },
+      'pet.status',
+    ],
     [
       'has an invalid date',
       ORDER,
@@ -132,7 +132,7 @@ describe('an invalid variable', () => {
       'order.shipDate',
     ],
     ['has an invalid id', ORDER, { order: { ...order, petId: 1.5 } }, 'order.petId', 'INVALID_ID'],
-  ])('returns an error with its path if it %s', async (...row) => {
+  ])('is reported with its path if it %s', async (...row) => {
     const [, query, variables, path, code = 'INVALID_INPUT'] = row;
     const error = firstError(await gateway.graphql(query, variables));
     expect(error?.extensions).toMatchObject({ code, status: 400 });
@@ -140,15 +140,15 @@ describe('an invalid variable', () => {
   });
 });
 
-describe('an ID as a JSON number', () => {
-  it('is accepted if it is exact', async () => {
+describe('an ID variable', () => {
+  it('is accepted as a JSON number if the number is exact', async () => {
     const id = await makePet(gateway);
     expect(await askById(id)).toEqual({ data: { pet: { id } } });
     expect(await askById('9007199254740991')).toEqual({ data: { pet: null } });
   });
 
   it.each(['9007199254740993', '9007199254740992', '1e300', '1.5', '-1', '1e-7'])(
-    'is rejected if it may have lost digits or is not a valid id: %s',
+    'is rejected if it is a JSON number that may have lost digits or is not a valid id: %s',
     async (id) => {
       expect(firstError(await askById(id))?.extensions).toMatchObject({
         code: 'INVALID_ID',
@@ -158,7 +158,7 @@ describe('an ID as a JSON number', () => {
   );
 
   it.each(['true', '[]', '["1"]', '{}', '{"toString":"1"}', 'null'])(
-    'is rejected if it is not a JSON number: %s',
+    'is rejected if it is neither a string nor a number: %s',
     async (id) => {
       expect(firstError(await askById(id))?.extensions.status).toBe(400);
     },

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 
 import { expect, it } from 'vitest';
 
-// A folder or a file of the gateway imports only itself and those before it.
+// A folder or a file of the gateway imports only itself and the ones before it in this list.
 const ORDER = [
   'contract',
   'kinds',
@@ -49,7 +49,7 @@ it('each folder of the gateway imports only folders before it in the list', () =
   expect(wrong).toEqual([]);
 });
 
-it('the gateway and its test titles contain no word of a store', () => {
+it('the gateway and its test titles never mention a particular store', () => {
   const word = /\b(?:[Pp]ets?|[Cc]ategor(?:y|ies)|[Ii]nventory|[Ss]tock|orders)\b|\bOrder[A-Z]/;
   const lines = filesIn(ROOT).flatMap((file) =>
     readFileSync(file, 'utf8')

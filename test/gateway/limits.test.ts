@@ -17,7 +17,7 @@ afterAll(() => gateway.close());
 const nested = (levels: number, inside: string): string =>
   'category { pets(first: 1) { nodes { '.repeat(levels) + inside + ' } } }'.repeat(levels);
 
-/** Spreads ten fragments in as many places. */
+/** Spreads ten fragments in each of the given number of places. */
 const spreading = (places: number): string =>
   `{ pet(id: 1) { ${repeat(places, (index) => `a${index}: category { ${repeat(10, (n) => `...F${n}`)} }`)} } } ${repeat(10, (index) => `fragment F${index} on Category { id }`)}`;
 
@@ -26,22 +26,22 @@ const repeated = repeat(60, () => deep);
 
 /** Documents whose fields make more than 10,000 pairs that validation compares. */
 const TOO_MANY_PAIRS: [what: string, query: string][] = [
-  ['repeats of an object, with those of the fields in it', `{ pet(id: 1) { ${repeated} } }`],
+  ['too many repeats of an object and of the fields in it', `{ pet(id: 1) { ${repeated} } }`],
   [
-    'repeats of an object in inline fragments',
+    'too many repeats of an object in inline fragments',
     `{ pet(id: 1) { ${repeat(60, () => `... { ${deep} }`)} } }`,
   ],
   [
-    'repeats of an object in fragments',
+    'too many repeats of an object in fragments',
     `{ pet(id: 1) { ${repeat(50, (index) => `...F${index}`)} } } ${repeat(50, (index) => `fragment F${index} on Pet { ${deep} ${deep} }`)}`,
   ],
   [
-    'repeats of an object in a fragment that spreads itself',
+    'too many repeats of an object in a fragment that spreads itself',
     `{ __typename } fragment F on Pet { ${repeated} category { pets { nodes { ...F } } } }`,
   ],
 ];
 
-/** The limits of a document: the maximum, its unit, and a document with that many. */
+/** The limits of a document: the maximum, its unit, and a function that writes a document with that many. */
 const LIMITED: [max: number, what: string, toQuery: (count: number) => string][] = [
   [100, 'aliases', (count) => `{ pet(id: 1) { ${repeat(count, (index) => `a${index}: id`)} } }`],
   [
@@ -110,7 +110,7 @@ describe('a GraphQL document', () => {
     await expectRejected(gateway, { query }, 'DOCUMENT_TOO_LARGE');
   });
 
-  it('is rejected if many of its operations share many values', async () => {
+  it('is rejected if many operations share a fragment with many values', async () => {
     const values = repeat(
       9,
       (index) =>
@@ -136,14 +136,14 @@ describe('a GraphQL document', () => {
     await large.close();
   });
 
-  it('gets at most five errors, and a note that there are more', async () => {
+  it('is rejected with at most five errors, and a note if there are more', async () => {
     const { errors } = await gateway.graphql(`{ ${repeat(40, (index) => `x${index}`)} }`);
     expect(errors).toHaveLength(6);
     expect(errors?.at(-1)?.message).toMatch(/^Too many validation errors/);
   });
 });
 
-/** An input object with that many unknown fields. */
+/** An input object with the given number of unknown fields. */
 const wrong = (length: number, toValue: (index: number) => unknown) =>
   Object.fromEntries(Array.from({ length }, (_, index) => [`x${index}`, toValue(index)]));
 
@@ -173,7 +173,7 @@ describe('the variables of an operation', () => {
     );
   });
 
-  it('are rejected if they are nested lists of any depth', async () => {
+  it('are rejected if they contain nested lists, however deep', async () => {
     for (const depth of [20, 200_000]) {
       const value = '['.repeat(depth) + ']'.repeat(depth);
       const body = `{"query":${JSON.stringify(query)},"variables":{"filter":${value}}}`;
@@ -186,16 +186,20 @@ describe('the variables of an operation', () => {
   it.each([
     ['query ($v: ID!) { pet(id: $v) { id } }', ' at "v"; '.repeat(1000)],
     ['query ($v: PetFilter) { pets(filter: $v) { totalCount } }', 'x'.repeat(10_000)],
-  ])('get few, short errors if they are invalid: %s', { timeout: 10_000 }, async (asked, text) => {
-    const variables = { v: wrong(90, () => text) };
-    const { status, errors = [] } = await askCost(gateway, { query: asked, variables });
-    expect(status).toBe(400);
-    expect(errors[0]).toMatchObject({
-      extensions: { code: expect.stringMatching(/^INVALID_/), issues: [{ path: ['v'] }] },
-    });
-    expect(errors.length).toBeLessThanOrEqual(6);
-    expect(JSON.stringify(errors).length).toBeLessThan(20_000);
-  });
+  ])(
+    'cause only a few short errors if they are invalid: %s',
+    { timeout: 10_000 },
+    async (asked, text) => {
+      const variables = { v: wrong(90, () => text) };
+      const { status, errors = [] } = await askCost(gateway, { query: asked, variables });
+      expect(status).toBe(400);
+      expect(errors[0]).toMatchObject({
+        extensions: { code: expect.stringMatching(/^INVALID_/), issues: [{ path: ['v'] }] },
+      });
+      expect(errors.length).toBeLessThanOrEqual(6);
+      expect(JSON.stringify(errors).length).toBeLessThan(20_000);
+    },
+  );
 });
 
 it('MAX_COST limits the cost of an operation', async () => {
@@ -222,7 +226,7 @@ const openWaiting = (until: Promise<unknown>) => async (): Promise<Database> => 
 });
 
 describe('an operation that takes too long', () => {
-  it('returns SERVICE_UNAVAILABLE for a query, whether or not it is compiled', async () => {
+  it('returns SERVICE_UNAVAILABLE if it is a query, compiled or not', async () => {
     const door = new EventEmitter();
     const hasty = await startGateway(
       { RESPONSE_TIMEOUT_MS: '100' },
@@ -235,14 +239,14 @@ describe('an operation that takes too long', () => {
     }
     expect(hasty.loggedErrors).toHaveLength(TIMES_UNTIL_COMPILED);
     door.emit('open');
-    // On a busy machine the first of these may take too long as well.
+    // On a busy machine, the first of these requests may take too long as well.
     const answered = async () => (await hasty.graphql('{ pet(id: 1) { id } }')).data;
     await expect.poll(answered).toEqual({ pet: null });
     hasty.loggedErrors.length = 0;
     await hasty.close();
   });
 
-  it('returns OUTCOME_UNKNOWN for a mutation, which continues', async () => {
+  it('returns OUTCOME_UNKNOWN if it is a mutation, which continues', async () => {
     const door = new EventEmitter();
     const hasty = await startGateway(
       { RESPONSE_TIMEOUT_MS: '100' },

@@ -47,7 +47,7 @@ fragment Shown on Pet {
 const COUNT = 'query Count {\n  pets {\n    totalCount\n  }\n}';
 
 describe('npm run manifest', () => {
-  it('writes each operation with the fragments it uses, from any file', async () => {
+  it('writes each operation with the fragments it uses, whichever files they are in', async () => {
     const { made } = await make({
       'pets.graphql': `${PETS} ${COUNT}`,
       'shared/shown.graphql': SHOWN,
@@ -111,7 +111,7 @@ describe('DOCUMENTS_MANIFEST', () => {
 
   it.each([
     ['the manifest of Relay and GraphQL Code Generator', { a: COUNT }],
-    ['a manifest whose ids have a prefix', { 'sha256:a': COUNT }],
+    ['a manifest with prefixed ids', { 'sha256:a': COUNT }],
     [
       "Apollo's manifest",
       { ...APOLLO, operations: [{ id: 'a', name: 'A', type: 'query', body: COUNT }] },
@@ -123,7 +123,7 @@ describe('DOCUMENTS_MANIFEST', () => {
   it.each([
     ['a file that is not JSON', '{ a', /^DOCUMENTS_MANIFEST can't be read: /],
     [
-      'an object of another form',
+      'an object of another shape',
       { ...APOLLO, version: 2, operations: [] },
       /must be a JSON object /,
     ],

@@ -13,7 +13,7 @@ import { post as postTo } from '../support/post.ts';
 import { requestRaw } from '../support/raw.ts';
 import { AUTH_BY_SECRET, bearing, mint } from '../support/tokens.ts';
 
-/** The other gateways use its database. */
+/** The other gateways share this gateway's database. */
 let first: Gateway;
 /** A new gateway for each test, whose counters start at zero. */
 let gateway: Gateway;
@@ -71,7 +71,7 @@ it("GET and HEAD /metrics return Prometheus' text format, and other methods are 
 });
 
 describe('the metric of calls to REST operations', () => {
-  it('groups callers by the product in User-Agent, whatever the status', async () => {
+  it('groups callers by the product in User-Agent, whatever the response status', async () => {
     const id = await makePet(gateway);
     expect((await get(`/pets/${id}`, 'shop/1.0')).status).toBe(200);
     expect((await get('/pets/none', 'shop/2.7 (Linux) node')).status).toBe(400);
@@ -90,22 +90,22 @@ describe('the metric of calls to REST operations', () => {
 
   it.each([
     [
-      'their name rather than their product',
+      'their name if they also send a product',
       { [AGENT]: 'okhttp/4.12', [NAME]: 'Till 3' },
       'Till 3',
     ],
     ['a name with quotes and a backslash', { [NAME]: 'a"b\\c{d}=' }, 'a"b\\c{d}='],
     ['a name that is not ASCII', { [NAME]: 'caf\xe9\t1' }, 'caf???1'],
     ['a long name', { [NAME]: 'x'.repeat(500) }, 'x'.repeat(64)],
-    ['a name of spaces', { [AGENT]: 'curl/8', [NAME]: '  ' }, 'curl'],
-    ['a product that is a comment', { [AGENT]: '(compatible)' }, 'unknown'],
+    ['a product if the name is blank', { [AGENT]: 'curl/8', [NAME]: '  ' }, 'curl'],
+    ['`unknown` if User-Agent is only a comment', { [AGENT]: '(compatible)' }, 'unknown'],
     ['a long product', { [AGENT]: `${'y'.repeat(500)}/1` }, 'y'.repeat(64)],
   ])('identifies callers by %s', async (_what, headers: Record<string, string>, caller) => {
     await requestRaw(gateway, 'GET', '/pets/1', headers);
     expect(await callsOf()).toEqual({ [`GET /pets/{petId} ${caller}`]: 1 });
   });
 
-  it('counts up to a hundred callers of deprecated operations by name, and the rest together', async () => {
+  it('counts up to a hundred callers of deprecated operations by name, and all others together', async () => {
     await get('/pets/1', 'first/1');
     for (let index = 0; index < 120; index += 1) await get('/pets/1', `bot${index}/1`);
     await get('/pets/1', 'first/2');
@@ -125,7 +125,7 @@ describe('the metric of calls to REST operations', () => {
 /** Calls an operation that is not deprecated. */
 const list = (caller: string): Promise<Response> => get('/store/orders?limit=1', caller);
 
-it('the metrics keep a hundred caller names, and evict the least recently used one with its series', async () => {
+it('the metrics keep a hundred caller names, and evict the least recently used name with its series', async () => {
   await get('/pets/1', 'nightly/1');
   for (let index = 0; index < 99; index += 1) await list(`bot${index}/1`);
   await list('bot0/1');
@@ -137,7 +137,7 @@ it('the metrics keep a hundred caller names, and evict the least recently used o
   expect(calls).toMatchObject({ 'GET /store/orders bot0': 2, 'GET /store/orders new': 1 });
   expect(calls).not.toHaveProperty(['GET /store/orders bot1']);
   expect(calls).not.toHaveProperty(['GET /store/orders other']);
-  // The counter restarts at zero and evicts the next one.
+  // The counter restarts at zero, and the next caller is evicted.
   await list('bot1/1');
   expect(await callsOf()).toMatchObject({ 'GET /store/orders bot1': 1 });
   expect(await callsOf()).not.toHaveProperty(['GET /store/orders bot2']);
@@ -221,7 +221,7 @@ describe('the metric of request durations', () => {
     await expectValues(times, DURATIONS, 'method', 'route', 'status');
   });
 
-  it('reports status 500 for an internal error, and the metric of statements its failure', async () => {
+  it('reports status 500 for an internal error, and the metric of statements counts the failed statement', async () => {
     const { error: before = 0 } = await valuesOf(STATEMENTS, 'result');
     await first.db.write(sql`alter table pets rename to gone`);
     const { status } = await gateway.rest('/pets/1');
@@ -238,7 +238,7 @@ const batchesOf = (samples: Sample[], loader: string, part: 'sum' | 'count') =>
   sumOf(samples, `dataloader_batch_size_${part}`, { loader });
 
 describe('the metric of batch sizes', () => {
-  it('has the label loader, and one batch for all fields of a request', async () => {
+  it('has the label loader, and counts one batch for all fields of a request', async () => {
     const categoryId = await makeCategory(gateway);
     const ids = [await makePet(gateway, { categoryId }), await makePet(gateway, { categoryId })];
     const before = await readMetrics(gateway);
@@ -264,7 +264,7 @@ describe('the metric of batch sizes', () => {
 describe('the metric of errors', () => {
   const ERRORS = 'request_errors_total';
 
-  it('has the labels route and code, including errors in the data of GraphQL', async () => {
+  it('has the labels route and code, and includes errors in the data of GraphQL responses', async () => {
     const twice = `a: cancelOrder(id: "7") { ... on Error { code } }
       b: cancelOrder(id: "8") { ... on Error { code } }`;
     await ask(`mutation { ${twice} }`, {});
@@ -282,7 +282,7 @@ describe('the metric of errors', () => {
     await expectValues(expect.objectContaining(times), ERRORS, 'route', 'code');
   });
 
-  it('starts at zero for server errors, so that the first one is an increase', async () => {
+  it('starts at zero for server errors, so that the first error is an increase', async () => {
     await gateway.rest('/pets/none');
     const route = '/pets/{petId}';
     const values = {
@@ -300,7 +300,7 @@ describe('the metrics of GraphQL operations', () => {
   const COST = 'graphql_operation_cost';
   const COSTLY = `{ ${'pets(first: 100) { nodes { category { '.repeat(3)} id ${'} } } '.repeat(3)} }`;
 
-  it('time executed operations by name and type', async () => {
+  it('measure the duration of executed operations by name and type', async () => {
     await ask(
       'query Two { a: __typename } query Other { b: __typename }',
       {},
@@ -315,7 +315,7 @@ describe('the metrics of GraphQL operations', () => {
     await expectValues(times, OPERATIONS, 'operation_name', 'operation_type');
   });
 
-  it('time the fifty most recently used names, and those of trusted documents', async () => {
+  it('name only the fifty most recently used operations, and all trusted documents', async () => {
     const trusted = 'query Trusted { __typename }';
     await withManifest(toManifest(trusted), async (file) => {
       const own = await startGateway({ DOCUMENTS_MANIFEST: file }, openThatOf(first));
@@ -334,7 +334,7 @@ describe('the metrics of GraphQL operations', () => {
     });
   });
 
-  it('report the cost of each operation, allowed or not, and the limit', async () => {
+  it('report the cost of each operation, executed or rejected, and the limit', async () => {
     await ask('{ pets(first: 10) { nodes { id } } }', { 'graphql-cost': 'report' });
     const rejected = await ask(COSTLY, {});
     const { extensions } = (await rejected.json()) as {
@@ -361,7 +361,7 @@ describe('the metrics of a gateway', () => {
     await own.close();
   });
 
-  it('count the active requests, and those whose clients disconnected', async () => {
+  it('count the active requests, and the requests whose clients disconnected', async () => {
     await expectValues({ '': 1 }, 'http_active_requests');
     const { port } = new URL(gateway.url);
     const socket = connect(Number(port), '127.0.0.1');
@@ -377,7 +377,7 @@ describe('the metrics of a gateway', () => {
   });
 });
 
-it("the metrics time SQL statements, including Prisma's, with scans apart", async () => {
+it("the metrics time SQL statements, including Prisma's, and time scans separately", async () => {
   const id = await makePet(gateway);
   const { light = 0, heavy = 0 } = await valuesOf(STATEMENTS, 'load');
   await gateway.data(`{ pet(id: ${id}) { name } }`);

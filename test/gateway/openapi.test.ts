@@ -20,7 +20,7 @@ const readDocument = async (): Promise<OpenApi> =>
   (await (await gateway.rest('/openapi.json')).json()) as OpenApi;
 
 describe('the OpenAPI document', () => {
-  it('is OpenAPI 3.0.3 and has the version of the API, not of the release', async () => {
+  it('is OpenAPI 3.0.3, and contains the version of the API, not of the release', async () => {
     expect(await readDocument()).toMatchObject({ openapi: '3.0.3', info: { version: '1.0.0' } });
     expect(await (await gateway.rest('/openapi.json')).text()).not.toContain(VERSION);
   });
@@ -31,7 +31,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the schemas of the OpenAPI document', () => {
-  it('refer to one PetStatus', async () => {
+  it('refer to a single PetStatus schema', async () => {
     const { components } = await readDocument();
     expect(components['schemas']).toMatchObject({
       PetStatus: { type: 'string', enum: ['available', 'pending', 'sold'] },
@@ -43,7 +43,7 @@ describe('the schemas of the OpenAPI document', () => {
     }
   });
 
-  it('have no defaults, as code generators would make those fields required', async () => {
+  it('have no defaults, because code generators would make fields with defaults required', async () => {
     const { components } = await readDocument();
     expect(JSON.stringify(components['schemas'])).not.toContain('"default"');
   });
@@ -109,12 +109,12 @@ describe('the Redocly linter', () => {
   it.each([
     ['a gateway', openApiOf(readConfig({}))],
     ['a gateway with AUTH=jwt', closedDocument('scope')],
-    ['a gateway with AUTH=jwt that anyone can read', closedDocument('open')],
+    ['a gateway with AUTH=jwt and AUTH_READ=open', closedDocument('open')],
   ])('reports no error in the OpenAPI document of %s', async (_whose, document) => {
     expect(await lintOpenApi(JSON.stringify(document))).toEqual([]);
   });
 
-  it('reports a planted keyword that OpenAPI does not have', async () => {
+  it('reports a keyword that OpenAPI does not define', async () => {
     const planted = plant(openApiOf(readConfig({})), ['paths', PET, 'get', 'tag'], 'Pets');
     const found = await lintOpenApi(JSON.stringify(planted));
     expect(found).toContainEqual(expect.stringMatching(/^struct #\/.*\/tag: /));

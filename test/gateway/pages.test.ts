@@ -45,7 +45,7 @@ const urlsIn = (html: string): string[] =>
   [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url.replaceAll('&amp;', '&'));
 
 describe.each(PAGES)('the page at %s', (path) => {
-  it('is HTML, and runs only scripts of this server', async () => {
+  it('is HTML, and runs only scripts from this server', async () => {
     const response = await read(path);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -183,7 +183,7 @@ describe('the start page', () => {
   );
 });
 
-it('the reference lists each error of the OpenAPI document once', async () => {
+it('the API reference lists each error of the OpenAPI document once', async () => {
   const document = openApiOf(readConfig({}));
   const codes = Object.values(document.paths)
     .flatMap(({ get }) => Object.values(get.responses))
@@ -196,7 +196,7 @@ it('the reference lists each error of the OpenAPI document once', async () => {
 });
 
 describe('the guide', () => {
-  it('opens the subscription of a command in GraphiQL, unless it has a cursor', async () => {
+  it('links each curl command with a subscription to GraphiQL, unless the subscription has a cursor', async () => {
     const links = urlsIn(await readText('/guide/live')).filter((url) =>
       url.startsWith('/graphql?query=subscription'),
     );
@@ -205,7 +205,7 @@ describe('the guide', () => {
     ]);
   });
 
-  it('has every document with its code, and a link that runs each query', async () => {
+  it('contains the code samples of every document, and a link to run each query', async () => {
     for (const path of GUIDE) {
       const markdown = readFileSync(`docs/${path.slice('/guide/'.length)}.md`, 'utf8');
       const html = await readText(path);
@@ -223,7 +223,7 @@ describe('the guide', () => {
     }
   });
 
-  it('has all sections that its links refer to', async () => {
+  it('contains every section that its links refer to', async () => {
     for (const path of ['/guide', ...GUIDE]) {
       const links = urlsIn(await readText(path)).filter((link) => /^(?:\/guide.+)?#/.test(link));
       for (const url of links) {

@@ -110,14 +110,13 @@ const HAVE_NONE = [NOT_SUPPORTED, NOT_FOUND, NOT_FOUND, NOT_FOUND];
 
 describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
   it.each([
-    ['its hash', hashOf(TYPE), TYPED],
-    ['of another kind', 'md5-of-relay', ofTypename('named')],
-  ])('executes a document of the manifest: %s', async (_what, id, answer) => {
+    ['the hash of the document', hashOf(TYPE), TYPED],
+    ['another kind of id', 'md5-of-relay', ofTypename('named')],
+  ])('executes a document in the manifest: %s', async (_what, id, answer) => {
     await expectAnswers(toParameters(id), NOT_SUPPORTED, answer, answer, answer);
   });
 
-  // The name of an object's property is not an id.
-  // `constructor` is a property of any object.
+  // `constructor` is a property of every object, but not an id.
   it.each([hashOf(unknown), 'constructor', 'sha256:'])(
     'returns the error that clients expect if the id is unknown: $0',
     async (id) => {
@@ -125,7 +124,7 @@ describe.each(FORMS)('a document id sent as %s', (_form, toParameters) => {
     },
   );
 
-  it('may be unknown if the query is sent too, unless DOCUMENTS=trusted', async () => {
+  it('may be unknown if the query is sent as well, unless DOCUMENTS=trusted', async () => {
     const parameters = { query: BESIDE, ...toParameters(hashOf(BESIDE)) };
     const answer = ofTypename('beside');
     await expectAnswers(parameters, answer, answer, answer, NOT_FOUND);
@@ -147,31 +146,36 @@ describe('a document id', () => {
 
 describe('a query', () => {
   it.each<[what: string, parameters: Parameters, answer: object, ofTrusted: object]>([
-    ['is sent alone', { query: TYPE }, TYPED, REQUIRED],
+    ['is sent without an id', { query: TYPE }, TYPED, REQUIRED],
     ['does not parse', { query: '{ no' }, { code: 'GRAPHQL_PARSE_FAILED' }, REQUIRED],
-    ['is missing', {}, BAD_REQUEST, REQUIRED],
-    ['has an id of the client', { query: BESIDE, id: 'x' }, ofTypename('beside'), NOT_FOUND],
+    ['is missing, and no id is sent either', {}, BAD_REQUEST, REQUIRED],
     [
-      'has the hash of another query',
+      'is sent with an id that the client chose',
+      { query: BESIDE, id: 'x' },
+      ofTypename('beside'),
+      NOT_FOUND,
+    ],
+    [
+      'is sent with the hash of another query',
       { query: BESIDE, ...withHash(hashOf(unknown)) },
       BAD_REQUEST,
       NOT_FOUND,
     ],
     [
-      'has the id of another query',
+      'is sent with the id of another query',
       { query: BESIDE, documentId: `sha256:${hashOf(unknown)}` },
       BAD_REQUEST,
       NOT_FOUND,
     ],
   ])(
-    'gets the right response for each value of DOCUMENTS if it %s',
+    'gets the expected response for each value of DOCUMENTS if it %s',
     async (_what, sent, answer, ofTrusted) => {
       await expectAnswers(sent, answer, answer, answer, ofTrusted);
     },
   );
 });
 
-describe('a document of the manifest', () => {
+describe('a document in the manifest', () => {
   it('accepts variables, however often it is executed', async () => {
     const id = await makePet(known, { name: 'Luna' });
     const parameters = { documentId: hashOf(PET), variables: { id } };
@@ -213,16 +217,19 @@ describe('an automatically persisted document', () => {
   it.each([
     ['POST', (gateway: Gateway, all: Parameters) => post(gateway, all)],
     ['GET', get],
-  ])('can be executed by its hash alone after one %s with its hash', async (way, send) => {
-    const query = `{ by${way}: __typename }`;
-    const hash = withHash(hashOf(query));
-    expect(await toAnswer(await send(automatic, hash))).toEqual(NOT_FOUND);
-    const first = await toAnswer(await send(automatic, { query, ...hash }));
-    expect(first.status).toBe(200);
-    for (const [, toParameters] of FORMS) {
-      expect(await ask(automatic, toParameters(hashOf(query)))).toEqual(first);
-    }
-  });
+  ])(
+    'can be executed by its hash alone after one %s of the document with the hash',
+    async (way, send) => {
+      const query = `{ by${way}: __typename }`;
+      const hash = withHash(hashOf(query));
+      expect(await toAnswer(await send(automatic, hash))).toEqual(NOT_FOUND);
+      const first = await toAnswer(await send(automatic, { query, ...hash }));
+      expect(first.status).toBe(200);
+      for (const [, toParameters] of FORMS) {
+        expect(await ask(automatic, toParameters(hashOf(query)))).toEqual(first);
+      }
+    },
+  );
 
   it.each([
     ['does not parse', '{ kept', 'GRAPHQL_PARSE_FAILED'],
@@ -249,8 +256,8 @@ describe('an automatically persisted document', () => {
     expect(await ask(automatic, withHash(hashOf(query)))).toEqual(ofTypename('withoutHash'));
   });
 
-  it('is evicted if it is the least recently used one when the store is full', async () => {
-    // 12 times 900,000 characters are more than the 10 million that are stored.
+  it('is evicted when it is the least recently used document and the cache is full', async () => {
+    // 12 times 900,000 characters are more than the 10 million that the cache holds.
     const limits = { maxDocumentLength: 1_000_000 };
     const gateway = await startGateway({ DOCUMENTS: 'automatic' }, openThatOf(any), limits);
     const texts = Array.from({ length: 12 }, (_, n) => `${TYPE} #${n}${'x'.repeat(900_000)}`);

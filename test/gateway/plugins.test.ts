@@ -30,7 +30,7 @@ const LOG: Log = {
 /** The hooks that have run, in order. */
 let ran: string[] = [];
 
-/** A plugin with each hook of a request. */
+/** A plugin with every hook that a request can run. */
 const probe: Plugin = {
   onParams: () => void ran.push('params'),
   onEnveloped: () => void ran.push('enveloped'),
@@ -123,7 +123,7 @@ beforeEach(() => {
 describe('the hooks of a plugin', () => {
   it.each([
     ['a query', '{ category(id: 1) { name } }'],
-    ['a query without the store', '{ __typename }'],
+    ['a query that does not read the store', '{ __typename }'],
     ['a mutation', 'mutation { deletePet(id: 9) { ... on Error { code } } }'],
   ])('run for every request over HTTP, not only the first: %s', async (_what, query) => {
     for (let time = 1; time <= TIMES; time += 1) {

@@ -11,7 +11,7 @@ afterEach(() => {
 
 const KEPT_MS = 5000;
 
-/** Creates a lag with a position of the primary for each half second. */
+/** Creates a lag, and adds a position of the primary every half second. */
 function createFilled(...positions: bigint[]): Lag {
   const lag = new Lag(KEPT_MS);
   for (const position of positions) {
@@ -27,17 +27,17 @@ it("a replica at the primary's position has no lag, however old the position is"
   expect(lag.of(300n)).toBe(0);
 });
 
-it("a replica's lag starts when the primary passes its position", () => {
+it("a replica's lag starts when the primary passes the replica's position", () => {
   const lag = createFilled(100n, 200n, 300n, 400n);
   expect([lag.of(300n), lag.of(299n), lag.of(250n), lag.of(100n)]).toEqual([0, 500, 500, 1000]);
 });
 
-it("a replica's lag grows while the primary continues, even if little is left to replay", () => {
+it("a replica's lag grows while the primary writes, even if little is left to replay", () => {
   const lag = createFilled(100n, 101n, ...Array.from({ length: 20 }, () => 101n));
   expect(lag.of(100n)).toBe(20 * 500);
 });
 
-it('a replica behind all remembered positions exceeds the maximum lag', () => {
+it('a replica that is behind all remembered positions exceeds the maximum lag', () => {
   const positions = Array.from({ length: 100 }, (_, index) => BigInt(index + 1));
   const lag = createFilled(...positions);
   expect(lag.of(0n)).toBeGreaterThan(KEPT_MS);
@@ -58,7 +58,7 @@ it('after a promotion, a replica exceeds the maximum lag until it reaches the ne
   expect(lag.of(249n)).toBeGreaterThan(KEPT_MS);
 });
 
-it('a replica behind the first known position exceeds the maximum lag until it reaches that position', () => {
+it('a replica that is behind the first known position exceeds the maximum lag until it reaches that position', () => {
   expect(new Lag(KEPT_MS).of(0n)).toBe(0);
   const lag = createFilled(100n);
   expect(lag.of(99n)).toBeGreaterThan(KEPT_MS);

@@ -38,7 +38,7 @@ describe('the deprecation of a REST route', () => {
     ['HEAD', 200],
     ['POST', 405],
     ['OPTIONS', 405],
-  ])('is in the headers of %s with status %i', async (method, status) => {
+  ])('is in the headers of the response to %s with status %i', async (method, status) => {
     const id = await makePet(gateway);
     const answer = await requestRaw(gateway, method, `/pets/${id}`);
     expect(answer.status).toBe(status);
@@ -171,7 +171,7 @@ describe('an unknown path in a browser', () => {
     expect(await response.text()).toContain('<h1>Not found</h1>');
   });
 
-  it("is 404 again, not 304, with the page's ETag", async () => {
+  it("returns 404, not 304, if the request has the page's ETag", async () => {
     const headers = { Accept: BROWSER.Accept };
     const etag = (await requestRaw(gateway, 'GET', '/none', headers)).headers.get('etag') ?? '';
     const again = await requestRaw(gateway, 'GET', '/none', { ...headers, 'If-None-Match': etag });
@@ -183,15 +183,15 @@ describe('a request that node:http may reject', () => {
   it.each([
     ['garbage', 'nonsense\r\n\r\n'],
     [
-      'two lengths',
+      'two Content-Length headers',
       'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
     ],
-    ['half a request', 'GET /health HTTP/1.1\r\nHos'],
+    ['an incomplete request', 'GET /health HTTP/1.1\r\nHos'],
   ])('gets the JSON error object for %s', async (_what, bytes) => {
     expectError(await sendRaw(gateway, bytes), 400, 'BAD_REQUEST');
   });
 
-  it('gets no error inside a response that has started', async () => {
+  it('does not get an error inside a response that has started', async () => {
     const bytes = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n';
     const { status, body } = await sendRaw(gateway, bytes, { wait: true });
     expect([0, 200]).toContain(status);
@@ -199,7 +199,7 @@ describe('a request that node:http may reject', () => {
     gateway.loggedErrors.length = 0;
   });
 
-  it('gets its usual response if only its Expect header is unknown', async () => {
+  it('gets its usual response despite an unknown Expect header', async () => {
     const answer = await requestRaw(gateway, 'GET', '/health', { Expect: 'miracles' });
     expect(answer.status).toBe(200);
   });

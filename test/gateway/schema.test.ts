@@ -59,13 +59,16 @@ describe('schema.graphql', () => {
 });
 
 describe('the schema', () => {
-  it.each(types.map((type) => [type.name, type] as const))('describes all %s', (_name, type) => {
-    const bare = membersOf(type).filter(({ description }) => !description?.trim());
-    expect(bare.map(({ coordinate }) => coordinate)).toEqual([]);
-  });
+  it.each(types.map((type) => [type.name, type] as const))(
+    'has descriptions for the type %s and everything in it',
+    (_name, type) => {
+      const bare = membersOf(type).filter(({ description }) => !description?.trim());
+      expect(bare.map(({ coordinate }) => coordinate)).toEqual([]);
+    },
+  );
 
   it.each(mutations.map((field) => [field.name, getNamedType(field.type)] as const))(
-    'has a result union for %s of one payload and its errors',
+    "declares the result of %s as a union of one payload and the mutation's errors",
     (name, type) => {
       expect(type.name).toBe(`${name[0]?.toUpperCase()}${name.slice(1)}Result`);
       const members = isUnionType(type) ? type.getTypes() : [];

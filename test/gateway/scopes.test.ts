@@ -15,7 +15,7 @@ const { schema } = petStore;
 let open: Gateway;
 /** AUTH=jwt: callers need a token with scopes. */
 let gateway: Gateway;
-/** The same with AUTH_READ=open: reading needs no token. */
+/** AUTH=jwt with AUTH_READ=open: reading needs no token. */
 let readable: Gateway;
 let petId: string;
 beforeAll(async () => {
@@ -62,7 +62,7 @@ const TOKEN = {
   ],
 };
 
-/** Returns the fields of the same error in the result of a mutation. */
+/** Returns the fields that the same error has in a mutation's result. */
 const toData = ({ errors: [error] }: typeof READ) => ({
   code: error?.extensions.code,
   httpStatus: error?.extensions.status,
@@ -108,7 +108,7 @@ it('docs/access.md lists all scopes, and the mutations of each', () => {
 });
 
 describe('a mutation', () => {
-  it('is covered by the table of this test', () => {
+  it("is listed in this test's table", () => {
     const fields = Object.keys(schema.getMutationType()?.getFields() ?? {});
     const listed = MUTATIONS.map(([name]) => name);
     expect(listed.toSorted(), 'add the mutation to MUTATIONS').toEqual(fields.toSorted());
@@ -145,7 +145,7 @@ describe('a mutation', () => {
     expect((await post(open, query)).data[name]).toMatchObject({ code });
   });
 
-  it('is executed if its scope is granted, even next to one whose scope is not', async () => {
+  it('is executed if its scope is granted, even next to a mutation whose scope is not granted', async () => {
     const query = `mutation {
       first: updateInventory(petId: "${petId}", input: { quantity: 40 }) { ... on InventoryItem { quantity } }
       second: deletePet(id: "${petId}") { ... on Error { code } } }`;
@@ -167,22 +167,25 @@ const toOrder = (selection: string): string =>
 
 const READING: [what: string, query: string][] = [
   ['a pet', '{ pet(id: "1") { name } }'],
-  ['only a number', '{ orders { totalCount } }'],
-  ['a field beside introspection', '{ __typename categories { totalCount } }'],
-  ['a field of a fragment', 'query { ...A } fragment A on Query { inventory { totalCount } }'],
+  ['only a count', '{ orders { totalCount } }'],
+  ['a field next to __typename', '{ __typename categories { totalCount } }'],
+  ['a field in a fragment', 'query { ...A } fragment A on Query { inventory { totalCount } }'],
   ['a field that is skipped', '{ __typename pets @skip(if: true) { totalCount } }'],
   ['the pet of the order it places', toOrder('... on Order { pet { name } }')],
   [
     'the pets of the orders of a cart',
     'mutation { placeOrders(input: [{ petId: "99", quantity: 1 }]) { ... on PlacedOrders { orders { pet { id } } } } }',
   ],
-  ['that pet in a fragment', `${toOrder('...A')} fragment A on Order { id pet { id } }`],
+  [
+    'the pet of the order it places, in a fragment',
+    `${toOrder('...A')} fragment A on Order { id pet { id } }`,
+  ],
   [
     'the pets of a category',
     'mutation { updateCategory(id: "99", input: {}) { ... on Category { pets { totalCount } } } }',
   ],
   [
-    "the pet's status in an inventory entry",
+    "the pet's status in an inventory item",
     'mutation { updateInventory(petId: "99", input: { quantity: 1 }) { ... on InventoryItem { status } } }',
   ],
 ];
@@ -199,7 +202,7 @@ const NOT_READING: [what: string, query: string][] = [
     'mutation { placeOrders(input: [{ petId: "99", quantity: 1 }]) { ... on PlacedOrders { orders { id quantity } } } }',
   ],
   [
-    'the stock that gets the units of an order back',
+    "the stock to which a cancelled order's units return",
     'mutation { cancelOrder(id: "99") { ... on CancelledOrder { id inventory { quantity } } } }',
   ],
   ['an error', toOrder('... on Error { code } ... on InvalidInput { issues { path message } }')],
@@ -232,7 +235,7 @@ describe('an operation', () => {
     ['A', 200],
     ['B', 401],
   ])(
-    'is checked alone, even if the document contains several: %s',
+    'is checked on its own, even if the document contains other operations: %s',
     async (operationName, status) => {
       const query = 'query A { __typename } query B { pets { totalCount } }';
       const response = await postTo(gateway, { query, operationName });

@@ -6,9 +6,9 @@ import type { Call } from '../../src/gateway/graphql/execution/call.ts';
 import { shareResults } from '../../src/gateway/graphql/execution/share-results.ts';
 import type { Stream } from '../../src/gateway/graphql/streams.ts';
 
-/** More than the results that are cached. */
+/** More than the number of results that are cached. */
 const OPERATIONS = 60;
-// A result that is computed one at a time.
+// With this cost, results are computed one at a time.
 const estimate = { cost: 2000, bytes: 0, statements: 1 };
 
 const operations = Array.from({ length: OPERATIONS }, (_, index): Operation => {

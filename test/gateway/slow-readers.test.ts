@@ -54,7 +54,7 @@ async function readAll(socket: Socket): Promise<number> {
   return bytes;
 }
 
-/** Opens a WebSocket on a connection that had another response, and reads only the first message. */
+/** Opens a WebSocket on a connection that carried another response before, and reads only the first message. */
 async function openUnread(): Promise<{ webSocket: WebSocket; socket: Socket }> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -76,7 +76,7 @@ function subscribe(webSocket: WebSocket, id: string): void {
 }
 
 describe('the WebSocket of a slow client', () => {
-  it('is closed if too much data is unsent, even on a connection that had a response before', async () => {
+  it('is closed if too much data is unsent, even on a connection that carried a response before', async () => {
     const { webSocket, socket } = await openUnread();
     for (const id of ['1', '2', '3', '4']) subscribe(webSocket, id);
     // A socket that reads nothing detects a closed connection only when it writes.
@@ -101,7 +101,7 @@ describe('the WebSocket of a slow client', () => {
   });
 });
 
-/** Returns the number of requests without a complete response, except the one for this figure. */
+/** Returns the number of requests without a complete response, not counting the request for this number. */
 async function countActive(): Promise<number> {
   const text = await (await gateway.rest('/metrics')).text();
   return sumOf(parseMetrics(text), 'http_active_requests') - 1;
@@ -113,20 +113,20 @@ const get = (name: string, last = ''): string =>
   `GET /graphql?query=%7B${name}:__typename%7D HTTP/1.1\r\nHost: localhost\r\n${last}\r\n`;
 
 describe('responses to slow clients', () => {
-  it('start one at a time per connection, and are dropped when it closes', async () => {
+  it('start one at a time per connection, and are dropped when the connection closes', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause();
     const orders = 'GET /store/orders HTTP/1.1\r\nHost: localhost\r\n\r\n';
     // More than the kernel buffers, and less than MAX_UNSENT_BYTES, which would close the connection.
     socket.write(BUNDLE.repeat(10) + orders.repeat(100));
     await expect.poll(countActive).toBe(1);
-    // The kernel takes the first responses.
+    // The kernel buffers the first responses.
     for (let count = 0; count < 20; count += 1) expect(await countActive()).toBeLessThanOrEqual(1);
     socket.destroy();
     await expect.poll(countActive).toBe(0);
     expect(gateway.loggedErrors).toEqual([]);
   });
 
-  it('arrive whole and in order at a client that pipelines its requests', async () => {
+  it('arrive complete and in order at a client that pipelines its requests', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.write(get('a') + BUNDLE + get('b') + get('c', 'Connection: close\r\n'));
     await once(socket, 'connect');
@@ -151,7 +151,7 @@ describe('responses to slow clients', () => {
     expect(await readAll(medium)).toBeGreaterThan(ANSWER_BYTES / 2);
   });
 
-  it('are aborted if the client reads nothing for longer than all timeouts', async () => {
+  it('are aborted if the client reads nothing for longer than the longest timeout', async () => {
     const hasty = await startGateway(
       {
         REQUEST_TIMEOUT_MS: '100',

@@ -98,7 +98,7 @@ describe('the budget for subscriptions', () => {
     expect(byProcess.loggedErrors).toEqual([]);
   });
 
-  it('lets callers without a token at one address use half of the total', async () => {
+  it('lets callers without a token at the same address use half of the total', async () => {
     await open(byProcess, costly('a'));
     const second = await open(byProcess, costly('b'));
     expect(await second.rest()).toMatchObject([withCode('TOO_MANY_STREAMS', /the limit is 5000/)]);

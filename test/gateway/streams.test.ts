@@ -48,7 +48,7 @@ const named = (name: string): object => ({ categoryChanged: { after: { name } } 
 
 describe('Server-Sent Events', () => {
   it.each(['POST', 'GET'] as const)(
-    'return each change to a subscription sent by %s',
+    'return each change to a subscription sent with %s',
     async (method) => {
       const stream = await open(gateway, NAMES, { method });
       const { status, headers } = stream.response;
@@ -88,7 +88,7 @@ describe('Server-Sent Events', () => {
     expect(await countStreams(gateway)).toBe(0);
   });
 
-  it('are counted in the metrics, with the code that closed them', async () => {
+  it('are counted in the metrics, with the error code that closed them', async () => {
     const ended = async (code: string): Promise<number> =>
       sumOf(await readMetrics(gateway), 'streams_total', { code });
     const before = await ended('none');
@@ -136,29 +136,33 @@ describe.each([
       'mutation { deletePet(id: 9) { __typename } }',
       { data: { deletePet: { __typename: 'PetNotFound' } } },
     ],
-    ['no GraphQL', 'subscription', withCode('GRAPHQL_PARSE_FAILED')],
-    ['an unknown field', 'subscription { no }', withCode('GRAPHQL_VALIDATION_FAILED')],
+    ['text that is not GraphQL', 'subscription', withCode('GRAPHQL_PARSE_FAILED')],
     [
-      'two fields',
+      'a subscription to an unknown field',
+      'subscription { no }',
+      withCode('GRAPHQL_VALIDATION_FAILED'),
+    ],
+    [
+      'a subscription to two fields',
       'subscription { petChanged { kind } categoryChanged { kind } }',
       withCode('GRAPHQL_VALIDATION_FAILED'),
     ],
     [
-      'a field that is skipped',
+      'a subscription to a skipped field',
       'subscription { categoryChanged @skip(if: true) { cursor } }',
       withCode('BAD_REQUEST'),
     ],
     [
-      'an invalid id',
+      'a subscription with an invalid id',
       'subscription { petChanged(filter: { ids: ["x"] }) { kind } }',
       withCode('INVALID_ID'),
     ],
     [
-      'an invalid cursor',
+      'a subscription with an invalid cursor',
       'subscription { petChanged(after: "x") { kind } }',
       withCode('INVALID_CURSOR'),
     ],
-  ])('an operation of %s has one result', async (_what, operation, result) => {
+  ])('an operation that is %s has one result', async (_what, operation, result) => {
     expect(await resultsOf(gateway, operation)).toMatchObject([result]);
   });
 
@@ -190,11 +194,11 @@ describe.each([
 });
 
 describe('a new subscription', () => {
-  it('is rejected without a token, if one is required', async () => {
+  it('is rejected without a token if a token is required', async () => {
     expect(await byEvents(guarded, NAMES)).toMatchObject([withCode('UNAUTHENTICATED')]);
   });
 
-  it('is rejected beyond MAX_STREAMS_PER_CALLER, until the caller closes another one', async () => {
+  it('is rejected beyond MAX_STREAMS_PER_CALLER, until the caller closes another subscription', async () => {
     const headers = bearing(await mint({ sub: 'ann', scope: 'read' }));
     const first = await open(guarded, NAMES, { headers });
     const second = await open(guarded, NAMES, { headers });
@@ -207,7 +211,7 @@ describe('a new subscription', () => {
     expect(await countStreams(guarded)).toBe(2);
   });
 
-  it('is rejected beyond MAX_STREAMS, until another one closes', async () => {
+  it('is rejected beyond MAX_STREAMS, until another subscription closes', async () => {
     const first = await open(small, NAMES);
     const second = await open(small, NAMES);
     expect(await second.rest()).toMatchObject([withCode('SERVICE_UNAVAILABLE')]);
@@ -226,7 +230,7 @@ describe('a new subscription', () => {
 });
 
 describe('an open stream', () => {
-  it('is closed with SLOW_SUBSCRIBER if its client stops reading, and the others stay open', async () => {
+  it('is closed with SLOW_SUBSCRIBER if its client stops reading, and other streams stay open', async () => {
     const text = Array.from({ length: 10 }, (_, index) => `a${index}: description`).join(' ');
     const query = `subscription { categoryChanged { after { id ${text} } } }`;
     const search = new URLSearchParams({ query });
@@ -263,7 +267,7 @@ describe('an open stream', () => {
     expect(await countSlow()).toBe(1);
   });
 
-  it('is closed if its client disconnects before it has started', async () => {
+  it('is closed if its client disconnects before the stream has started', async () => {
     const { port } = new URL(gateway.url);
     const search = new URLSearchParams({ query: NAMES });
     const head = `GET /graphql?${search} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`;

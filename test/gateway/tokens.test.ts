@@ -18,7 +18,7 @@ import {
 
 /** Accepts tokens that are signed with a secret. */
 let bySecret: Gateway;
-/** Accepts tokens that are signed with a key of a server. */
+/** Accepts tokens that are signed with a key that a server publishes. */
 let byKeys: Gateway;
 let keyServer: KeyServer;
 let elliptic: SigningKey;
@@ -54,7 +54,7 @@ async function expectAccepted(gateway: Gateway, token: string): Promise<void> {
   expect(answer).toMatchObject({ status: 200, data: { deletePet: { code: 'FORBIDDEN' } } });
 }
 
-// One for expired tokens and one for all others; neither contains the token.
+// One message for expired tokens and one for all other tokens; neither contains the token.
 const messages = new Set<string>();
 
 /** Expects a token to be rejected on every route for the same reason, without being quoted. */
@@ -95,8 +95,8 @@ function wait(seconds: number): void {
 
 describe('a token signed with the secret', () => {
   it.each([
-    ['the type of RFC 9068', {}, { typ: 'at+jwt' }],
-    ['the type of RFC 9068 in full', {}, { typ: 'application/at+JWT' }],
+    ["RFC 9068's typ, at+jwt", {}, { typ: 'at+jwt' }],
+    ["RFC 9068's typ in full, application/at+jwt", {}, { typ: 'application/at+JWT' }],
     ['several audiences', { aud: ['other', 'pet-store'] }, {}],
     ['nbf four seconds ahead', { nbf: 4 }, {}],
     ['exp three seconds ago', { exp: -3 }, {}],
@@ -127,10 +127,10 @@ describe('a token signed with the secret', () => {
   });
 
   it.each([
-    ['of another type', { alg: 'HS256', typ: 'logout+jwt' }],
-    ['with another hash', { alg: 'HS512' }],
-    ['with the algorithm none', { alg: 'none' }],
-  ])('is rejected %s', async (_what, header) => {
+    ['another typ', { alg: 'HS256', typ: 'logout+jwt' }],
+    ['another hash algorithm', { alg: 'HS512' }],
+    ['the algorithm none', { alg: 'none' }],
+  ])('is rejected if it has %s', async (_what, header) => {
     await expectRejected(bySecret, await forge(header));
   });
 
@@ -153,11 +153,14 @@ describe('a token signed with a key', () => {
   });
 
   it.each([
-    ['itself', () => rsa.publicPem],
-    ['as JSON', () => JSON.stringify(rsa.publicJwk)],
-  ])('is rejected if it uses the public key %s as a secret', async (_what, secretOf) => {
-    await expectRejected(byKeys, await forge({ alg: 'HS256', kid: 'rsa' }, secretOf()));
-  });
+    ['PEM', () => rsa.publicPem],
+    ['JSON', () => JSON.stringify(rsa.publicJwk)],
+  ])(
+    'is rejected if it is signed with the public key as an HMAC secret: %s',
+    async (_what, secretOf) => {
+      await expectRejected(byKeys, await forge({ alg: 'HS256', kid: 'rsa' }, secretOf()));
+    },
+  );
 
   it('is rejected if its algorithm is none', async () => {
     await expectRejected(byKeys, await forge({ alg: 'none', kid: 'rsa' }));
@@ -185,7 +188,7 @@ describe('the keys of an issuer', () => {
     expect(ownServer.asked).toBe(1);
   });
 
-  it('can change without a restart, which adds new keys and removes old ones', async () => {
+  it('can change without a restart: new keys are added, and old keys removed', async () => {
     await expectAccepted(ownGateway, await elliptic.mint());
     const next = await createKey('next');
     ownServer.keys = [elliptic, next];
@@ -244,7 +247,7 @@ async function expectUnavailable(gateway: Gateway, token: string): Promise<void>
   }
 }
 
-describe('the header Authorization', () => {
+describe('the Authorization header', () => {
   it.each(['bearer', 'BEARER'])('is accepted with the scheme %s', async (scheme) => {
     const answer = await ask(bySecret, { authorization: `${scheme}   ${await mint()}` });
     expect(answer).toMatchObject({ data: { deletePet: { code: 'FORBIDDEN' } } });
@@ -253,8 +256,8 @@ describe('the header Authorization', () => {
   const MALFORMED = expect.stringContaining('Authorization');
 
   it.each([
-    ['nothing', () => ''],
-    ['a token alone', (token: string) => token],
+    ['an empty value', () => ''],
+    ['a token without a scheme', (token: string) => token],
     ['another scheme', (token: string) => `Basic ${token}`],
     ['two tokens', (token: string) => `Bearer ${token} ${token}`],
     ['characters outside base64url', (token: string) => `Bearer ${token}%00`],
@@ -273,13 +276,16 @@ describe('the header Authorization', () => {
   it.each([
     ['garbage', 'x'],
     ['not JSON', 'eA.eA.eA'],
-    ['as deep as a header can be', `${Buffer.from('['.repeat(9000)).toString('base64url')}.e30.x`],
+    [
+      'JSON nested as deeply as a header allows',
+      `${Buffer.from('['.repeat(9000)).toString('base64url')}.e30.x`,
+    ],
   ])('is rejected with a token that is %s', async (_what, token) => {
     await expectRejected(bySecret, token);
     await expectRejected(byKeys, token);
   });
 
-  it('is the only place for a token', async () => {
+  it('is the only place where a token is accepted', async () => {
     const token = await mint({ scope: 'read' });
     expect((await bySecret.rest(`/pets/1?access_token=${token}`)).status).toBe(401);
   });

@@ -41,7 +41,7 @@ const readsAfter = (fields: string): boolean =>
   ).reads;
 
 describe('a string column of another store', () => {
-  it('has the size and the cost of its column', () => {
+  it('has the cost and the maximum size that its column implies', () => {
     const operation = operationIn('{ books(first: 1) { nodes { summary } } }');
     const { bytes } = estimate(bookshop.schema, operation, {});
     const longest = { books: { nodes: [{ summary: '\u0001'.repeat(2000) }] } };
@@ -49,7 +49,7 @@ describe('a string column of another store', () => {
     expect(printSchema(bookshop.schema)).toContain('summary: String @cost(weight: "8")');
   });
 
-  it('keeps the store from starting if its size has no limit', () => {
+  it('keeps the store from starting if its length is unlimited', () => {
     const schema = buildSchema('type Query { motto: String }');
     expect(() => limitTexts(schema, TABLES)).toThrow('Query.motto needs a column with a length');
   });
@@ -57,12 +57,12 @@ describe('a string column of another store', () => {
 
 describe('a mutation of another store', () => {
   it.each(['byline', 'author { name }', 'author { books { totalCount } }'])(
-    'needs the scope read for another row: %s',
+    'needs the scope read to return another row: %s',
     (fields) => expect(readsAfter(fields)).toBe(true),
   );
 
   it.each(['id nodeId title releasedOn copies', '... on Node { id nodeId __typename }'])(
-    'does not need the scope read for the row that it wrote: %s',
+    'does not need the scope read to return the row that it wrote: %s',
     (fields) => expect(readsAfter(fields)).toBe(false),
   );
 });

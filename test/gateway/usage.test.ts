@@ -24,7 +24,7 @@ describe('the usage of a document', () => {
   it.each([
     ['a field', '{ pet { mother { nick } } }', ['Query.pet'], ['Pet.nick']],
     [
-      'a field of an interface, by its name',
+      "a field of an interface, under the interface's name",
       '{ pet { title ... on Named { title } } }',
       ['Query.pet'],
       ['Named.title'],

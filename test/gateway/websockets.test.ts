@@ -50,7 +50,7 @@ async function subscribe(opened: RawSocket): Promise<void> {
   expect(await opened.message()).toEqual({ type: 'next', id: '1', payload: named('first') });
 }
 
-describe('a client of graphql-transport-ws', () => {
+describe('a graphql-transport-ws client', () => {
   it('receives each change, and completes its subscription', async () => {
     const client = createSocketClient(gateway);
     const results = client.iterate(await subscriptionTo(gateway));
@@ -75,7 +75,7 @@ describe('a client of graphql-transport-ws', () => {
     }
   });
 
-  it('is disconnected with the reason if its token is invalid', async () => {
+  it('is disconnected and told the reason if its token is invalid', async () => {
     for (const [payload, reason] of [
       [undefined, 'A token is required. Send the header Authorization: Bearer <token>.'],
       [{ authorization: 7 }, 'A token is required. Send the header Authorization: Bearer <token>.'],
@@ -131,7 +131,10 @@ async function exchange(socket: Socket, bytes: string): Promise<string> {
 
 describe('a WebSocket handshake', () => {
   it.each<[what: string, own: Record<string, string>, target?: string]>([
-    ['with its protocol among others', { 'Sec-WebSocket-Protocol': `other, ${PROTOCOL}` }],
+    [
+      'with graphql-transport-ws among other protocols',
+      { 'Sec-WebSocket-Protocol': `other, ${PROTOCOL}` },
+    ],
     ['with a URL in absolute form', {}, 'http://localhost/graphql?token=1'],
     ['from an allowed origin', { Origin: SITE }],
     ['from the origin of the gateway', { Origin: 'http://localhost' }],
@@ -151,8 +154,8 @@ describe('a WebSocket handshake', () => {
 
   it.each<[what: string, status: number, own: Record<string, string>, target?: string]>([
     ['with an invalid key', 400, { 'Sec-WebSocket-Key': 'x' }],
-    ['with the version 8', 400, { 'Sec-WebSocket-Version': '8' }],
-    ['with the older protocol', 400, { 'Sec-WebSocket-Protocol': 'graphql-ws' }],
+    ['with WebSocket version 8', 400, { 'Sec-WebSocket-Version': '8' }],
+    ['with the older protocol graphql-ws', 400, { 'Sec-WebSocket-Protocol': 'graphql-ws' }],
     ['at another path', 404, {}, '/other'],
     ['from another origin', 403, { Origin: 'https://other.example' }],
     ['for another host', 421, { Host: 'evil.example' }],
@@ -174,7 +177,7 @@ describe('a WebSocket handshake', () => {
 });
 
 describe('an open WebSocket', () => {
-  it('is closed with 4408 if no first message arrives', async () => {
+  it('is closed with code 4408 if its first message does not arrive', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const { closed } = await openSocket(gateway);
     await vi.advanceTimersByTimeAsync(3000);
@@ -196,19 +199,23 @@ describe('an open WebSocket', () => {
 
   it.each([
     [
-      'subscribes before the first message',
+      'subscribes before connection_init',
       { type: 'subscribe', id: '1', payload: { query: QUERY } },
       4401,
     ],
-    ['is one that servers send', { type: 'connection_ack' }, 4400],
-    ['is huge', JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(1_000_001) } }), 1009],
+    ['has a type that only servers may send', { type: 'connection_ack' }, 4400],
+    [
+      'is larger than 1 MB',
+      JSON.stringify({ type: 'ping', payload: { text: 'x'.repeat(1_000_001) } }),
+      1009,
+    ],
   ])('is closed if a message %s', async (_what, message, code) => {
     const opened = await openSocket(gateway);
     opened.send(message);
     expect((await opened.closed).code).toBe(code);
   });
 
-  it('stays open if a message has a document id and no query', async () => {
+  it('stays open if a message has a document id instead of a query', async () => {
     const opened = await openInitialized(gateway);
     opened.send({ type: 'subscribe', id: '1', payload: { documentId: 'x' } });
     const error = isError('PERSISTED_QUERY_NOT_SUPPORTED');
@@ -220,7 +227,7 @@ describe('an open WebSocket', () => {
   const ID = 'x'.repeat(200);
   it.each<[what: string, between: object[]]>([
     ['is running', []],
-    ['was completed but has not ended', [{ type: 'complete', id: ID }]],
+    ['was cancelled but is still closing', [{ type: 'complete', id: ID }]],
   ])('is closed if the client reuses the id of an operation that %s', async (_what, between) => {
     const opened = await openInitialized(gateway);
     const again = { type: 'subscribe', id: ID, payload: await subscriptionTo(gateway) };
@@ -236,7 +243,7 @@ describe('an open WebSocket', () => {
     expect(await gateway.data(QUERY)).toEqual({ __typename: 'Query' });
   });
 
-  it('closes with 1001 on shutdown, once its subscriptions have completed', async () => {
+  it('closes with code 1001 on shutdown, once its subscriptions have completed', async () => {
     const stopping = await startGateway({ STOP_DELAY_MS: '0' }, openThatOf(gateway));
     const late = await connectTo(stopping);
     const [busy, idle, silent] = [
@@ -297,8 +304,8 @@ describe('a request to upgrade to another protocol', () => {
     ['WebSocket', handshake(), 400],
     ['h2c', h2c(body), 200],
   ])(
-    // Before 22.21 and 24.9, Node.js can't ignore it.
-    'closes the connection if it follows an unfinished response, after that response if possible: %s',
+    // Node.js before 22.21 and 24.9 can't ignore the upgrade.
+    'closes the connection, if possible after the response to the previous request: %s',
     async (_name, request, status) => {
       const post =
         'POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
@@ -315,7 +322,7 @@ describe('a request to upgrade to another protocol', () => {
     },
   );
 
-  it('does not let its body be mistaken for a request if it is rejected early', async () => {
+  it('does not let its body be mistaken for another request if it is rejected early', async () => {
     const socket = await connectTo(gateway);
     let received = '';
     socket.on('data', (data: Buffer) => {

@@ -68,7 +68,7 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
     await expectWell();
   });
 
-  it('makes an honest caller wait only for the requests before its own', async () => {
+  it('makes an honest caller wait only for requests that arrived earlier', async () => {
     const alone = await times(WORST_DOCUMENTS.length, attack);
     const until = new AbortController();
     const attackers = Array.from({ length: ATTACKERS }, async (_, first) => {
@@ -77,7 +77,7 @@ describe('a gateway with hostile callers', { timeout: 180_000 }, () => {
     const attacked = await times(10, postHonest);
     until.abort();
     await Promise.all(attackers);
-    // At worst, one request of each attacker comes first, after one that has already started.
+    // At worst, it waits for one request of each attacker, and for a request that has already started.
     expect(at(attacked, 0.5)).toBeLessThan((ATTACKERS + 1) * at(alone, 1) + 50);
     await expectWell();
   });

@@ -20,7 +20,7 @@ import { type RawAnswer, requestRaw, sendRaw } from '../support/raw.ts';
 const LEAK =
   /node_modules|\bat [\w.<> ]+ \(|(file|node):\/?\w|\/src\/|\/dist\/|\.[jt]s:\d+|prisma|postgres|pglite|\bpg_\w+|\bselect .{0,200} from\b|syntax error at|relation "|violates|ECONN(?!ection)|ENOENT|is not a function|undefined \(|Cannot read/gi;
 
-/** Expects a response to contain no implementation details except those sent. */
+/** Expects a response to contain no implementation details, except those that were in the request. */
 function expectNoLeak(text: string, sent: string): void {
   const words = [...text.matchAll(LEAK)].map(([word]) => word);
   expect(words.filter((word) => !sent.includes(word))).toEqual([]);
@@ -76,8 +76,8 @@ async function send(body: string): Promise<RawAnswer> {
 }
 
 /**
- * Posts a body until every cache is in use: a rejected operation twice, as errors are cached, and
- * an executed one until it is compiled. Expects harmless results that are all the same.
+ * Posts a body until every cache contains it: a rejected operation twice, because errors are cached, and any other
+ * operation until it is compiled. Expects the results to be harmless and all the same.
  */
 async function expectHarmlessPost(body: string): Promise<void> {
   const first = await send(body);
@@ -103,7 +103,7 @@ async function expectServed(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Otherwise the gateway rejects every Host but localhost, before the rest is read.
+  // Otherwise the gateway rejects every Host but localhost before it reads the rest.
   gateway = await startGateway({ AUTH_NONE_ANYWHERE: 'true' }, openCopyOnPglite);
   petId = await makePet(gateway, { name: 'Luna' });
 });
@@ -114,7 +114,7 @@ afterEach(async () => {
   await expectServed();
 });
 
-// Far longer than any of these takes, and short enough that other callers are still served.
+// Far longer than any of these inputs takes, and short enough that other callers are still served.
 const TIMEOUT_MS = 10_000;
 
 /** Returns inputs with their first characters as titles. */

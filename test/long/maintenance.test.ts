@@ -17,7 +17,7 @@ beforeAll(async () => {
   await store.run(AMPLIFY);
 });
 
-// Each new category writes a megabyte, and turns the megabyte of the one before into dead rows.
+// Each new category writes a megabyte, and turns the previous category's megabyte into dead rows.
 const AMPLIFY = `
   create table ballast (bytes text);
   alter table ballast alter bytes set storage external;
@@ -50,7 +50,7 @@ async function sizeOf(name: string): Promise<number> {
 const createCategory = (gateway: { url: string }, name: string): Promise<unknown> =>
   ask(gateway, `mutation { createCategory(input: { name: "${name}" }) { __typename } }`);
 
-/** Makes all rows dead, enough for a VACUUM. An earlier VACUUM may have kept the last rows. */
+/** Makes all rows dead, which is enough to trigger a VACUUM. An earlier VACUUM may have kept the last rows. */
 async function deleteAll(gateway: { url: string }): Promise<void> {
   for (const name of ['Large', 'Large', 'Large', 'Small']) await createCategory(gateway, name);
 }

@@ -52,13 +52,13 @@ describe('npm run release', () => {
     expect(git('status', '--porcelain')).toBe('');
   });
 
-  it('gives the changes a version and a date', () => {
+  it('gives the unreleased changes a version and a date', () => {
     expect(read('CHANGELOG.md')).toMatch(
       new RegExp(`\n## Unreleased\n\n## ${version} - \\d{4}-\\d\\d-\\d\\d\n\n### Removed\n`),
     );
   });
 
-  it('writes the version everywhere it is named', () => {
+  it('updates the version everywhere it appears', () => {
     expect(readJson('package.json')).toMatchObject({ version });
     expect(readJson('package-lock.json')).toMatchObject({ version, packages: { '': { version } } });
     const images = [...read('deploy/kubernetes.yaml').matchAll(/image: pet-store-gateway:(.*)/g)];
@@ -75,7 +75,7 @@ describe('npm run release', () => {
     }
   });
 
-  it('lists in an SBOM exactly what a gateway consists of', () => {
+  it('writes an SBOM that lists exactly the components of a gateway', () => {
     const bom = readJson('release/sbom.cdx.json') as { components: { name: string }[] };
     expect(bom).toMatchObject({
       bomFormat: 'CycloneDX',

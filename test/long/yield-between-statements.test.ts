@@ -33,8 +33,8 @@ async function timeHealth(): Promise<number> {
   return performance.now() - start;
 }
 
-describe('a gateway whose statements wait for the one session of PGlite', () => {
-  it('serves requests that need no statement', async () => {
+describe("a gateway whose statements wait for PGlite's only session", () => {
+  it('serves requests that do not need a statement', async () => {
     await timeHealth();
     const start = performance.now();
     const done = new AbortController();

@@ -74,7 +74,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
       { variables: { after } },
     );
 
-  /** Executes a query until it is compiled, with the same result; returns the SQL of its last execution. */
+  /** Executes a query until it is compiled, always with the same result; returns the SQL of the last execution. */
   async function statementsOf(query: string): Promise<string[]> {
     const first = await data(query);
     expect(await data(query)).toEqual(first);
@@ -82,7 +82,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     const response = await post(program, { query }, { headers });
     expect(await response.json()).toEqual({ data: first });
     const requestId = response.headers.get('x-request-id');
-    // The other lines of a request come before its last one.
+    // The other log lines of a request come before its last line.
     await vi.waitFor(() =>
       expect(program.entries).toContainEqual(expect.objectContaining({ requestId })),
     );
@@ -121,7 +121,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(titles).toEqual(['Old', 'The Dispossessed', 'Later']);
   });
 
-  it('returns an error for a duplicate text, a missing relation, a broken rule and a failed CHECK, whatever the constraint is called', async () => {
+  it('returns an error for a duplicate value, a missing related row, a broken rule and a failed CHECK, whatever the constraints are called', async () => {
     expect(await createBook('isbn: "9780061054884"')).toEqual({
       createBook: {
         code: 'BOOK_ISBN_TAKEN',
@@ -143,7 +143,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     });
   });
 
-  it('names the line of a unique day that another book has', async () => {
+  it('reports the line whose unique day another book already has', async () => {
     const { createBooks } = await data(`mutation { createBooks(input: [
       { title: "A", isbn: "9780000000011", day: "2027-05-01" }
       { title: "B", isbn: "9780000000012", day: "2027-05-02" }
@@ -168,7 +168,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await sellBook()).toEqual({ sellBook: { code: 'BOOK_SOLD_OUT' } });
   });
 
-  it('sends each change, including those since a cursor', async () => {
+  it('sends each change, including the changes since a cursor', async () => {
     await release('1974-05-02');
     // Open transactions of other tests delay changes.
     const cursor = await vi.waitFor(
@@ -218,7 +218,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
     expect(await response.json()).toEqual({ data: { sellBook: { scope: 'books:write' } } });
   });
 
-  it('returns the last changes for the start page, with the ids of their rows', async () => {
+  it('returns the latest changes for the start page, with the ids of the changed rows', async () => {
     const { changes } = await data(changesQuery(bookshop));
     expect(changes.nodes).toContainEqual(
       expect.objectContaining({ type: 'BookChange', after: { id: expect.any(String) } }),
@@ -277,7 +277,7 @@ describe.each(inject('databases'))('the bookshop on %s', (kind) => {
   });
 });
 
-it("the bookshop's first migration is a copy of the SQL file with the gateway's tables", async () => {
+it("the bookshop's first migration is a copy of the SQL file that creates the gateway's tables", async () => {
   const migration = new URL('20270101000000_gateway/migration.sql', bookshop.migrations);
   expect(await readFile(migration, 'utf8')).toBe(
     await readFile('src/gateway/database/gateway-tables.sql', 'utf8'),

@@ -61,7 +61,7 @@ describe('the build', () => {
     expect(migrate()).toBe('changed');
   });
 
-  it('keeps the last programs if it fails, and runs again', async () => {
+  it('keeps the previous programs if it fails, and runs again the next time', async () => {
     await writeProgram('process.stdout.write(');
     await expect(build()).rejects.toThrow('build.js');
     await expect(build()).rejects.toThrow('build.js');

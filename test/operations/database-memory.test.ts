@@ -19,27 +19,28 @@ const aliases = (count: number, field: string): string =>
 const ofPets = (fields: string): string =>
   `query ($id: ID!) { pets(first: ${PETS}, filter: { categoryId: $id }) { nodes { ${fields} } } }`;
 
-// The estimates of the compiled queries are just within the limit of a statement.
+// The estimates of the compiled queries are just below the limit for one statement.
 const QUERIES = [
-  // Too large to send, the most that is sent, the most that PostgreSQL writes, and the most that PGlite writes.
+  // Larger than any response that is sent, the largest that is sent, and the largest that PostgreSQL and PGlite write
+  // as JSON.
   ...[95, 7, 3, 1].map(
     (count) =>
       [
-        `a text that many rows share, ${count} times`,
+        `a string that many rows share, selected ${count} times`,
         ofPets(`category { ${aliases(count, 'description')} }`),
       ] as const,
   ),
-  ['many texts of each row', ofPets(aliases(25, 'name'))],
+  ['many strings of each row', ofPets(aliases(25, 'name'))],
   [
-    'many texts of one row',
+    'many strings of one row',
     `query ($id: ID!) { category(id: $id) { ${aliases(95, 'description')} } }`,
   ],
   [
-    'cursors with texts',
+    'cursors with long strings',
     `{ pets(last: ${PETS}, orderBy: { field: NAME, direction: DESC }) { edges { ${aliases(18, 'cursor')} } } }`,
   ],
   [
-    'changes with texts',
+    'changes with long strings',
     `{ changes(last: ${PETS}) { nodes { ... on PetChange { after { ${aliases(50, 'name')} } } } } }`,
   ],
 ] as const;
@@ -75,7 +76,7 @@ function readMb(pid: number, value: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`^${value}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1000;
 }
 
-/** Returns the maximum growth in MB, over some steps, of the process or those that replace it. */
+/** Returns the maximum growth in MB, over some steps, of the process or the processes that replace it. */
 async function growthOf(
   findPid: () => Promise<number>,
   steps: readonly (() => Promise<void>)[],

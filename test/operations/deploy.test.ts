@@ -15,7 +15,7 @@ import { Variables } from '../../src/gateway/config/variables.ts';
 import { VERSION } from '../../src/gateway/config/version.ts';
 
 const DATABASE_URL = 'postgresql://store@db/store';
-// The longest time to close the database after the time for requests.
+// The longest time for closing the database, after the time for requests.
 const CLOSING_MS = 5000;
 
 const read = (file: string): string => readFileSync(file, 'utf8');
@@ -28,7 +28,7 @@ const imageVariables = Object.fromEntries(
 );
 const imageUser = Number(/^USER (\d+):\d+$/m.exec(read('Dockerfile'))?.[1]);
 
-/** Expects variables that a gateway in the image accepts, and time enough to stop with them. */
+/** Expects a gateway in the image to accept the variables, and to have enough time to stop. */
 function expectGateway(variables: Record<string, string>, stopSeconds: number): void {
   expect(Object.keys(Variables.shape)).toEqual(expect.arrayContaining(Object.keys(variables)));
   const config = readConfig({ ...imageVariables, ...variables });
@@ -43,7 +43,7 @@ describe('compose.yaml', () => {
   }) as { services: Record<string, Record<string, unknown>> };
 
   it.each(['gateway-1', 'gateway-2', 'migrate'])(
-    'sets only settings that %s accepts, and a long enough grace period',
+    'sets only variables that %s accepts, and a long enough grace period',
     (name) => {
       const { environment, stop_grace_period: time } = services[name] ?? {};
       expectGateway(environment as Record<string, string>, parseInt(time as string, 10));
@@ -86,7 +86,7 @@ describe('deploy/kubernetes.yaml', () => {
   ];
 
   it('uses only fields that Kubernetes knows, with the right types', () => {
-    // Within the project, where the package's types are found.
+    // In the project's folder, so that the package's types are found.
     const folder = mkdtempSync('node_modules/kubernetes-');
     const file = join(folder, 'objects.ts');
     const findErrors = (text: string): string => {
@@ -111,7 +111,7 @@ describe('deploy/kubernetes.yaml', () => {
   const pod = deployment.spec?.template.spec;
   const [container] = pod?.containers ?? [];
 
-  it('sets only settings that the gateway and the migration accept, and a long enough grace period', () => {
+  it('sets only variables that the gateway and the migration accept, and a long enough grace period', () => {
     const variables = { ...configMap.data, DATABASE_URL };
     expectGateway(variables, pod?.terminationGracePeriodSeconds ?? 30);
     const { migrate, stopDelayMs } = readConfig({ ...imageVariables, ...variables });
@@ -119,7 +119,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(stopDelayMs).toBeGreaterThan((container?.readinessProbe?.periodSeconds ?? 10) * 1000);
   });
 
-  it("selects the gateway pods, and not the migration's pod", () => {
+  it("selects the gateway's pods, and not the migration's pod", () => {
     const selector = deployment.spec?.selector.matchLabels ?? {};
     expect(selector).not.toEqual({});
     expect(service.spec?.selector).toEqual(selector);
@@ -176,16 +176,19 @@ describe('the systemd unit', () => {
     );
   });
 
-  it.runIf(hasSystemd)("passes systemd's verification, with an exposure of at most 1.5", () => {
-    const unit = unitText.replace('/usr/bin/node', process.execPath);
-    const folder = mkdtempSync(join(tmpdir(), 'systemd-'));
-    const file = join(folder, 'pet-store-gateway.service');
-    writeFileSync(file, unit);
-    const { stdout, stderr, status } = spawnSync('systemd-analyze', ['verify', file], {
-      encoding: 'utf8',
-    });
-    expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: '', status: 0 });
-    execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file]);
-    rmSync(folder, { recursive: true });
-  });
+  it.runIf(hasSystemd)(
+    "passes systemd's verification, with an exposure level of at most 1.5",
+    () => {
+      const unit = unitText.replace('/usr/bin/node', process.execPath);
+      const folder = mkdtempSync(join(tmpdir(), 'systemd-'));
+      const file = join(folder, 'pet-store-gateway.service');
+      writeFileSync(file, unit);
+      const { stdout, stderr, status } = spawnSync('systemd-analyze', ['verify', file], {
+        encoding: 'utf8',
+      });
+      expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: '', status: 0 });
+      execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file]);
+      rmSync(folder, { recursive: true });
+    },
+  );
 });

@@ -25,21 +25,25 @@ describe('a system without a native file lock', () => {
   });
 });
 
-describe('gateways that start on the data folder of a killed one', { timeout: 120_000 }, () => {
-  it('let exactly one of them use it', async () => {
-    const environment = { ...store.environment, SAMPLE_STORE: 'false' };
-    await (await startProgram(environment)).stop('SIGKILL');
-    const winners: Program[] = [];
-    const losers: string[][] = [];
-    const start = async (): Promise<void> => {
-      const program = spawnProgram('main', environment);
-      await program.logged(/^Listening/).then(
-        () => winners.push(program),
-        () => losers.push(program.messages),
-      );
-    };
-    await Promise.all(Array.from({ length: STARTS }, start));
-    expect(losers).toEqual(Array.from({ length: STARTS - 1 }, () => [IN_USE]));
-    expect(await isReady(winners[0]?.url ?? '')).toBe(true);
-  });
-});
+describe(
+  "several gateways that start on a killed gateway's data folder",
+  { timeout: 120_000 },
+  () => {
+    it('let exactly one of them use the folder', async () => {
+      const environment = { ...store.environment, SAMPLE_STORE: 'false' };
+      await (await startProgram(environment)).stop('SIGKILL');
+      const winners: Program[] = [];
+      const losers: string[][] = [];
+      const start = async (): Promise<void> => {
+        const program = spawnProgram('main', environment);
+        await program.logged(/^Listening/).then(
+          () => winners.push(program),
+          () => losers.push(program.messages),
+        );
+      };
+      await Promise.all(Array.from({ length: STARTS }, start));
+      expect(losers).toEqual(Array.from({ length: STARTS - 1 }, () => [IN_USE]));
+      expect(await isReady(winners[0]?.url ?? '')).toBe(true);
+    });
+  },
+);

@@ -21,7 +21,7 @@ async function createCategory(program: Program): Promise<string> {
   return (await ask<{ result: { id: string } }>(program, query)).result.id;
 }
 
-/** Returns the ids that a gateway with this store lacks. */
+/** Returns which of the ids are missing from the store. */
 async function findLost(
   environment: Record<string, string>,
   ids: readonly string[],

@@ -35,18 +35,20 @@ describe('DOCUMENTS_MANIFEST', () => {
     ['does not create a database', {}],
     ['does not connect to a server', SERVER],
     ['does not start workers', { ...SERVER, WORKERS: '2' }],
-  ])('stops an invalid startup with one message, and %s', (_what, environment) =>
-    withFolder(async (folder) => {
-      const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
-      writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
-      const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
-      expect(await program.end).toBe(1);
-      expect(program.messages).toEqual([
-        expect.stringMatching(
-          /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /,
-        ),
-      ]);
-      expect(existsSync(DATA_DIR)).toBe(false);
-    }),
+  ])(
+    'is rejected at startup with one message if it is invalid, and the gateway %s',
+    (_what, environment) =>
+      withFolder(async (folder) => {
+        const [DOCUMENTS_MANIFEST, DATA_DIR] = [join(folder, 'trusted.json'), join(folder, 'data')];
+        writeFileSync(DOCUMENTS_MANIFEST, JSON.stringify({ a: '{ unknown }' }));
+        const program = spawnProgram('main', { DATA_DIR, DOCUMENTS_MANIFEST, ...environment });
+        expect(await program.end).toBe(1);
+        expect(program.messages).toEqual([
+          expect.stringMatching(
+            /^The document a in DOCUMENTS_MANIFEST cannot be executed: Cannot query field /,
+          ),
+        ]);
+        expect(existsSync(DATA_DIR)).toBe(false);
+      }),
   );
 });

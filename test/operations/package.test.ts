@@ -19,19 +19,19 @@ let installed: string;
 let files: string[];
 let manifest: Manifest;
 
-// NODE_OPTIONS may not contain V8_FLAGS of the other programs.
+// NODE_OPTIONS does not accept V8_FLAGS, which the other programs get as arguments.
 const SET_FLAGS = `import { setFlagsFromString } from 'node:v8'; setFlagsFromString('${V8_FLAGS.join(' ')}')`;
 const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SET_FLAGS)}"`;
 
 const isNoTemplate = (path: string): boolean => !path.endsWith('template-store');
 
-/** Copies the packages that the image has in addition to the bundle, without this project's additions. */
+/** Copies the packages that the image contains besides the bundle, without the template that this project adds. */
 async function copyPackages(target: string): Promise<void> {
   const [, selector = ''] = /npm query '([^']+)'/.exec(await readFile('Dockerfile', 'utf8')) ?? [];
   const found = execFileSync('npm', ['query', selector], { encoding: 'utf8', stdio: 'pipe' });
   const paths = (JSON.parse(found) as { location: string }[]).map(({ location }) => location);
   const options = { recursive: true, filter: isNoTemplate };
-  // One at a time, because some contain others.
+  // One at a time, because some packages contain others.
   for (const path of paths) await cp(path, join(target, path), options);
 }
 
@@ -74,7 +74,7 @@ describe('the package of `npm pack`', () => {
     expect(licenses).not.toMatch(/^(?:vitest|esbuild|prisma) \d/m);
   });
 
-  it('starts by its name with only the packages of the image, and serves lazily loaded files', async () => {
+  it('starts by its command name with only the packages of the image, and serves lazily loaded files', async () => {
     const program = join(installed, manifest.bin['pet-store-gateway'] ?? '');
     await chmod(program, 0o755);
     const child = spawn(program, {

@@ -19,7 +19,7 @@ const identify = async (pglite: string): Promise<bigint> =>
   (await readFile(join(pglite, 'global/pg_control'))).readBigUInt64LE();
 
 describe('starting the gateway', { timeout: 60_000 }, () => {
-  it('replaces an unfinished store with a copy of the template, unmigrated with MIGRATE=false', async () => {
+  it('replaces an unfinished store with a copy of the template, and does not migrate it if MIGRATE=false', async () => {
     await mkdir(join(folder, 'pglite'));
     await writeFile(join(folder, 'pglite/PG_VERSION'), '18');
     await writeFile(join(folder, 'unfinished'), '');
@@ -106,7 +106,7 @@ describe('a failed start', () => {
 describe('starting on PostgreSQL', () => {
   const onPostgres = useProgramStore();
 
-  it('exits with a readable message if it loses its connection', async () => {
+  it('exits with a readable message if the connection is lost', async () => {
     const { url, environment } = onPostgres;
     const unlock = await holdLock(url, 'lock table _prisma_migrations in access exclusive mode');
     const { entries, end } = spawnProgram('main', environment);

@@ -45,14 +45,14 @@ function acknowledge({ ledger, journal, mine }: Scene, order: Placement, { resul
   }
 }
 
-/** Places an order with a key; sends it again until a response comes. */
+/** Places an order with a key, and repeats the request until a response arrives. */
 async function placeWithKey(scene: Scene): Promise<void> {
   const order = choosePlacement(scene, randomUUID());
   const { data } = await scene.client.graphql<Result>(placement(order));
   acknowledge(scene, order, data);
 }
 
-/** Places an order without a key; it can't be sent again. */
+/** Places an order without a key, so the request can't be repeated. */
 async function placeWithoutKey(scene: Scene): Promise<void> {
   const order = choosePlacement(scene);
   scene.ledger.unanswered += 1;
@@ -127,7 +127,7 @@ async function readAtRandom({ client }: Scene): Promise<void> {
   await client.graphql({ query });
 }
 
-// An action is chosen as often as it is listed.
+// Actions that are listed more than once are chosen more often.
 const ACTIONS = [
   placeWithKey,
   placeWithKey,

@@ -10,10 +10,10 @@ const PATIENCE_MS = 20_000;
 const MAX_RETRY_MS = 90_000;
 const RETRY_MS = 150;
 const SHOWN_CHARACTERS = 300;
-// A request can be repeated after either.
+// A request can be repeated after either error.
 const TEMPORARY = new Set<string | undefined>(['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
 
-// The writes of one caller are compared with the reads of others.
+// Callers share it, because the writes of one caller are compared with the reads of others.
 const fetchOwnWrites = createOwnWritesFetch();
 
 interface GraphqlBody {
@@ -26,7 +26,7 @@ interface GraphqlAnswer<Data> {
   readonly errors?: readonly { readonly extensions?: { readonly code?: string } }[];
 }
 
-/** The data of a response, and how many requests failed before. */
+/** The data of a response, and how many attempts failed before it. */
 interface Answered<Data> {
   readonly data: Data;
   readonly failures: number;
@@ -42,7 +42,7 @@ export class Client {
     this.#journal = journal;
   }
 
-  /** Sends an operation once; returns undefined if no response came. */
+  /** Sends an operation once; returns undefined if no response arrived. */
   async tryGraphql<Data>(body: GraphqlBody): Promise<Data | undefined> {
     return this.#try('/graphql', body, (text) => {
       const { data, errors } = JSON.parse(text) as GraphqlAnswer<Data>;
@@ -53,7 +53,7 @@ export class Client {
     });
   }
 
-  /** Sends an operation until a response comes. */
+  /** Sends an operation until a response arrives. */
   async graphql<Data>(body: GraphqlBody): Promise<Answered<Data>> {
     let failures = 0;
     const data = await repeat(async () => {
@@ -64,7 +64,7 @@ export class Client {
     return { data, failures };
   }
 
-  /** Requests JSON from REST until a response comes. */
+  /** Requests JSON from REST until a response arrives. */
   async rest<Body>(path: string): Promise<Body> {
     return repeat(() => this.#try(path, undefined, (text) => JSON.parse(text) as Body));
   }

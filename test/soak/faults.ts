@@ -19,7 +19,7 @@ const ALL_SESSIONS = `select pg_terminate_backend(pid) from pg_stat_activity
 /** Ends a fault. */
 type Stop = () => Promise<void> | void;
 
-/** Starts a fault, by the name of each. */
+/** The functions that start the faults, by the fault's name. */
 export type Faults = Record<string, () => Promise<Stop> | Stop>;
 
 const nothing = (): void => {};

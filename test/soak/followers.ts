@@ -23,7 +23,7 @@ interface Page {
 
 /** Follows the changes of a type; subscribes again after the last cursor whenever the connection is lost. */
 class Follower {
-  /** The cursors of the received changes; the owner may remove them. */
+  /** The cursors of the received changes; the caller may remove them. */
   readonly cursors: string[] = [];
   readonly type: Type;
   readonly #journal: Journal;

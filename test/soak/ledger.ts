@@ -21,7 +21,7 @@ const UNITS = Array.from({ length: 12 }, (_, index) => (index % 4 === 3 ? SCARCE
 /** The acknowledged writes, and the resulting contents of the store. */
 export class Ledger {
   readonly orders = new Map<string, LedgerOrder>();
-  /** Pets whose stock only orders change, with their initial stock. */
+  /** Pets whose stock is changed only by orders, with their initial stock. */
   readonly stocked = new Map<string, number>();
   /** How many orders without a key got no response. */
   unanswered = 0;

@@ -24,13 +24,13 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '20' },
     database: { type: 'string', default: 'embedded' },
-    /** Part of the names of faults; all by default. */
+    /** A part of the names of the faults to inject; all by default. */
     only: { type: 'string', default: '' },
   },
 });
 const minutes = Number(values.minutes);
 const openStore = STORES[values.database];
-if (!(minutes > 0)) throw new Error('--minutes is a number.');
+if (!(minutes > 0)) throw new Error('--minutes must be a number.');
 if (!openStore) throw new Error(`--database is one of ${Object.keys(STORES).join(', ')}.`);
 
 /** Starts a fault and ends it, at random times. */

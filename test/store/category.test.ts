@@ -39,10 +39,10 @@ describe('creating a category', () => {
 
   it.each([
     ['an empty name', { name: '' }, 'name'],
-    ['a name of white space', { name: ' \t\u00A0' }, 'name'],
+    ['a name that consists of white space', { name: ' \t\u00A0' }, 'name'],
     ['a name of 256 characters', { name: '🐈'.repeat(256) }, 'name'],
-    ['a name with NUL', { name: 'a\0b' }, 'name'],
-    ['a name with half a surrogate pair', { name: 'a\uD83D' }, 'name'],
+    ['a name that contains NUL', { name: 'a\0b' }, 'name'],
+    ['a name that contains half a surrogate pair', { name: 'a\uD83D' }, 'name'],
     [
       'a description of 2001 characters',
       { name: 'a', description: 'x'.repeat(2001) },
@@ -56,7 +56,7 @@ describe('creating a category', () => {
 });
 
 describe('updating a category', () => {
-  it('keeps fields that are not given, and removes a description with null', async () => {
+  it('keeps fields that are not given, and removes a description that is set to null', async () => {
     const { id } = await create({ name: 'Frogs', description: 'Green.' });
     const renamed = { id, name: 'Toads', description: 'Green.' };
     expect(await update(id, { name: 'Toads' })).toEqual(renamed);

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useGateway, gateway } from '../support/gateway.ts';
 
-// With their parent, if they have one.
+// Each list with its parent, if it has one.
 const LISTS = [
   ['pets', ''],
   ['categories', ''],
@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 describe('a page of a list', () => {
   it.each(LISTS)(
-    'has 20 rows of %s by default, and the count of all rows: %s',
+    'has 20 rows by default, and the count of all rows: %s %s',
     async (list, parent) => {
       const { edges, nodes, totalCount, pageInfo } = await page(list, '', parent);
       expect(nodes.map(idOf)).toEqual(edges.map(({ node }: { node: Node }) => idOf(node)));
@@ -64,7 +64,7 @@ describe('a page of a list', () => {
     expect(await page('pets', 'first: 0')).toMatchObject({ edges: [], totalCount: 25 });
   });
 
-  it('is between the cursors `after` and `before`', async () => {
+  it('contains the rows between the cursors `after` and `before`', async () => {
     const { edges } = await page('pets');
     const { nodes } = await page(
       'pets',
@@ -81,7 +81,7 @@ describe('a page of a list', () => {
     ['before', 'last: 3', true, true],
     ['before', 'last: 100', true, false],
   ])(
-    'has the right page info with a cursor %s and %s: hasNextPage %s, hasPreviousPage %s',
+    'has this page info, given a cursor in `%s` and %s: hasNextPage %s, hasPreviousPage %s',
     async (end, size, hasNextPage, hasPreviousPage) => {
       const { edges } = await page('pets');
       const { pageInfo } = await page('pets', `${end}: "${edges[10].cursor}", ${size}`);
@@ -101,12 +101,12 @@ describe('a page of a list', () => {
 describe('a cursor of a list', () => {
   it.each([
     ['garbage', 'pets', 'ID', 'garbage'],
-    ['the values of an order by id', 'pets', 'NAME', forge('ID', '1')],
-    ['the values of an order by name', 'pets', 'ID', forge('NAME', '1', 'a')],
+    ['values for a sort by id in a list sorted by name', 'pets', 'NAME', forge('ID', '1')],
+    ['values for a sort by name in a list sorted by id', 'pets', 'ID', forge('NAME', '1', 'a')],
     ['an id beyond int64', 'pets', 'ID', forge('ID', '9223372036854775808')],
-    ['an id that is a number', 'pets', 'ID', forge('ID', 1)],
+    ['an id as a JSON number', 'pets', 'ID', forge('ID', 1)],
     ['a name with NUL', 'pets', 'NAME', forge('NAME', '1', 'a\0')],
-    ['no name', 'pets', 'NAME', forge('NAME', '1')],
+    ['a missing name', 'pets', 'NAME', forge('NAME', '1')],
     ['a huge quantity', 'inventory', 'QUANTITY', forge('QUANTITY', '1', '2147483648')],
     [
       'a date that does not exist',

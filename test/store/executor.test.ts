@@ -70,7 +70,7 @@ const toAsk =
 
 const CONFIG = readConfig({});
 
-/** Finds the operation, and gives errors about values their paths, as the gateway does. */
+/** Finds the operation, and adds paths to errors about values, as the gateway does. */
 const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
   onParse:
     () =>
@@ -86,7 +86,7 @@ const usePaths: Plugin<Record<string, unknown>, { params: Operation }> = {
     ),
 };
 
-/** A second way to execute operations on the same store: with the executor of graphql-js. */
+/** A second way to execute operations on the same store: with graphql-js's executor. */
 function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   const { db } = gateway;
   const limits = { ...CONFIG.limits, ...UNLIMITED };
@@ -105,7 +105,7 @@ function referenceOn(executed: GraphQLSchema, log: Log): Ask {
   });
   const request = new Request('http://localhost/graphql', { method: 'POST' });
   return async (operation) => {
-    // Without undefined variables, as they are sent.
+    // Omits undefined variables, as JSON does.
     const params = JSON.parse(JSON.stringify(operation)) as Operation;
     const requestLog = { id: 'reference' };
     const result = await yoga.getResultForParams({ params, request }, { requestLog });
@@ -131,7 +131,7 @@ const leniently = (strict: GraphQLSchema): GraphQLSchema =>
         type: getNullableType(type),
         resolve: async (...args) => {
           const value: unknown = await resolve(...args);
-          if (value == null) throw new Error('A field that may not be null is.');
+          if (value == null) throw new Error('A field that may not be null is null.');
           return value;
         },
       };
@@ -201,12 +201,12 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     '{ a: pet(id: "x") { id } b: pet(id: 8) { status } orders { nodes { shipDate } } }',
   ],
   ['errors in several items', '{ orders { nodes { shipDate pet { category { description } } } } }'],
-  ['an error in a value that may not be null', '{ a: pet(id: 8) { status } b: pet(id: 1) { id } }'],
+  ['an error in a non-null field', '{ a: pet(id: 8) { status } b: pet(id: 1) { id } }'],
   ['a row that does not exist', '{ a: pet(id: 6) { id category { id } } b: pet(id: 77) { id } }'],
-  ['a value of a row that does not exist', '{ order(id: 5) { id pet { id } } }'],
-  ['a date that can not be sent', '{ order(id: 6) { shipDate quantity } }'],
+  ['a relation to a row that does not exist', '{ order(id: 5) { id pet { id } } }'],
+  ['a date that cannot be sent', '{ order(id: 6) { shipDate quantity } }'],
   [
-    'a cursor with a date that can not be sent',
+    'a cursor with a date that cannot be sent',
     '{ orders(orderBy: { field: SHIP_DATE }) { edges { cursor } pageInfo { endCursor } } }',
   ],
   [
@@ -216,7 +216,7 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
       c: inventory(last: 2, orderBy: { field: QUANTITY }) { pageInfo { startCursor endCursor } } }`,
   ],
   [
-    'texts that JSON escapes',
+    'strings that JSON escapes',
     '{ pets(first: 4) { nodes { name } } categories { nodes { description } } }',
   ],
   ['only the type of a page', '{ pets(first: 3) { __typename pageInfo { __typename } } }'],
@@ -231,12 +231,12 @@ const CASES: [what: string, query: string, variables?: Record<string, unknown>][
     { v: null },
   ],
   [
-    'null for a variable whose default may stand where null may not',
+    'null for a variable with a default, used where null is not allowed',
     'query ($v: PetSortField = ID) { pets(orderBy: { field: $v }) { totalCount } }',
     { v: null },
   ],
   [
-    'null for a variable where only a default of the field may take its place',
+    'null for a variable without a default, used in a field with a default',
     'query ($v: SortDirection) { pets(orderBy: { field: ID, direction: $v }) { totalCount } }',
     { v: null },
   ],
@@ -271,7 +271,7 @@ describe('executing an operation', () => {
     await assert(asyncProperty(queries, expectAsReference), { numRuns: QUERIES });
   });
 
-  it('needs one statement for most queries from the third execution on', async () => {
+  it('needs only one statement for most queries from the third execution onwards', async () => {
     const queries = sample(operationsOn(schema, OperationTypeNode.QUERY, 4, TAME), {
       seed: 1,
       numRuns: 25,
@@ -313,7 +313,7 @@ describe('executing an operation', () => {
       },
     );
 
-    it('stops at the first of several mutations that fails', async () => {
+    it('stops at the first mutation that fails', async () => {
       const query = `mutation {
           a: createCategory(input: { name: "fails" }) { __typename }
           b: createCategory(input: { name: "not made" }) { __typename }
@@ -324,7 +324,7 @@ describe('executing an operation', () => {
 });
 
 describe('a compiled query', () => {
-  it('gets its own data, whatever values other requests have for the same statement', async () => {
+  it('returns its own data, whatever values other requests pass to the same statement', async () => {
     const query = `query ($after: String, $before: String) {
         pets(first: 100, orderBy: { field: NAME }, after: $after, before: $before) { nodes { id } } }`;
     // Joined by line breaks, both lists of values are the same.
@@ -344,7 +344,7 @@ describe('a compiled query', () => {
     expect(isShared).toBe(true);
   });
 
-  it('depends on the variables of its own request, whatever earlier requests had', async () => {
+  it('uses the variables of its own request, whatever variables earlier requests had', async () => {
     const query = `query ($first: Int, $last: Int, $field: PetSortField!, $status: [PetStatus!], $isNamed: Boolean = true) {
         pets(first: $first, last: $last, orderBy: { field: $field, direction: DESC }, filter: { status: $status }) {
           nodes { id name @include(if: $isNamed) } } }`;
@@ -364,7 +364,7 @@ describe('a compiled query', () => {
     expect(results.size).toBe(each.length);
   });
 
-  it('is left to graphql-js if it has too many relations to plan in one statement', async () => {
+  it('is left to graphql-js if one statement would have too many relations to plan', async () => {
     const relations = Array.from(
       { length: 98 },
       (_value, index) => `a${index}: category { pets(first: 1) { nodes { category { id } } } }`,
@@ -386,7 +386,7 @@ describe('a compiled statement that fails', () => {
       c: category(id: 1) { pets(first: 1) { nodes { id } } }
     }`;
 
-  it('is not repeated, and returns its error in each of the root fields', async () => {
+  it('is not repeated, and returns its error in each root field', async () => {
     for (let time = 1; time <= 3; time += 1) await gateway.data(QUERY);
     await gateway.db.write(raw('alter table pets rename column name to title'));
     gateway.statements.length = 0;

@@ -18,7 +18,7 @@ interface Row {
   shipDate: string | null;
 }
 
-/** The ship date of an order: one a day, and the last one a millisecond later. */
+/** The ship dates of orders: one a day, and the last one a millisecond after the previous one. */
 const dateOf = (index: number): Date =>
   index === COUNT - 1
     ? new Date(Date.UTC(2027, 0, COUNT - 1, 0, 0, 0, 1))
@@ -226,7 +226,7 @@ const ENDS: readonly (readonly ['ASC' | 'DESC', 'first' | 'last'])[] = [
   ['ASC', 'last'],
 ];
 
-// With a filter, one per sort order is enough outside `npm run test:long`.
+// Outside `npm run test:long`, one end per sort order is enough for a list with a filter.
 const waysFor = ({ sorts }: List, filter: string): readonly Way[] =>
   Object.keys(sorts).flatMap((field, index) => {
     const ends = filter === '{}' ? ENDS : [...ENDS.slice(index), ...ENDS].slice(0, rounds(1, 4));
@@ -313,7 +313,7 @@ beforeAll(async () => {
 
 describe('filtering a list', () => {
   it.each(CASES)(
-    'the list of $name has the rows of $filter, once and in order, and their count',
+    'the list of $name contains the rows that match $filter, once and in order, and their count',
     async ({ list, filter, keep }) => {
       const kept = ROWS.filter((row) => list.keep(row) && keep(row));
       for (const [field, direction, size] of waysFor(list, filter)) {
@@ -325,7 +325,7 @@ describe('filtering a list', () => {
     },
   );
 
-  it("a nested list has each parent's rows, and their count", async () => {
+  it("a nested list contains each parent's rows, and their count", async () => {
     const fields = `nodes { id list: pets(filter: { inStock: true, ids: [2, 3, 4, 5, 9, 10] }) { totalCount nodes { id } } }`;
     const data = await gateway.data(`{ categories(first: 2) { ${fields} } }`);
     expect(data.categories.nodes).toEqual([

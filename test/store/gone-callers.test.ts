@@ -30,8 +30,8 @@ async function holdSession(): Promise<() => Promise<void>> {
 
 const search = (name: string): string => `pets(filter: { name: "${name}" }) { nodes { id } }`;
 
-describe('a caller that disconnects while the embedded database is busy', () => {
-  it('does not start its statements that are waiting in the queue', async () => {
+describe('a client that disconnects while the embedded database is busy', () => {
+  it('has its queued statements dropped before they start', async () => {
     const release = await holdSession();
     const opened = await openInitialized(gateway);
     const searches = repeat(9, (index) => `s${index}: ${search(`gone${index}`)}`);
@@ -43,7 +43,7 @@ describe('a caller that disconnects while the embedded database is busy', () => 
     await release();
     expect(await opened.message()).toMatchObject({ id: 'open', payload: { data: { pets: {} } } });
     opened.socket.terminate();
-    // The statement of the other operation, and one that may have started.
+    // The statement of the other operation, and one statement that may have started before.
     const ran = gateway.statements.filter((text) => text.includes('from pets'));
     expect(ran.length).toBeLessThanOrEqual(2);
   });

@@ -32,7 +32,7 @@ const entryOf = async (petId: string) =>
 
 useGateway();
 describe('setting the stock', () => {
-  it('creates the inventory item, then changes it', async () => {
+  it('creates the inventory item the first time, and changes it afterwards', async () => {
     const petId = await makePet(gateway);
     const item = { petId, status: 'AVAILABLE' };
     expect(await update(petId, 5)).toEqual({ ...item, quantity: 5 });
@@ -52,7 +52,7 @@ describe('setting the stock', () => {
 });
 
 describe('setting the stock with an expected quantity', () => {
-  it('changes it if the stock is as expected, or if null is expected', async () => {
+  it('changes the stock if it is as expected, or if null is expected', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await update(petId, 7, 4)).toMatchObject({ quantity: 7 });
     expect(await update(petId, 0, 7)).toMatchObject({ quantity: 0 });
@@ -61,7 +61,7 @@ describe('setting the stock with an expected quantity', () => {
     expect(await stockOf(gateway, petId)).toBe(1);
   });
 
-  it('returns STALE_INVENTORY with the current quantity if it differs, and changes nothing', async () => {
+  it('returns STALE_INVENTORY with the current quantity if the stock differs, and changes nothing', async () => {
     const petId = await makePet(gateway, { stock: 4 });
     expect(await update(petId, 7, 3)).toEqual(stale(4));
     expect(await update(petId, 7, 0)).toEqual(stale(4));
@@ -82,17 +82,20 @@ describe('setting the stock with an expected quantity', () => {
     });
   });
 
-  it.each([0, 5])('changes it once for many concurrent requests that expect %i', async (stock) => {
-    const petId = await makePet(gateway, stock > 0 ? { stock } : {});
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => update(petId, 100 + index, stock)),
-    );
-    const [winner, ...others] = answers.filter(({ code }) => !code);
-    expect(others).toEqual([]);
-    const losers = answers.filter((answer) => answer !== winner);
-    expect(losers).toEqual(Array.from({ length: 19 }, () => stale(winner.quantity)));
-    expect(await stockOf(gateway, petId)).toBe(winner.quantity);
-  });
+  it.each([0, 5])(
+    'changes the stock once for many concurrent requests that expect %i',
+    async (stock) => {
+      const petId = await makePet(gateway, stock > 0 ? { stock } : {});
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => update(petId, 100 + index, stock)),
+      );
+      const [winner, ...others] = answers.filter(({ code }) => !code);
+      expect(others).toEqual([]);
+      const losers = answers.filter((answer) => answer !== winner);
+      expect(losers).toEqual(Array.from({ length: 19 }, () => stale(winner.quantity)));
+      expect(await stockOf(gateway, petId)).toBe(winner.quantity);
+    },
+  );
 });
 
 describe('adjusting the stock', () => {
@@ -104,7 +107,7 @@ describe('adjusting the stock', () => {
     expect(await stockOf(gateway, petId)).toBe(1);
   });
 
-  it('creates a missing inventory item for added units', async () => {
+  it('creates a missing inventory item when units are added', async () => {
     const petId = await makePet(gateway);
     expect(await adjust(petId, MAX)).toMatchObject({ quantity: MAX });
     expect(await entryOf(petId)).toEqual({ quantity: MAX });

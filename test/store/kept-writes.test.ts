@@ -78,24 +78,24 @@ describe('a mutation that has written', () => {
 describe('an error that can be found before execution', () => {
   it.each<[string, string, string, object?]>([
     [
-      'a page that is too large, in a page',
+      'a nested page that is too large',
       placeWith('category { pets(first: 1) { nodes { orders(first: $n) { nodes { id } } } } }'),
       'INVALID_INPUT',
       { n: 1000 },
     ],
     [
-      'a cursor of another order',
+      'a cursor from another sort order',
       placeWith('orders(after: "WyJJRCIsIjEiXQ", orderBy: { field: SHIP_DATE }) { nodes { id } }'),
       'INVALID_CURSOR',
     ],
     [
-      'an id in a filter',
+      'an invalid id in a filter',
       placeWith('orders(filter: { petId: "x" }) { nodes { id } }'),
       'INVALID_ID',
     ],
-    ['a null in a condition', placeWith('name'), 'INVALID_INPUT', { yes: null }],
+    ['null as the condition of a directive', placeWith('name'), 'INVALID_INPUT', { yes: null }],
     [
-      'a null in an input of a later mutation',
+      'null in the input of a later mutation',
       'mutation ($petId: ID!, $x: ID = 1) { a: placeOrder(input: { petId: $petId, quantity: 1 }) { __typename } b: placeOrders(input: [{ petId: $x, quantity: 1 }]) { __typename } }',
       'INVALID_INPUT',
       { x: null },
@@ -112,7 +112,7 @@ describe('an error that can be found before execution', () => {
     },
   );
 
-  it('is reported once for a fragment, on however many types it is', async () => {
+  it('is reported once for a fragment, however often the fragment is spread', async () => {
     const { errors } = await gateway.graphql(
       `query ($nodeId: ID!, $id: ID!) { node(nodeId: $nodeId) { ...F } category(id: $id) { ...F } }
         fragment F on Node { ... on Category { pets(first: 1000) { nodes { id } } } }`,
@@ -121,7 +121,7 @@ describe('an error that can be found before execution', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('is ignored in selections that are skipped', async () => {
+  it('is ignored in a selection that is skipped', async () => {
     const { data } = await gateway.graphql(
       placeWith(
         'orders(first: 1000) @include(if: $yes) { nodes { id } } ... @skip(if: true) { inventory { pet { orders(after: "x") { nodes { id } } } } }',

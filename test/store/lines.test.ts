@@ -62,7 +62,7 @@ describe('creating several pets', () => {
     expect(unset.pets.nodes).toEqual([{ inventory: null }]);
   });
 
-  it('names the line with the missing category, and creates no pet', async () => {
+  it('reports the line with the missing category, and creates no pet', async () => {
     const categoryId = await makeCategory(gateway);
     const lines = [categoryId, '999999', categoryId].map((id) => ({
       name: 'Ida',
@@ -76,7 +76,7 @@ describe('creating several pets', () => {
     expect(category.pets.totalCount).toBe(0);
   });
 
-  it('reports all invalid lines together, and more than a thousand lines', async () => {
+  it('reports all invalid lines together, and rejects more than a thousand lines', async () => {
     const valid = { name: 'Ida', categoryId: '1' };
     expect(
       await createPets([{ ...valid, name: '' }, valid, { ...valid, categoryId: 'x' }]),
@@ -115,21 +115,24 @@ describe('changing several pets', () => {
   it.each([
     ['a pet', { id: '999999', name: 'Z' }, 'PET_NOT_FOUND'],
     ['a category', { categoryId: '999999' }, 'CATEGORY_NOT_FOUND'],
-  ])('names the line with %s that does not exist, and changes none', async (_what, line, code) => {
-    const first = await makePet(gateway, { name: 'A' });
-    const second = await makePet(gateway, { name: 'B' });
-    const lines = [
-      { id: first, name: 'Z' },
-      { id: second, ...line },
-    ];
-    expect(await updatePets(lines)).toEqual({ code, line: 1 });
-    const { pet } = await gateway.data('query ($id: ID!) { pet(id: $id) { name } }', {
-      id: first,
-    });
-    expect(pet).toEqual({ name: 'A' });
-  });
+  ])(
+    'reports the line with %s that does not exist, and changes no pet',
+    async (_what, line, code) => {
+      const first = await makePet(gateway, { name: 'A' });
+      const second = await makePet(gateway, { name: 'B' });
+      const lines = [
+        { id: first, name: 'Z' },
+        { id: second, ...line },
+      ];
+      expect(await updatePets(lines)).toEqual({ code, line: 1 });
+      const { pet } = await gateway.data('query ($id: ID!) { pet(id: $id) { name } }', {
+        id: first,
+      });
+      expect(pet).toEqual({ name: 'A' });
+    },
+  );
 
-  it('rejects two lines for one pet', async () => {
+  it('rejects two lines for the same pet', async () => {
     const id = await makePet(gateway);
     expect(await updatePets([{ id }, { id: `0${id}` }])).toEqual({
       code: 'INVALID_INPUT',
@@ -181,7 +184,7 @@ describe('the stock of several pets', () => {
     expect(await stockOf(gateway, first)).toBe(5);
   });
 
-  it('is not set if one line expects another stock', async () => {
+  it('is not set if one line expects a different stock', async () => {
     const first = await makePet(gateway, { stock: 5 });
     const petId = await makePet(gateway, { stock: 5 });
     const lines = [

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { useGateway, gateway } from '../support/gateway.ts';
 
-// In order. The names in one line are equal, so their ids break the tie.
+// In sort order. The names in one line are equal, so their ids break the tie.
 const NAMES = [
   ['#1'],
   ['APFEL', 'Äpfel', 'apfel'],
@@ -48,7 +48,7 @@ async function timeOf(name: string): Promise<number> {
 
 useGateway();
 beforeAll(async () => {
-  // In a different order, except equal names.
+  // In reverse order, except for equal names.
   const data = NAMES.toReversed().flat();
   await gateway.db.write(sql`insert into categories (name) select * from unnest(${data}::text[])`);
 });
@@ -82,19 +82,19 @@ it('a list sorted by NAME_CODE_POINT is in code point order', async () => {
 
 it.each([
   ['words in any order, without accents', 'ELAN zoe', ['zoé élan']],
-  ['words with accents where the name has none', 'ödégard', ['ødegård', 'Odegard']],
-  ['parts of words', 'tras', ['Straße', 'STRASSE']],
+  ['accents that the name does not have', 'ödégard', ['ødegård', 'Odegard']],
+  ['a part of a word', 'tras', ['Straße', 'STRASSE']],
   ['letters of other alphabets', 'ОМЕГА ωμ', []],
   ['capital letters of other alphabets', 'ΩΜΈ', ['ωμεγα', 'Ωμέγα']],
-  ['a word twice', 'lodz Łódź', ['Łódź', 'lodz']],
+  ['a repeated word', 'lodz Łódź', ['Łódź', 'lodz']],
   ['many words', 'z o e z é l a n', ['zoé élan']],
-  ['many words of which one is missing', 'z o e é l a n q', []],
-  ['the characters of patterns', '%', []],
-])('searching a name finds %s', async (_what, name, found) => {
+  ['many words, one of which the name does not contain', 'z o e é l a n q', []],
+  ['characters with a meaning in patterns', '%', []],
+])('a search for names handles %s', async (_what, name, found) => {
   expect(await search(name)).toEqual(found);
 });
 
-it('folding a name without case or accents skips the comparison with each such letter', async () => {
-  // The second has a letter to translate.
+it('folding is faster for a name that has no case or accents to translate', async () => {
+  // The second name has a letter to translate.
   expect(await timeOf('각'.repeat(250))).toBeLessThan((await timeOf(`${'각'.repeat(249)}Ж`)) / 3);
 });

@@ -57,7 +57,7 @@ describe('creating a pet', () => {
   );
 
   it.each([{ name: ' ' }, { name: 'x'.repeat(256) }, { quantity: -1 }])(
-    'rejects $0, and creates no pet',
+    'rejects the input %j, and creates no pet',
     async (invalid) => {
       const categoryId = await makeCategory(gateway);
       expect(await create({ name: 'Milo', categoryId, ...invalid })).toMatchObject({
@@ -156,37 +156,40 @@ describe('invalid arguments', () => {
   it.each([
     ['a name of 256 characters', { name: 'n'.repeat(256) }, 'TOO_LONG'],
     ['null for the status', { status: null }, 'REQUIRED'],
-  ])('return an error code for %s', async (_what, input, code) => {
+  ])('are reported with an error code for %s', async (_what, input, code) => {
     const fields = '... on InvalidInput { issues { code } }';
     const result = await mutate(gateway, 'updatePet', { id: '1', input }, fields);
     expect(result.issues).toEqual([{ code }]);
   });
 });
 
-describe('whether a pet is available to order', () => {
+describe('whether a pet can be ordered', () => {
   const QUERY = `query ($ids: [ID!]) {
       pets(filter: { ids: $ids }) { nodes { availableQuantity canBeOrdered inventory { quantity } } } }`;
 
   it.each([
-    ['an available pet with stock', { stock: 3 }, 3, true],
-    ['an available pet whose stock is 0', { stock: 0 }, 0, false],
-    ['an available pet without an inventory item', {}, 0, false],
-    ['a reserved pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
-  ])('is never null in %s, with one statement', async (_what, options, quantity, canBeOrdered) => {
-    const id = await makePet(gateway, options);
-    const inventory = 'stock' in options ? { quantity } : null;
-    const statements: number[] = [];
-    for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
-      gateway.statements.length = 0;
-      const { pets } = await gateway.data(QUERY, { ids: [id] });
-      const expected = { availableQuantity: quantity, canBeOrdered, inventory };
-      expect(pets.nodes).toEqual([expected]);
-      statements.push(gateway.statements.length);
-    }
-    // One statement reads the pets, one their stock; compiled, one reads both.
-    expect(Math.max(...statements)).toBeLessThanOrEqual(2);
-    expect(statements.at(-1)).toBe(1);
-  });
+    ['an AVAILABLE pet with stock', { stock: 3 }, 3, true],
+    ['an AVAILABLE pet whose stock is 0', { stock: 0 }, 0, false],
+    ['an AVAILABLE pet without an inventory item', {}, 0, false],
+    ['a PENDING pet with stock', { stock: 3, status: 'PENDING' as const }, 3, false],
+  ])(
+    'is returned for %s, with only one statement',
+    async (_what, options, quantity, canBeOrdered) => {
+      const id = await makePet(gateway, options);
+      const inventory = 'stock' in options ? { quantity } : null;
+      const statements: number[] = [];
+      for (let time = 1; time <= TIMES_UNTIL_COMPILED; time += 1) {
+        gateway.statements.length = 0;
+        const { pets } = await gateway.data(QUERY, { ids: [id] });
+        const expected = { availableQuantity: quantity, canBeOrdered, inventory };
+        expect(pets.nodes).toEqual([expected]);
+        statements.push(gateway.statements.length);
+      }
+      // One statement reads the pets and another their stock; a compiled query reads both with one statement.
+      expect(Math.max(...statements)).toBeLessThanOrEqual(2);
+      expect(statements.at(-1)).toBe(1);
+    },
+  );
 });
 
 describe('the id of a pet', () => {

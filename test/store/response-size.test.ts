@@ -66,7 +66,7 @@ describe('the size of a GraphQL response', () => {
     }
   });
 
-  it('is limited by what a query returns, not by what it could return', async () => {
+  it('is limited by what a query actually returns, not by what it could return', async () => {
     const query = `{ category(id: 21) { ${repeat(84, (i) => `a${i}: description`)} } }`;
     expect(estimateOf({ query, variables: {} }).bytes).toBeGreaterThan(MAX_BYTES);
     const { category } = await gateway.data(query);
@@ -95,7 +95,7 @@ describe('the size of a GraphQL response', () => {
   });
 });
 
-it('the size of a value is the byte length of its JSON', () => {
+it('the size of a value is the length of its JSON in bytes', () => {
   assert(
     property(jsonValue(), nat(), (value, less) => {
       const bytes = Buffer.byteLength(JSON.stringify(value));

@@ -101,10 +101,10 @@ describe('reading a pet', () => {
 
 describe('the ETag of a pet', () => {
   it.each([
-    ['this tag', (tag: string) => tag],
-    ['a list that holds it', (tag: string) => `"other", W/"more" ,${tag}`],
-    ['a star', () => '*'],
-  ])('causes 304 without a body for %s', async (_what, toHeader) => {
+    ['the current tag', (tag: string) => tag],
+    ['a list that contains the current tag', (tag: string) => `"other", W/"more" ,${tag}`],
+    ['*', () => '*'],
+  ])('causes a 304 without a body if If-None-Match is %s', async (_what, toHeader) => {
     const path = `/pets/${await makePet(gateway)}`;
     const tag = await tagOf(path);
     const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': toHeader(tag) });
@@ -118,7 +118,7 @@ describe('the ETag of a pet', () => {
   });
 
   it.each(['"other"', 'W/"other", "more"', ''])(
-    'causes 200 for If-None-Match: %s',
+    'causes a 200 if If-None-Match is %s',
     async (header) => {
       const path = `/pets/${await makePet(gateway)}`;
       const answer = await requestRaw(gateway, 'GET', path, { 'If-None-Match': header });
@@ -137,7 +137,7 @@ describe('the ETag of a pet', () => {
     expect(await tagOf(`/pets/${id}`)).not.toBe(before);
   });
 
-  it('is missing from errors, which are never 304', async () => {
+  it('is missing from errors, which never become a 304', async () => {
     const answer = await requestRaw(gateway, 'GET', '/pets/999999', { 'If-None-Match': '*' });
     expectError(answer, 404, 'PET_NOT_FOUND');
     expect(answer.headers.get('etag')).toBeNull();
@@ -166,7 +166,7 @@ describe('listing orders', () => {
     expect(response.headers.get('link')).not.toContain('rel="next"');
   });
 
-  it('omits an unset date, and returns others in UTC with milliseconds', async () => {
+  it('omits a missing ship date, and returns ship dates in UTC with milliseconds', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const bare = await makeOrder(gateway, petId, { quantity: 2 });
     const dated = await makeOrder(gateway, petId, {
@@ -213,7 +213,7 @@ describe('listing orders', () => {
     expect(pages).toBe(4);
   });
 
-  it('returns a page of 1000 if only `after` is given', async () => {
+  it('returns a page of 1,000 orders if only `after` is given', async () => {
     await fillOrders(1005);
     const response = await gateway.rest('/store/orders?after=0');
     expect(await readOrders(response)).toHaveLength(1000);

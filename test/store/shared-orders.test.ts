@@ -33,7 +33,7 @@ const countShared = (): number =>
   gateway.statements.filter((sql) => sql.includes('skip locked')).length;
 
 useGateway();
-it('concurrent orders share statements, and each has its own result', async () => {
+it('concurrent orders share statements, and each order has its own result', async () => {
   const served = await makePet(gateway, { name: 'Ada', stock: 100 });
   const scarce = await makePet(gateway, { name: 'Bo', stock: 2 });
   const sold = await makePet(gateway, { name: 'Cy', status: 'SOLD', stock: 100 });

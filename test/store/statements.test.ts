@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 
 describe('the SQL statements of an operation', () => {
-  it.each(COSTS)('are as many as in the table: $operation', async ({ request, statements }) => {
+  it.each(COSTS)('are as many as the table says: $operation', async ({ request, statements }) => {
     // A page costs the same however many rows it has.
     for (const first of request.includes('$first') ? [2, 30] : [0]) {
       gateway.statements.length = 0;
@@ -85,7 +85,7 @@ describe('a SQL statement', () => {
     expect(bad.errors?.[0]?.extensions.code).toBe('INVALID_CURSOR');
   });
 
-  it('is not shared for pages with other arguments', async () => {
+  it('is not shared by pages with different arguments', async () => {
     const { first, last, category } = await gateway.data(`{
       first: pets(first: 1, filter: { ids: [2, 92] }) { nodes { name } }
       last: pets(last: 1, filter: { ids: [2, 92] }) { nodes { name } }
@@ -106,7 +106,7 @@ describe('a SQL statement', () => {
   });
 });
 
-describe('the table of SQL statements in this test', () => {
+describe("this test's table of SQL statements", () => {
   const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
 
   it('covers each field that needs a statement', () => {
@@ -130,7 +130,7 @@ describe('the table of SQL statements in this test', () => {
   });
 });
 
-it('the operations whose statements a release records use each mutation and each input', () => {
+it('the operations that are recorded for a release use every mutation and every input field', () => {
   const missing = namesWithoutOperation(petStore.schema);
   expect(missing, 'add an operation with each to test/support/every-operation.ts').toEqual([]);
 });

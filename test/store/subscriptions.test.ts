@@ -12,7 +12,7 @@ let gateway: Gateway;
 /** While true, reading the change log fails. */
 let fails = false;
 let failures = 0;
-/** The reads of resuming subscriptions: changes, and the most concurrent statements. */
+/** What subscriptions that resume have read: the number of changes, and the maximum number of concurrent statements. */
 const catchUp = { changes: 0, running: 0, mostRunning: 0 };
 
 const open: typeof openCopy = async (config, log) => {
@@ -24,7 +24,7 @@ const open: typeof openCopy = async (config, log) => {
         failures += 1;
         throw new GatewayError('SERVICE_UNAVAILABLE');
       }
-      // Only these statements are about one type.
+      // Only these statements read the changes of one type.
       if (!/from settled_changes\s+where type in /.test(statement.text)) {
         return db.query(statement, ...how);
       }
@@ -83,7 +83,7 @@ afterEach(async () => {
 afterAll(() => gateway.close());
 
 describe('a subscription', () => {
-  it('returns each change of categories with the row before, after and now', async () => {
+  it('returns each change to a category with the row before the change, after it and now', async () => {
     const stream = await subscribe(
       'categoryChanged { __typename kind categoryId category { name pets { totalCount } } before { name } after { name nodeId } }',
     );
@@ -106,7 +106,7 @@ describe('a subscription', () => {
     });
   });
 
-  it('returns the stock changes of a category, including deleted pets', async () => {
+  it('returns changes to the stock in a category, including deletions of pets', async () => {
     const categoryId = await makeCategory(gateway);
     const field = `inventoryChanged(filter: { categoryId: "${categoryId}" }`;
     const live = await subscribe(`${field}) { cursor kind petId }`);
@@ -126,7 +126,7 @@ describe('a subscription', () => {
     expect(await changed(later)).toEqual({ kind: 'DELETED', petId });
   });
 
-  it('returns the changes of several types in one order, even after a cursor', async () => {
+  it('returns changes of several types in a single order, even after a cursor', async () => {
     const live = await subscribe('changed(types: [CATEGORY, PET]) { __typename cursor kind }');
     const all = await subscribe('changed { __typename }');
     await makePet(gateway, { stock: 1 });
@@ -141,7 +141,7 @@ describe('a subscription', () => {
     expect(await changed(later)).toEqual({ __typename: 'PetChange' });
   });
 
-  it('returns pets that match its filter, and those that start or stop matching it', async () => {
+  it('returns changes to pets that match its filter, or that start or stop matching it', async () => {
     const cats = await makeCategory(gateway);
     const stream = await subscribe(
       `petChanged(filter: { categoryId: "${cats}", status: [AVAILABLE, PENDING] }) { kind petId before { status } after { name category { id } } }`,
@@ -172,7 +172,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  it('returns stock at or below a quantity before or after the change', async () => {
+  it('returns changes to stock that is at or below a quantity before or after the change', async () => {
     const petId = await makePet(gateway, { stock: 20 });
     const other = await makePet(gateway, { stock: 1 });
     const stream = await subscribe(
@@ -197,7 +197,7 @@ describe('a subscription', () => {
     }
   });
 
-  it('returns the open or complete orders of a pet', async () => {
+  it('returns changes to the orders of a pet, or to complete orders', async () => {
     const petId = await makePet(gateway, { stock: 9 });
     const other = await makePet(gateway, { stock: 9 });
     const ofPet = await subscribe(
@@ -213,7 +213,7 @@ describe('a subscription', () => {
       orderId,
       order: { pet: { id: petId } },
     });
-    // The second time nothing changes.
+    // The second time, nothing changes.
     for (const id of [orderId, orderId]) await mutate(gateway, 'completeOrder', { id });
     const completed = { kind: 'UPDATED', orderId, after: { complete: true } };
     expect(await changed(complete)).toEqual(completed);
@@ -241,7 +241,7 @@ describe('a subscription', () => {
 });
 
 describe('a subscription that resumes', () => {
-  it('does not return again changes before its cursor, even if no other stream has read them', async () => {
+  it('does not repeat changes before its cursor, even if no other stream has read them', async () => {
     const seenByOther: string[] = [];
     const other = await subscribe(`categoryChanged ${NAMES}`);
     const readOther = async (): Promise<void> => {
@@ -250,7 +250,7 @@ describe('a subscription that resumes', () => {
     void readOther().catch(() => {});
     // The pending poll is the last one until the clock runs again.
     vi.useFakeTimers({ toFake: ['setTimeout'] });
-    // By SQL, because a mutation would publish its change and cause another read.
+    // With SQL, because a mutation would publish its change and cause another read.
     await insert('read');
     await vi.waitFor(() => expect(seenByOther).toEqual(['read']), WAIT);
     await insert('not read');
@@ -266,7 +266,7 @@ describe('a subscription that resumes', () => {
     expect(await changed(stream)).toMatchObject({ after: { name: 'after the pause' } });
   });
 
-  it('receives each change once and in order while many are made', async () => {
+  it('receives each change once and in order while many changes are made', async () => {
     await insert('start');
     const start = await lastCursor(gateway);
     const WRITES = 150;
@@ -275,7 +275,7 @@ describe('a subscription that resumes', () => {
     const write = async (): Promise<void> => {
       while (next < WRITES) {
         const name = `write ${(next += 1)}`;
-        // Some by mutations, which publish them.
+        // Some changes are made by mutations, which publish them.
         if (next % 3 === 0) await makeCategory(gateway, name);
         else await insert(name);
       }
@@ -316,10 +316,10 @@ describe('a subscription with a filter that resumes', () => {
     expect(catchUp.changes).toBe(1);
   });
 
-  it('receives each matching change once and in order, however many do not match', async () => {
+  it('receives each matching change once and in order, however many changes do not match', async () => {
     const after = await lastCursor(gateway);
     const categoryId = await makeCategory(gateway);
-    // More than a statement compares with the filter; among the first of them, more match than it returns.
+    // More changes than one statement compares with the filter. Among the first of them, more match than it returns.
     await run(
       `insert into pets (name, category_id, status)
         select n::text, ${categoryId}, (case when n < 700 or n in (4999, 5000, 5001, 5400) then 'sold' else 'pending' end)::pet_status
@@ -392,7 +392,7 @@ describe('a subscription with a filter that resumes', () => {
     }
   });
 
-  it('receives changes of a row whose id is changed by SQL, live and after a cursor', async () => {
+  it('receives changes to a row whose id is changed with SQL, both live and after a cursor', async () => {
     const petId = await makePet(gateway, { stock: 9 });
     const other = await makePet(gateway);
     const after = await lastCursor(gateway);
@@ -423,9 +423,9 @@ describe('a subscription with a filter that resumes', () => {
   });
 });
 
-it('a subscription loses no changes while the change log cannot be read', async () => {
+it('a subscription misses no changes while the change log cannot be read', async () => {
   const stream = await subscribe(`categoryChanged ${NAMES}`);
-  // A failure during the first may close a stream that still reads older changes; not during the second.
+  // During the first change, the stream may still read older changes, and a failure would close it.
   for (const name of ['reached', 'reached again']) {
     await makeCategory(gateway, name);
     expect(await changed(stream)).toMatchObject({ after: { name } });

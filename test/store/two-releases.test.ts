@@ -85,7 +85,7 @@ describe('on the database of a later release', () => {
     },
   );
 
-  it('a subscription returns all known changes after a cursor, and then new ones', async () => {
+  it('a subscription returns all known changes after a cursor, and then new changes', async () => {
     const stream = await subscribe('categoryChanged(after: $after) { kind after { name } }', start);
     const names = async (count: number): Promise<unknown[]> => {
       const found = [];
@@ -165,7 +165,7 @@ describe('the stored result of an idempotency key', () => {
   ];
 
   it.each(cases)(
-    'has the default of a column that another release did not store: %s',
+    'has the default of a column that the other release did not store: %s',
     async (call, fields, stored) => {
       const petId = await makePet(gateway, { stock: 10 });
       const { pet } = await gateway.data(`{ pet(id: "${petId}") { category { id } } }`);
@@ -181,7 +181,7 @@ describe('the stored result of an idempotency key', () => {
     },
   );
 
-  it('of cancelOrder has all columns of the stock, even one that another release did not store', async () => {
+  it('of cancelOrder has all columns of the stock, even a column that the other release did not store', async () => {
     const petId = await makePet(gateway, { stock: 10 });
     const args = { id: await makeOrder(gateway, petId), idempotencyKey: 'K' };
     await cancelOrder(gateway.db, args, undefined);

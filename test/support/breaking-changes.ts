@@ -10,7 +10,7 @@ const ADDITIONS = new Set<string>([
   ChangeType.ObjectTypeInterfaceAdded,
 ]);
 
-/** The paths in a released GraphQL schema, printed, at which the current one can break callers. */
+/** Returns the paths in a released, printed GraphQL schema at which the current schema can break callers. */
 export async function findGraphqlBreaks(released: string, current: string): Promise<string[]> {
   const changes = await diff(buildSchema(released), buildSchema(current));
   const paths = changes
@@ -34,6 +34,6 @@ const withoutTexts = (document: object): unknown =>
     }),
   );
 
-/** `REST` if the current OpenAPI document differs from the released one. */
+/** Returns `REST` if the current OpenAPI document differs from the released one. */
 export const findRestChanges = (released: object, current: object): string[] =>
   isDeepStrictEqual(withoutTexts(released), withoutTexts(current)) ? [] : ['REST'];

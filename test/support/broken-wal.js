@@ -1,5 +1,5 @@
-// Preloaded into a program, this makes writes to PostgreSQL's write-ahead log fail, as a disk does,
-// while the file exists that WAL_FAULT names; what it holds is the error's code.
+// Preloaded into a program, this makes writes to PostgreSQL's write-ahead log fail, as on a broken disk, while the file
+// that WAL_FAULT names exists. The file contains the error's code.
 import fs from 'node:fs';
 
 const { existsSync, openSync, readFileSync, writeSync } = fs;

@@ -22,9 +22,9 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The databases of this project. */
     databases: DatabaseKind[];
-    /** The file with a dump of a migrated, empty PGlite, to copy. */
+    /** The file with a dump of a migrated, empty PGlite, which tests restore. */
     emptyPglite: string;
-    /** A migrated, empty database on PostgreSQL, to copy, and the URL of its server. */
+    /** A migrated, empty database on PostgreSQL, which tests copy, and the URL of its server. */
     emptyPostgres: { server: string; url: string };
   }
 }
@@ -170,7 +170,7 @@ const makeFolder: MakeStore = async () => {
 
 /**
  * Gives the tests of a file or a describe() a new store: a copy of the empty database, or an empty folder for PGlite.
- * After them it is removed and all programs are killed.
+ * Afterwards, the store is removed and all programs are killed.
  */
 export function useProgramStore(on: DatabaseKind = 'PostgreSQL'): ProgramStore {
   const store = {} as ProgramStore;

@@ -43,7 +43,7 @@ type Check = (answer: SeenAnswer) => void;
 /** Returns the check for the responses to a request; undefined if the document has no such request. */
 export type CheckOf = (method: string, target: string) => Check | undefined;
 
-/** The OpenAPI document of a gateway; openapi.test.ts compares it with the served one. */
+/** The OpenAPI document of a gateway; openapi.test.ts compares it with the document that is served. */
 export const openApiOf = (config: Config): OpenApi =>
   JSON.parse(JSON.stringify(createOpenApi(petStore, config))) as OpenApi;
 

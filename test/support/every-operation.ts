@@ -6,7 +6,7 @@ import { operationsOn, TAME } from './operations.ts';
 /** Sends an operation and returns its data, or a subscription's first change. */
 type Send = (query: string, variables?: object) => Promise<unknown>;
 
-// Each value is at its limit at least once, and each row exists twice, so that a stricter CHECK or UNIQUE shows.
+// Each value is at its limit at least once, and each row exists twice, so that a stricter CHECK or UNIQUE is noticed.
 const KEYED = [
   `createCategory(input: { name: "${'n'.repeat(255)}", description: "${'d'.repeat(2000)}" }`,
   'createPet(input: { name: "Rex", categoryId: "1", status: AVAILABLE, quantity: 1000 }',
@@ -26,7 +26,7 @@ const KEYED = [
   'adjustInventories(input: [{ petId: "1", by: -2 }, { petId: "2", by: 2 }]',
 ].flatMap((call, index) => {
   const key = `idempotencyKey: "${index}${'k'.repeat(254)}"`;
-  // Without a key, with one, again, and a conflict.
+  // Sent without a key, with a key, again with the key, and with a conflict.
   const conflict = `createCategory(input: { name: "Dogs" }, ${key})`;
   return [`${call})`, `${call}, ${key})`, `${call}, ${key})`, conflict];
 });
@@ -39,7 +39,7 @@ const FIRST_WRITES = [
   'updateInventory(petId: "5", input: { quantity: 5 }, expectedQuantity: 4)',
   'adjustInventory(petId: "1", by: 2)',
 ];
-// The first is completed, others are cancelled. What the first refers to is in use.
+// The first order is completed, and others are cancelled. The rows that the first order refers to stay in use.
 const LATER_WRITES = ['1', '2', '3', '99'].flatMap((id) => [
   `updateCategory(id: "${id}", input: { name: "Hounds" })`,
   `updateCategory(id: "${id}", input: { name: "Hounds", description: null })`,

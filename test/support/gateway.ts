@@ -48,7 +48,7 @@ export interface Gateway {
   /** Sends a request; the response must be one that the OpenAPI document declares. */
   rest(path: string, init?: RequestInit): Promise<Response>;
   readonly checkOf: CheckOf;
-  /** Stops the server like a signal, but does not close the database. */
+  /** Stops the server as a signal does, but does not close the database. */
   stop(): Promise<void>;
   close(): Promise<void>;
 }

@@ -122,7 +122,7 @@ const fragments = (count: number, inside: string): string =>
   `${pet(repeat(count, (n) => `...F${n}`))} ${repeat(count, (n) => `fragment F${n} on Pet{${inside}}`)}`;
 
 /**
- * Those that take longest to reject or to run: validation compares every pair of fields that may be merged, in
+ * The documents that take longest to reject or to run: validation compares every pair of fields that may be merged, in
  * every merged selection.
  */
 export const WORST_DOCUMENTS: readonly string[] = [

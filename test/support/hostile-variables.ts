@@ -1,4 +1,4 @@
-/** Wrong nearly everywhere. As JSON text, which can have values that JavaScript can't. */
+/** Values that are wrong nearly everywhere, as JSON text, which can contain values that JavaScript cannot. */
 export const HOSTILE_VALUES: readonly string[] = [
   'null',
   '-0',
@@ -25,7 +25,7 @@ export const HOSTILE_VALUES: readonly string[] = [
   `{${Array(50_000).fill('"name":"x"').join(',')}}`,
 ];
 
-// One for each type of input; none changes data that other tests read.
+// One operation for each type of input; none changes data that other tests read.
 const OPERATIONS = [
   'query ($v: ID!) { pet(id: $v) { id } }',
   'query ($v: Int) { pets(first: $v) { totalCount } }',

@@ -17,7 +17,7 @@ export const PHONE = { width: 375, height: 800 };
 
 /** A browser and a gateway, for the tests of one file. */
 export interface Chromium {
-  /** It has the sample store. */
+  /** The gateway has the sample store. */
   readonly gateway: Gateway;
   /** Starts another gateway on the same store; it is closed after the last test. */
   startOther(environment: Record<string, string>): Promise<Gateway>;
@@ -37,7 +37,7 @@ export function describeInChromium(declareTests: (chromium: Chromium) => void): 
   describe.skipIf(!hasChromium)('in Chromium', () => {
     let browser: BrowserContext | undefined;
     let watched: WatchedPage | undefined;
-    // The first one has the database.
+    // The first gateway owns the database.
     const gateways: Gateway[] = [];
 
     beforeAll(async () => {

@@ -74,10 +74,10 @@ async function* readEvents({ body }: Response): AsyncGenerator<ServerEvent> {
   if (unread !== '') throw new Error(`The response ends within an event: ${unread}`);
 }
 
-/** The results of a request by Server-Sent Events. */
+/** The results of a request over Server-Sent Events. */
 export interface EventStream {
   readonly response: Response;
-  /** Returns the next event, or comment; undefined if the response has ended. */
+  /** Returns the next event or comment; undefined if the response has ended. */
   event(): Promise<ServerEvent | undefined>;
   /** Returns the next result; undefined after the event `complete`. */
   result(): Promise<LiveResult | undefined>;

@@ -3,15 +3,15 @@ import { expect } from 'vitest';
 import { post } from './post.ts';
 import type { LogEntry, Program } from './program.ts';
 
-/** A text from callers and the store that must not appear in the log. */
+/** A string from callers and the store that must not appear in the log. */
 export const SECRET = 'planted';
 
-/** The message of the line of a request. */
+/** The message of a request's log line. */
 export const ENDED = 'A request ended.';
 
 /**
- * SQL that breaks a store under a running program: an error of PostgreSQL quotes the new row of a category, and the
- * tables of the stock and of orders are no longer the same.
+ * SQL that breaks the store of a running program: PostgreSQL rejects a new category with an error that quotes the row,
+ * and a column of the stock and the table of orders are renamed.
  */
 export const FAULTS = `
   alter table categories add needed text not null default '';
@@ -19,7 +19,7 @@ export const FAULTS = `
   alter table inventory_items rename column quantity to number;
   alter table orders rename to gone`;
 
-/** Returns the line of a request. */
+/** Returns a request's log line. */
 export async function findLine({ entries }: Program, response: Response): Promise<LogEntry> {
   await response.arrayBuffer();
   const requestId = response.headers.get('x-request-id');
@@ -29,7 +29,7 @@ export async function findLine({ entries }: Program, response: Response): Promis
   return entries.find(isLine) ?? { msg: '' };
 }
 
-/** Expects no data of callers or of the store in the log, whatever fails. The store has FAULTS. */
+/** Expects no data from callers or from the store in the log, whatever fails. The store has FAULTS. */
 export async function expectNoDataLogged(program: Program): Promise<void> {
   const Authorization = `Bearer ${SECRET}`;
   const named = { name: `${SECRET} 1` };

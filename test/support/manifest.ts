@@ -10,7 +10,7 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
 export const toManifest = (...texts: string[]): Record<string, string> =>
   Object.fromEntries(texts.map((text) => [hashOf(text), text]));
 
-/** Passes a folder that exists during the call. */
+/** Passes the path of a folder that exists only during the call. */
 export async function withFolder<Result>(
   use: (folder: string) => Promise<Result> | Result,
 ): Promise<Result> {
@@ -22,7 +22,7 @@ export async function withFolder<Result>(
   }
 }
 
-/** Passes a manifest file that exists during the call, which must include the gateway's start. */
+/** Passes the path of a manifest file that exists only during the call. The gateway must start within the call. */
 export const withManifest = <Result>(
   content: unknown,
   use: (file: string) => Promise<Result> | Result,

@@ -20,10 +20,10 @@ const COLLECT = `
     process.stdout.write(\`old space \${bytes}\\n\`);
   });`;
 
-// A program that needs more exits. It starts with some 40 MB.
+// A program that needs more than this exits. It needs about 40 MB at startup.
 const HEAP_MB = 200;
 
-/** The variable with which a program has little memory, and usedMb() can measure how much it uses. */
+/** The variable that gives a program little memory, and lets usedMb() measure how much the program uses. */
 export const LITTLE_MEMORY = {
   NODE_OPTIONS: `--max-old-space-size=${HEAP_MB} --import "data:text/javascript,${encodeURIComponent(COLLECT)}"`,
 };

@@ -27,7 +27,7 @@ export async function readMetrics({ url }: { url: string }): Promise<Sample[]> {
   return parseMetrics(await response.text());
 }
 
-/** The sum of all samples of a name that have these labels; 0 where there are none. */
+/** Returns the sum of all samples of a name that have these labels; 0 if there are none. */
 export const sumOf = (
   samples: Sample[],
   name: string,

@@ -54,7 +54,7 @@ class Draft {
   readonly fragments: { name: string; on: GraphQLCompositeType; text: string }[] = [];
   readonly #keys = new Map<string, string>();
 
-  /** Returns a response key that is used for one field with the same arguments only. */
+  /** Returns a response key that is used only for one field with the same arguments. */
   keyOf(wanted: string, field: string): string {
     let key = wanted;
     for (let n = 1; (this.#keys.get(key) ?? field) !== field; n += 1) key = `${wanted}${n}`;
@@ -81,7 +81,7 @@ const CURSORS = ['1', '2', '4', '5', '6'].map((id) => cursor('ID', id));
 
 /** The values and options for generated operations. */
 interface Ingredients {
-  /** Text by the name of the argument or field; others look for a type. */
+  /** Strings by the name of the argument or field; other values are by type. */
   texts: Record<string, string[]>;
   scalars: Record<string, unknown[]>;
   aliases: string[];
@@ -140,7 +140,7 @@ function leaf(
   if (!isWild) return valid;
   return oneof(
     { weight: 100, arbitrary: valid },
-    // In variables it is for the executor to find; in a document validation finds it.
+    // In variables, the executor must find it; in a document, validation does.
     {
       weight: 2,
       arbitrary: record({ valid, json: constantFrom(...WRONG) }).map(
@@ -151,7 +151,7 @@ function leaf(
   );
 }
 
-/** The arguments, or fields of an input, that are given: all that have to be, and some others. */
+/** The arguments, or fields of an input, that are given: all required ones, and some others. */
 function given<Value>(
   parts: readonly (GraphQLArgument | GraphQLInputField)[],
   toValue: (part: GraphQLArgument | GraphQLInputField) => Arbitrary<Value>,
@@ -203,7 +203,7 @@ function constantOf(name: string, type: GraphQLInputType, from: Ingredients): Ar
   return leaf(nullable.name, from.scalars[nullable.name] ?? from.texts[name] ?? ['Pet'], from);
 }
 
-/** A variable where a type is expected: given, null or left out, with a default or without. */
+/** A variable where a type is expected: given, null or omitted, with a default or without. */
 function variableOf(
   name: string,
   type: GraphQLInputType,
@@ -221,14 +221,14 @@ function variableOf(
     isOther: boolean(),
   }).map(({ value, fallback, state, isOther }) => {
     const isNonNull = isNonNullType(type);
-    // Where there is a default, a variable that may be null fits where null does not.
+    // Where there is a default, a nullable variable is allowed although null is not.
     const canBeOther = isNonNull ? hasDefault || fallback !== null : fallback?.json !== null;
     const mayBeNull = isNonNull === (isOther && canBeOther);
     const declared = `${getNullableType(type).toString()}${mayBeNull ? '' : '!'}`;
     const isNeeded = !mayBeNull && !fallback;
     const leftOut = isNeeded ? value.json : undefined;
-    // A condition that is null is an error in Yoga's executor even on a fragment spread for the
-    // second time, where graphql-js doesn't look at it any more.
+    // A null condition is an error in Yoga's executor even on a fragment that is spread for the second time, where
+    // graphql-js no longer checks it.
     const none = name === 'if' ? value.json : null;
     const json = { given: value.json, 'left out': leftOut, null: none }[state];
     return (draft) =>
@@ -236,7 +236,7 @@ function variableOf(
   });
 }
 
-/** A value in a document, with variables in any place of it. */
+/** A value in a document, with variables anywhere in it. */
 function valueOf(
   name: string,
   type: GraphQLInputType,
@@ -339,7 +339,7 @@ export function operationsOn(
   /** Selections on another type of the same objects, in place or as a fragment with a name. */
   function fragmentOf(parent: GraphQLCompositeType, left: number): Arbitrary<Write> {
     const types = composites.filter((type) => doTypesOverlap(schema, type, parent));
-    // Most types that overlap with one are unions, which select little.
+    // Most types that overlap with the parent are unions, which have few selections.
     const concrete = types.filter((type) => !isUnionType(type));
     const some = concrete.length > 0 ? [...concrete, ...concrete, ...types] : types;
     return constantFrom(...some).chain((on) =>

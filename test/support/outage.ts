@@ -8,7 +8,7 @@ type Fails = (isRead: boolean) => boolean;
 /** A database that can fail right after a write. */
 export interface Outage {
   readonly open: OpenDatabase;
-  /** Runs a function while statements fail: without a condition reads, but not writes. */
+  /** Runs a function while the statements that meet a condition fail: by default reads, but not writes. */
   during<Result>(run: () => Promise<Result>, fails?: Fails): Promise<Result>;
 }
 

@@ -12,7 +12,7 @@ import { MIGRATIONS } from '../../src/store/migrations.ts';
 
 /** Writes a migrated, empty PGlite to a file, from which the tests create theirs. */
 export async function setUpPglite(project: TestProject): Promise<() => Promise<void>> {
-  // V8 would optimize WebAssembly for longer than this process uses it.
+  // V8 would spend longer optimizing the WebAssembly than this process spends using it.
   setFlagsFromString('--liftoff-only');
   const folder = await mkdtemp(join(tmpdir(), 'store-pglite-'));
   const dataDir = join(folder, 'store');

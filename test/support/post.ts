@@ -1,4 +1,4 @@
-/** A query is compiled when it is executed this many times. */
+/** A query is compiled once it has been executed this many times. */
 export const TIMES_UNTIL_COMPILED = 3;
 
 interface Options {

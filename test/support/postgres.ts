@@ -56,7 +56,7 @@ export async function createCluster(folder: string, programs: PostgresPrograms):
   return dataFolder;
 }
 
-/** A server of PostgreSQL that is not started, with its data in a folder. */
+/** A PostgreSQL server that is not started, with its data in a folder. */
 export class PostgresServer {
   readonly port: number;
   /** The URL of its database `postgres`. */
@@ -86,7 +86,7 @@ export class PostgresServer {
     this.#daemon = await this.#start();
   }
 
-  /** Shuts the server down like an operator, and keeps its data. */
+  /** Shuts the server down as an operator does, and keeps its data. */
   async stop(): Promise<void> {
     this.#daemon?.process.kill('SIGINT');
     await this.#daemon?.ended;

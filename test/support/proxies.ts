@@ -7,7 +7,9 @@ const ignore = (): void => {};
 export interface Proxy {
   /** Without a path. */
   readonly url: string;
-  /** The URLs of the gateways; a connection gets the first that accepts it. Without any, it is closed. */
+  /**
+   * The URLs of the gateways. A connection goes to the first gateway that accepts it, and is closed if there is none.
+   */
   targets: readonly string[];
   /** The number of connections cut because of the limit. */
   readonly cuts: number;

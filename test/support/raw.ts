@@ -66,7 +66,7 @@ const wholeOf = ({ status, headers, body }: RawAnswer): SeenAnswer => ({
 });
 
 /**
- * Sends a request that fetch would change or reject: path, method and headers go as given. Expects a
+ * Sends a request that fetch would change or reject: the path, the method and the headers are sent as given. Expects a
  * response that the OpenAPI document declares.
  */
 export async function requestRaw(

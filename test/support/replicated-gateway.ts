@@ -11,7 +11,7 @@ import { runSql } from './postgres.ts';
 
 /** A gateway whose database has several servers. */
 export interface ReplicatedGateway extends Gateway {
-  /** The log messages about the servers, without errors of requests; a test may empty it. */
+  /** The log messages about the servers, without errors of requests; a test may remove them. */
   readonly messages: string[];
 }
 
@@ -61,8 +61,8 @@ export async function send(
   };
 }
 
-// A statement is given up after STATEMENT_TIMEOUT_MS and a second, a server that does not respond after two
-// seconds, and a new connection to it after five.
+// The gateway gives up on a statement after STATEMENT_TIMEOUT_MS and a second, on a server that does not respond after
+// two seconds, and on a new connection to such a server after five seconds.
 const MAX_MS = 8000;
 
 /** Callers that continue until they are stopped. */
@@ -72,7 +72,7 @@ interface Callers {
   stop(): Promise<void>;
 }
 
-/** Starts callers that each make one call after another. Those that take too long are faults. */
+/** Starts callers that each make one call at a time. Calls that take too long are recorded as faults. */
 function startCallers(
   concurrency: number,
   faults: unknown[],
@@ -100,7 +100,7 @@ function startCallers(
   };
 }
 
-/** Starts callers that read, alternating between GraphQL and REST. None may fail, or take longer than MAX_MS. */
+/** Starts callers that read, alternating between GraphQL and REST. No call may fail, or take longer than MAX_MS. */
 export function startReaders(
   gateway: Gateway,
   query: string,
@@ -137,8 +137,8 @@ export interface Writers extends Callers {
 }
 
 /**
- * Starts callers that each order a number of units, and repeat it with its key until it is acknowledged. Then
- * they must see it at the position of the response.
+ * Starts callers that each order a number of units, and repeat the order with its key until it is acknowledged. Then a
+ * read with the position of the response must return the order.
  */
 export function startWriters(
   gateway: Gateway,
@@ -151,7 +151,7 @@ export function startWriters(
     for (;;) {
       const seen = await send(gateway, `{ order(id: "${id}") { id } }`, position);
       if (seen.data?.order?.id === id) return;
-      // If the primary is lost immediately, no standby may have its log up to that position.
+      // If the primary is lost right after the response, perhaps no standby has its log up to that position.
       if (seen.retryAfter !== '1') return void faults.push({ id, seen });
       await sleep(20);
     }

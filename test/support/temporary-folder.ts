@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 
-// Linux keeps its files in memory.
+// Linux keeps the files in this folder in memory.
 const IN_MEMORY = '/dev/shm';
 // In bytes. `npm test` needs 140 MB at a time.
 const NEEDED = 2e9;
@@ -20,8 +20,8 @@ function canUseMemory(): boolean {
 }
 
 /**
- * Keeps temporary files in memory, if that is possible and TMPDIR is not set: each database is hundreds
- * of files, for which a disk takes a twentieth of the CPU time of `npm test`.
+ * Keeps temporary files in memory if that is possible and TMPDIR is not set: each database is hundreds of files, and
+ * writing them to a disk takes a twentieth of the CPU time of `npm test`.
  */
 export function setup(): void {
   // oxlint-disable-next-line node/no-process-env -- a variable of the system, not of the gateway

@@ -38,7 +38,7 @@ type Claims = Readonly<Record<string, unknown>>;
 const fromNow = (claim: unknown): unknown =>
   typeof claim === 'number' ? Math.floor(Date.now() / 1000) + claim : claim;
 
-/** Creates a token that is valid for a minute; the given claims replace its own. */
+/** Creates a token that is valid for a minute; the given claims replace the usual ones. */
 export function mint(given: Claims = {}, { header, key }: Signing = {}): Promise<string> {
   const claims: Claims = { sub: 'ann', iss: ISSUER, aud: AUDIENCE, exp: 60, ...given };
   const { exp, nbf } = claims;

@@ -41,7 +41,7 @@ function insertCalls(code: string, call: string): string {
           [body.end, ')'],
         ];
   });
-  // From the end, so that the other places stay the same.
+  // From the end, so that the other positions stay the same.
   return insertions
     .map((insertion, index) => ({ at: insertion[0], text: insertion[1], index }))
     .toSorted((a, b) => b.at - a.at || b.index - a.index)
@@ -63,7 +63,7 @@ const traceSource: Plugin = {
 };
 
 declare global {
-  /** The files of which a function has run, in the order of the first calls. */
+  /** The files whose functions have run, in the order of the first calls. */
   // oxlint-disable-next-line no-var
   var tracedFiles: Set<string>;
 }

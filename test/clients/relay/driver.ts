@@ -46,11 +46,12 @@ export function readFragment(
   row: unknown,
 ): Data {
   const selector = getSelector(getFragment(fragment), row);
-  if (selector?.kind !== 'SingularReaderSelector') throw new TypeError('This is not one row.');
+  if (selector?.kind !== 'SingularReaderSelector')
+    throw new TypeError('The fragment is not of a single row.');
   return environment.lookup(selector).data;
 }
 
-/** Sends the query that the compiler made of a `@refetchable` fragment, as Relay's hooks for React do. */
+/** Sends the query that the compiler made from a `@refetchable` fragment, as Relay's hooks for React do. */
 export async function refetch(
   environment: Environment,
   fragment: GraphQLTaggedNode,
@@ -58,7 +59,7 @@ export async function refetch(
 ): Promise<void> {
   const { metadata } = getFragment(fragment);
   const query = metadata?.refetch?.operation;
-  if (!query || typeof query === 'string') throw new TypeError('It has no query.');
+  if (!query || typeof query === 'string') throw new TypeError('The fragment has no query.');
   await read(environment, query, variables);
 }
 

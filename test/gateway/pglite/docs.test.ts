@@ -24,7 +24,7 @@ const sources = filesIn('src').filter(
   (file) => file.endsWith('.ts') && !file.includes('generated'),
 );
 
-// Files that tests compile and run with clients; a `.txt` program needs generated files.
+// Programs that other tests compile and run; a `.txt` program needs generated files.
 const clientFiles = [...filesIn('docs/examples'), ...filesIn('test/clients')];
 const clientPrograms = clientFiles.filter((file) => /\.(?:ts|txt)$/.test(file));
 const clientSettings = clientFiles.filter((file) => file.endsWith('.json'));
@@ -71,7 +71,7 @@ async function resetStore(): Promise<void> {
   await fillSample(gateway.db, petStore);
 }
 
-/** Sends a request of the documentation. */
+/** Sends a request from the documentation. */
 async function send({ language, text }: Block): Promise<unknown> {
   const { path, headers, body } = requestOf(text);
   const init = body === '' ? { headers } : { method: 'POST', headers, body };
@@ -121,7 +121,7 @@ describe('the subscriptions of docs/live.md', () => {
   const blocks = blocksOf(read('docs/live.md'));
   const subscriptions = blocks.filter(({ text }) => isSubscription(text));
   const [mutation] = samplesOf(blocks);
-  // Keyed by the cursors that are shown.
+  // The keys are the cursors that are shown.
   const realCursors = new Map<string, string>();
   beforeAll(resetStore);
 
@@ -135,7 +135,7 @@ describe('the subscriptions of docs/live.md', () => {
     const stream = await openEvents(gateway, resumed);
     await post(gateway, { query: mutation?.request.text });
     let received = await stream.event();
-    // A comment can be the first.
+    // A comment can come first.
     while (received && !received.event) received = await stream.event();
     stream.disconnect();
     const { event, data } = received ?? {};
@@ -164,7 +164,7 @@ describe('the samples of the documentation', () => {
     );
   });
 
-  it('show a response below each request, and other JSON only for the log and clients', () => {
+  it('show the response below each request, and no other JSON but log lines and client settings', () => {
     const shown = documents
       .flatMap(({ blocks }) => samplesOf(blocks))
       .map(({ response }) => response);
@@ -177,7 +177,7 @@ describe('the samples of the documentation', () => {
     ]);
   });
 
-  it('in TypeScript are lines from the source', () => {
+  it('are copied from the source if they are in TypeScript', () => {
     const lines = new Set(
       [...sources, ...clientPrograms].flatMap((file) =>
         read(file)
@@ -214,7 +214,7 @@ const OTHER_NAMES = [
   'TEST_DATABASE_URL',
   'TOKEN',
 ];
-// Names of earlier releases, which docs/upgrading.md replaces.
+// Names from earlier releases, for which docs/upgrading.md gives the new ones.
 const OLD_NAMES = ['ANSWER_TIMEOUT_MS', 'MAX_ANSWER_BYTES'];
 
 describe.each(documents)('$file', ({ file, markdown }) => {
@@ -283,7 +283,7 @@ const testSources = filesIn('test')
   .filter((file) => file.endsWith('.test.ts'))
   .map(read);
 
-/** Whether a file of tests has an `it` or a `describe` for each part of a name, as in `a cart › is ordered once`. */
+/** Whether a test file has an `it` or a `describe` for each part of a name, as in `a cart › is ordered once`. */
 function hasTest(name: string): boolean {
   const patterns = name
     .split(' › ')

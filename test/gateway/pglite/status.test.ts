@@ -54,7 +54,7 @@ describe('the page /status', () => {
     expect(Math.abs(uptimeMs / 1000 - process.uptime())).toBeLessThan(60);
   });
 
-  it('counts each request once, except those for pages, /health, /ready and /metrics', () => {
+  it('counts each request once, except requests for pages, /health, /ready and /metrics', () => {
     expect(status.requests.total).toBe(REQUESTS);
   });
 
@@ -70,7 +70,7 @@ describe('the page /status', () => {
     }
   });
 
-  it('counts errors by code, including those in the data of GraphQL', () => {
+  it('counts errors by code, including errors in the data of GraphQL responses', () => {
     expect(status.errors).toEqual([
       { code: 'INVALID_ID', total: 3 },
       { code: 'NOT_FOUND', total: 1 },

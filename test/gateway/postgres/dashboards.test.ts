@@ -19,7 +19,7 @@ let dropStore: () => Promise<void>;
 beforeAll(async () => {
   const { url, drop } = await copyOnPostgres();
   dropStore = drop;
-  // A gateway with several servers has the metrics of each.
+  // A gateway with several database servers exposes the metrics of each server.
   gateway = await startGateway({ DATABASE_URL: url, DATABASE_REPLICA_URLS: url }, (config, log) =>
     openDatabase(MIGRATIONS, config, log),
   );
@@ -29,7 +29,7 @@ afterAll(async () => {
   await dropStore();
 });
 
-/** The names of the samples that a metric has. */
+/** The names of a metric's samples. */
 const sampleNames = (name: string, type: string): string[] =>
   type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
 
@@ -48,7 +48,7 @@ const routeSelectors = (exprs: readonly string[]): string[] =>
   exprs.flatMap((expr) => Array.from(expr.matchAll(/\broute[=!]~"(.*?)"/g), ([all]) => all));
 
 describe('the routes in the panels and alerts', () => {
-  it('are the ones that /status counts', () => {
+  it('are the routes that /status counts', () => {
     const exprs = [...readPanelQueries(), ...rules].map(({ expr }) => expr);
     const selectors = new Set(routeSelectors(exprs));
     expect(selectors.size).toBe(1);
@@ -80,17 +80,17 @@ function metricsIn(expr: string): string[] {
   return Array.from(names, ([name]) => name).filter((name) => !NOT_METRICS.has(name));
 }
 
-describe('the metrics named', () => {
+describe('the metrics of a gateway', () => {
   it.each([
     ['the dashboard', readPanelQueries().flatMap(({ expr }) => metricsIn(expr)), 25],
     ['the rules', rules.flatMap(({ expr }) => metricsIn(expr)), 15],
-  ])('are exposed by a gateway if they are in %s', async (_file, named, least) => {
+  ])('include each metric named in %s', async (_file, named, least) => {
     const names = await findNames();
     expect(new Set(named).size).toBeGreaterThan(least);
     expect(named.filter((name) => !names.has(name))).toEqual([]);
   });
 
-  it('are exposed by a gateway if they are in docs/observability.md', async () => {
+  it('include each metric named in docs/observability.md', async () => {
     const names = [...(await findNames())];
     // Histograms are named without their samples' suffixes.
     const named = readFileSync('docs/observability.md', 'utf8').match(METRIC) ?? [];
@@ -100,7 +100,7 @@ describe('the metrics named', () => {
 });
 
 describe('deploy/prometheus/rules.yaml', () => {
-  it.each(alerts)('gives $alert a summary, instructions and a test', ({ alert, ...rest }) => {
+  it.each(alerts)('has a summary, instructions and a test for $alert', ({ alert, ...rest }) => {
     expect(rest.labels?.['severity']).toMatch(/^(page|ticket)$/);
     expect(Object.keys(rest.annotations ?? {})).toEqual(['summary', 'description', 'action']);
     expect(readDeployed('prometheus/rules.test.yaml')).toContain(`alertname="${alert}"`);

@@ -10,12 +10,12 @@ import { copyOnPostgres } from '../../support/databases.ts';
 import { post } from '../../support/post.ts';
 import { importTraced } from '../../support/traced-program.ts';
 
-// Keeps requests traceable: how many source files run, and how often the folder changes, in the
-// order of their first call. A change that lowers these figures lowers the bounds too.
+// Keeps a request easy to follow: limits how many source files run, and how often the folder changes, in the order of
+// the files' first calls. A change that lowers these figures should lower the bounds too.
 const MAX_FILES = 40;
 const MAX_CHANGES_OF_FOLDER = 12;
 
-/** Returns the folder of a file: one of the gateway, or one of the store. */
+/** Returns the folder of a file: a folder of the gateway, or of the store. */
 const folderOf = (file: string): string => file.split('/').slice(0, 2).join('/');
 
 /** The files that ran, in the order of their first call. */
@@ -39,9 +39,9 @@ beforeAll(async () => {
     await drop();
   };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  // One-time work, such as opening a connection.
+  // The first query does one-time work, such as opening a connection.
   await (await post({ url }, { query: '{ category(id: 1) { pets { nodes { name } } } }' })).text();
-  // A different document each time. Code that a timer runs is not in every trace.
+  // The document is different each time. Code that a timer runs is not in every trace.
   const traces: string[][] = [];
   for (let time = 1; time <= 5; time += 1) {
     tracedFiles.clear();
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-it('a small query executes few files, and seldom switches between their folders', () => {
+it('a small query runs code in few files, and seldom switches between folders', () => {
   expect(data).toMatchObject({ data: { pet: { category: { name: expect.any(String) } } } });
   const folders = files.map(folderOf);
   const changes = folders.filter((folder, index) => index > 0 && folder !== folders[index - 1]);

@@ -21,7 +21,7 @@ import {
 const POOL_SIZE = 5;
 
 let replication: Replication;
-/** The initial primary, the replica that is promoted, and the one that follows it afterwards. */
+/** The initial primary, the replica that is promoted, and the replica that follows it afterwards. */
 let former: ReplicatedServer;
 let promoted: ReplicatedServer;
 let follower: ReplicatedServer;
@@ -32,7 +32,7 @@ let balancer: Proxy;
 let gateway: ReplicatedGateway;
 let petId: string;
 
-/** Sets the standby without which a server acknowledges no write; none if it is empty. */
+/** Sets the standby that must have a write before the server acknowledges it; no standby if empty. */
 async function setSynchronous(server: ReplicatedServer, standby: string): Promise<void> {
   await runSql(server.url, `alter system set synchronous_standby_names = '${standby}'`);
   await runSql(server.url, 'select pg_reload_conf()');
@@ -62,7 +62,7 @@ beforeEach(async () => {
   balancer = await startTcpProxy([former.url]);
 });
 afterEach(async () => {
-  // Each test checks what callers get; the log has the causes.
+  // Each test checks what callers get; the log contains the causes.
   gateway.loggedErrors.length = 0;
   try {
     await gateway.close();
@@ -74,18 +74,18 @@ afterEach(async () => {
 
 /** Fails over like Patroni, whether or not the former primary notices. */
 async function promote(): Promise<void> {
-  // In this order, because the follower must not have received more.
+  // In this order, because the follower must not have received more than the promoted replica.
   await follower.cutOff();
   await promoted.cutOff();
   await promoted.promote();
   await follower.follow(promoted);
 }
 
-/** Returns the ids of the orders that a server has, or of some of them. */
+/** Returns the ids of the orders on a server, or of some of these orders. */
 const ordersOn = (server: ReplicatedServer, where?: string): Promise<Set<unknown>> =>
   ordersOf(server.urlOf(url), where);
 
-/** Stops writers, and expects the orders that they placed on the new primary. */
+/** Stops writers, and expects the new primary to have the orders that they placed. */
 async function expectAllPromoted(...all: Writers[]): Promise<void> {
   for (const writers of all) await writers.stop();
   const ids = all.flatMap((writers) => writers.ids);
@@ -98,7 +98,9 @@ const write = (concurrency: number, quantity: number): Writers =>
 /** Waits until the gateway has found the new primary. */
 const expectFound = (): Promise<void> => expectLogged(gateway, / is now the primary, after \d+ ms/);
 
-/** Counts the connections that can write: that for notifications of changes may stay, as changes are polled too. */
+/**
+ * Counts the connections that can write. The connection for notifications may stay, because changes are polled too.
+ */
 const connectionsToFormer = async (): Promise<number> => {
   const rows = await runSql(
     former.urlOf(url),
@@ -125,26 +127,26 @@ async function fillPool(): Promise<void> {
 
 const QUANTITY_AFTER = 2;
 
-describe('one address that leads to another server after a failover', () => {
+describe('a gateway whose database address leads to another server after a failover', () => {
   it.each([
     ['always accepted writes', 'the replica that is promoted', () => promoted],
     ['always accepted writes', 'another replica', () => follower],
-    ['was frozen and goes on', 'another replica', () => follower],
+    ['was frozen and continues', 'another replica', () => follower],
   ])(
-    'writes nothing to a former primary that %s, with %s in DATABASE_REPLICA_URLS',
+    'writes nothing to a former primary that %s, if DATABASE_REPLICA_URLS names %s',
     async (what, _which, replica) => {
       await startOn([replica()]);
       await fillPool();
       const before = write(2, 1);
       await before.more(30);
-      const isFrozen = what === 'was frozen and goes on';
+      const isFrozen = what === 'was frozen and continues';
       if (isFrozen) former.freeze();
       await promote();
       balancer.targets = [promoted.url];
       await expectFound();
 
       if (isFrozen) former.thaw();
-      // From now on the former primary would acknowledge writes alone.
+      // From now on, the former primary would acknowledge writes on its own.
       await setSynchronous(former, '');
       const after = write(2 * POOL_SIZE, QUANTITY_AFTER);
       await expect.poll(connectionsToFormer).toBe(0);
@@ -156,8 +158,8 @@ describe('one address that leads to another server after a failover', () => {
     },
   );
 
-  it("is detected by a new connection, even if the gateway's role may not read timelines", async () => {
-    // A member of the owner, but without the rights of a superuser.
+  it('detects the failover on a new connection, even if its role may not read timelines', async () => {
+    // A member of the owner's role, but not a superuser.
     await runSql(former.url, `create role plain login password 'store' in role store`);
     await promoted.catchUp(former);
     await startOn([follower], 'plain');
@@ -165,7 +167,7 @@ describe('one address that leads to another server after a failover', () => {
     await before.more(30);
     await promote();
     balancer.targets = [promoted.url];
-    // They need connections that the pool does not have yet.
+    // These writers need connections that the pool does not have yet.
     const after = write(2 * POOL_SIZE, QUANTITY_AFTER);
     await expectFound();
     await setSynchronous(former, '');
@@ -174,7 +176,7 @@ describe('one address that leads to another server after a failover', () => {
     await expectAllPromoted(before, after);
   });
 
-  it('replaces connections to a former primary that was frozen, without DATABASE_REPLICA_URLS', async () => {
+  it('replaces connections to a former primary that was frozen, even without DATABASE_REPLICA_URLS', async () => {
     await startOn([]);
     await fillPool();
     const writers = write(2, 1);

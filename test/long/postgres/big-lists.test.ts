@@ -21,7 +21,7 @@ const fill = async (from: number, to: number): Promise<unknown> =>
     from generate_series(${from}::integer, ${to}::integer) as n`);
 
 beforeAll(async () => {
-  // Filling it may take long on a busy machine.
+  // Filling the store may take long on a busy machine.
   gateway = await startGateway({ STATEMENT_TIMEOUT_MS: '60000' }, openCopyOnPostgres);
   await gateway.db.write(sql`insert into categories (name) values ('Cats')`);
   await gateway.db.write(sql`insert into pets (name, category_id) values ('Cleo', 1)`);
@@ -39,7 +39,7 @@ async function openList(): Promise<IncomingMessage> {
 interface Reading {
   orders: number;
   bytes: number;
-  /** The largest heap while it was read, in MB, without garbage. */
+  /** The largest heap while the list was read, in MB, without garbage. */
   heapMb: number;
 }
 
@@ -89,7 +89,7 @@ async function settledPages(): Promise<number> {
 }
 
 describe('the list of all orders', () => {
-  it('is complete and sorted by id, and takes no more memory if it is longer', async () => {
+  it('is complete and sorted by id, and a longer list takes no more memory', async () => {
     await fill(1, ORDERS / 10);
     await read(await openList(), ORDERS / 10);
     const short = await read(await openList(), ORDERS / 10);
@@ -105,7 +105,7 @@ describe('the list of all orders', () => {
 });
 
 describe('a client that pauses while it reads a list', () => {
-  it('pauses the queries, and receives the rest when it continues', async () => {
+  it('makes the gateway pause its queries, and receives the rest when it continues', async () => {
     const response = await openList();
     // The buffers of the two sockets hold some pages; the operating system decides how many.
     expect(await settledPages()).toBeLessThan((ORDERS / PAGE) * 0.75);

@@ -49,7 +49,7 @@ beforeEach(async () => {
   await expectReadsOnStandbys();
 });
 afterEach(async () => {
-  // Each test checks what callers get; the log has the causes.
+  // Each test checks what callers get; the log contains the causes.
   gateway.loggedErrors.length = 0;
   try {
     await gateway.close();
@@ -67,7 +67,7 @@ const found = (server: ReplicatedServer): RegExp =>
 const linesAboutPrimary = (): string[] =>
   gateway.messages.filter((message) => /^Lost the primary|is now the primary/.test(message));
 
-/** Waits until all standbys serve queries: after a failover, each must be known to follow the primary. */
+/** Waits until all standbys serve queries: after a failover, the gateway must know that each follows the primary. */
 async function expectReadsOnStandbys(): Promise<void> {
   const lastLines = () =>
     standbys().map((standby) =>
@@ -77,7 +77,7 @@ async function expectReadsOnStandbys(): Promise<void> {
   await expect.poll(lastLines).toEqual(used);
 }
 
-/** The connection of a gateway's checks. */
+/** Finds the connection with which a gateway checks a server. */
 const IS_CHECKED = `select from pg_stat_activity
   where application_name = 'pet-store-gateway' and query like '%timeline%' and state = 'idle'`;
 
@@ -188,7 +188,7 @@ it('a gateway writes nothing to a former primary that comes back and accepts wri
   await expect.poll(() => runSql(former.urlOf(url), IS_CHECKED)).toHaveLength(1);
   const writers = write(4);
   await writers.more(200);
-  // A gateway that starts now connects to it first.
+  // A gateway that starts now connects to the former primary first.
   const other = await startOn([
     former,
     ...standbys().filter((server) => server !== former),
@@ -201,7 +201,7 @@ it('a gateway writes nothing to a former primary that comes back and accepts wri
   expect(await ordersOn(former)).toEqual(rows);
   expect(await ordersOn(primary)).toEqual(new Set(ids));
 
-  // Even if it is the only server.
+  // The same holds if the former primary is the only server left.
   const [third] = standbys().filter((server) => server !== former);
   await primary.kill();
   await expectLogged(gateway, lost(primary));

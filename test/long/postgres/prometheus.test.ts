@@ -30,14 +30,14 @@ const RENAME = `mutation Rename {
 const STALE = `mutation Stale {
   updateInventory(petId: 1, input: { quantity: 1 }, expectedQuantity: 99) { ... on StaleInventory { available } } }`;
 
-// The alerts that the load fires; the slow alert for errors takes a quarter of an hour.
+// The alerts that fire under the load, except the slow alert for errors, which takes a quarter of an hour.
 const FAULTS = [
   'GatewayBug',
   'GatewayDeprecatedCallsAfterSunset',
   'GatewayErrorsFast',
   'GatewayErrorsSlow',
 ];
-// At the moment of a scrape, all or no connections may be idle, and a replica up to date; the sunset has passed.
+// During a scrape, all or no connections may be idle, and replicas may have no lag. The sunset has passed.
 const MAY_BE_ZERO = new Set([
   'Waiting for a connection',
   'Connections',
@@ -52,7 +52,7 @@ const LOAD: readonly object[] = [
   { query: PETS },
   { query: NESTED, variables: { first: 2 } },
   { query: CREATE, variables: { name: 'Cats' } },
-  // A trigger of an operator rejects this name.
+  // An operator's trigger rejects this name.
   { query: CREATE, variables: { name: 'unlucky' } },
   { query: RENAME },
   { query: STALE },
@@ -126,7 +126,7 @@ interface Sample {
 const query = async (expr: string): Promise<Sample[]> =>
   (await ask<{ result: Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
 
-/** Returns the rules that were not evaluated without an error. */
+/** Returns the rules that were not evaluated, or only with an error. */
 async function findFailing(): Promise<unknown[]> {
   const { groups } = await ask<{ groups: { rules: { health: string }[] }[] }>('rules');
   const rules = groups.flatMap((group) => group.rules);
@@ -204,10 +204,13 @@ describe.skipIf(!hasPrometheus)("Prometheus (needs Debian's package `prometheus`
     await expect.poll(findFailing, WAIT).toEqual([]);
   });
 
-  it.each(FAULTS.slice(0, 3))('fires the alert %s for its fault', async (alert) => {
-    const expr = `ALERTS{alertname="${alert}"}`;
-    await expect.poll(() => largest(expr), WAIT).toBe(1);
-  });
+  it.each(FAULTS.slice(0, 3))(
+    'fires the alert %s for the fault that it describes',
+    async (alert) => {
+      const expr = `ALERTS{alertname="${alert}"}`;
+      await expect.poll(() => largest(expr), WAIT).toBe(1);
+    },
+  );
 
   it('fires no other alert', async () => {
     const firing = await query('ALERTS{alertstate="firing"}');
@@ -220,7 +223,7 @@ describe.skipIf(!hasPrometheus)("promtool (needs Debian's package `prometheus`)"
   it.each([
     ['accepts prometheus.yaml', ['check', 'config', '--syntax-only', 'prometheus.yaml']],
     ['accepts rules.yaml', ['check', 'rules', 'rules.yaml']],
-    ['finds each alert firing when it should', ['test', 'rules', 'rules.test.yaml']],
+    ['confirms that each alert fires when it should', ['test', 'rules', 'rules.test.yaml']],
   ])('%s', (_what, args) => {
     const { status, stdout, stderr } = spawnSync('promtool', args, {
       encoding: 'utf8',

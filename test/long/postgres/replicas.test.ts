@@ -117,7 +117,7 @@ const SLOW_ON_FIRST = `
     ) then 60 else 0 end) is not null $$;
   create view orders as select kept_orders.* from kept_orders, sleep_on_one() where sleep_on_one`;
 
-/** Runs \`work\` while both replicas replay each transaction with a delay. */
+/** Runs `work` while both replicas replay each transaction with a delay. */
 async function whileBehind<Result>(ms: number, work: () => Promise<Result>): Promise<Result> {
   await Promise.all([first.setDelay(ms), second.setDelay(ms)]);
   try {
@@ -143,7 +143,7 @@ async function nameByRest(position?: string | null): Promise<unknown> {
 }
 
 describe('a gateway with two replicas', () => {
-  it('sends queries to both replicas, and mutations with their results to the primary, and returns a position', async () => {
+  it('sends queries to both replicas, runs mutations entirely on the primary, and returns a position', async () => {
     const { data, position } = await send(gateway, rename('Cleo'));
     expect(data.updatePet.category.description).toBe(primary.name);
     expect(position).toMatch(/^[\da-f]{16}$/);
@@ -178,7 +178,7 @@ describe('a gateway with two replicas', () => {
       }
       return names;
     });
-    // On a busy machine some wait for longer than 100 ms.
+    // On a busy machine, some requests wait for longer than 100 ms.
     expect(servers.filter((name) => name !== primary.name).length).toBeGreaterThan(10);
   });
 
@@ -208,7 +208,7 @@ describe('a gateway with two replicas', () => {
 });
 
 describe('a gateway whose replicas are both far behind', () => {
-  it('shows a write to requests with its position, and not to others', async () => {
+  it('shows a write only to requests with the position of that write', async () => {
     const old = await send(patient, rename('Old'));
     await catchUp();
     await whileBehind(HOUR, async () => {
@@ -252,7 +252,7 @@ describe('a replica that fails', () => {
     await expectLogged(gateway, notAsked(first, 'it does not respond'));
     await readers.more(100);
     expect(await serversOf()).not.toContain(first.name);
-    // Including the queries already sent to it.
+    // This includes the queries that were already sent to it.
     await readers.stop();
     await end();
     await expectLogged(gateway, asked(first));
@@ -260,7 +260,7 @@ describe('a replica that fails', () => {
     expect(linesAbout(first)).toEqual([notAsked(first, 'it does not respond'), asked(first)]);
   });
 
-  it('leaves queries to the primary if the other replica is gone too', async () => {
+  it('leaves queries to the primary if the other replica fails too', async () => {
     const readers = startReaders(gateway, SERVER, READERS);
     await readers.more(100);
     await Promise.all([first.kill(), second.kill()]);
@@ -273,7 +273,7 @@ describe('a replica that fails', () => {
     await readers.stop();
   });
 
-  it('leaves a query to another server when its rows are removed', async () => {
+  it('leaves a query to another server when the rows that the query reads are removed', async () => {
     await runSql(url, `insert into orders (pet_id, quantity) values (${petId}, 1)`);
     await runSql(url, SLOW_ON_FIRST);
     await catchUp();

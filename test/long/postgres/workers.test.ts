@@ -23,7 +23,9 @@ const start = async (variables = {}): Promise<void> => {
 const findDeaths = (): LogEntry[] =>
   program.entries.filter(({ msg }) => /^Worker \d+ died/.test(msg));
 
-/** Returns when the workers died, in milliseconds: two at a time, with a pause and a start in between. */
+/**
+ * Returns the times at which the workers died, in milliseconds. Two die at a time, and are restarted after a pause.
+ */
 const timesOfDeaths = (): number[] =>
   findDeaths()
     .filter((_death, index) => index % 2 === 1)
@@ -32,7 +34,7 @@ const timesOfDeaths = (): number[] =>
 const WAIT = { timeout: 60_000, interval: 50 };
 
 describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
-  it('names the worker that does not respond in /metrics, and keeps its last values', async () => {
+  it("reports in /metrics which worker does not respond, and keeps the worker's last values", async () => {
     await start();
     await expect.poll(async () => sumOf(await readMetrics(program), 'worker_up'), WAIT).toBe(2);
     const [frozen = 0, other = 0] = findWorkers(program);
@@ -65,7 +67,7 @@ describe('a gateway with WORKERS=2', { timeout: 300_000 }, () => {
     await expect.poll(() => workers.filter(isAlive), WAIT).toEqual([]);
   });
 
-  it('restarts its workers with back-off until they start again', async () => {
+  it('restarts workers that fail to start, with back-off, until they start', async () => {
     // Workers share a port that was chosen for them only while one of them is alive.
     await start({ PORT: String(await freePort()) });
     await store.run('alter table _prisma_migrations rename to gone');

@@ -12,7 +12,7 @@ const AT_ONCE = 250;
 /** The number of this level in pino's log. */
 const INFO = 30;
 
-// Connections are handled the same way with both databases; programs start sooner with PostgreSQL.
+// Connections are handled the same way with both databases, and programs start faster with PostgreSQL.
 const store = useProgramStore();
 let program: Program;
 beforeAll(async () => {
@@ -46,18 +46,18 @@ const requestsOf = (method: string): string[] => [
   `${method} / HTTP/9.9\r\n\r\n`,
 ];
 
-/** The share of a request that is sent, from its first byte to the whole. */
+/** How much of a request is sent, from its first byte to all of it. */
 const SHARES = [0.01, 0.5, 0.99, 1];
 
 /** How the client then breaks the connection. */
-const ENDINGS = ['reset', 'reset at the answer', 'half-close', 'half-close and reset'] as const;
+const ENDINGS = ['reset', 'reset at the response', 'half-close', 'half-close and reset'] as const;
 
 interface Attack {
   readonly bytes: string;
   readonly ending: (typeof ENDINGS)[number];
 }
 
-// node:http treats CONNECT differently; these have routes. The rest is only in `npm run test:long`.
+// CONNECT, which node:http treats differently, and two methods that have routes. `npm run test:long` uses all methods.
 const SOME_METHODS = ['CONNECT', 'GET', 'POST'];
 
 const ATTACKS: readonly Attack[] = (inject('isLong') ? METHODS : SOME_METHODS).flatMap((method) =>
@@ -79,7 +79,7 @@ const attack = (port: number, { bytes, ending }: Attack): Promise<void> =>
         if (ending === 'half-close and reset') socket.end(() => socket.resetAndDestroy());
       });
     });
-    socket.on('data', () => ending === 'reset at the answer' && socket.resetAndDestroy());
+    socket.on('data', () => ending === 'reset at the response' && socket.resetAndDestroy());
     // The gateway may reset the connection first.
     socket.on('error', () => {});
     socket.on('close', () => resolve());

@@ -16,7 +16,7 @@ import {
   startProgram,
 } from '../../support/program.ts';
 
-// The log is the same with both databases; programs start sooner with PostgreSQL.
+// The log is the same with both databases, and programs start faster with PostgreSQL.
 const store = useProgramStore();
 
 afterEach(killPrograms);
@@ -53,7 +53,7 @@ async function expectUndisturbed(program: Program, url: string): Promise<void> {
   expect((await fetch(`${url}/store/orders`)).status).toBe(200);
   const begin = performance.now();
   expect(await program.stop()).toBe(0);
-  // The log is flushed within two seconds; the rest is for a busy machine.
+  // The log is flushed within two seconds; the rest of the time is for a busy machine.
   expect(performance.now() - begin).toBeLessThan(10_000);
 }
 
@@ -61,7 +61,7 @@ describe.skipIf(process.platform !== 'linux')(
   'a standard output that cannot be written',
   { timeout: 60_000 },
   () => {
-    it('affects neither callers nor SIGTERM', async () => {
+    it('affects neither callers nor the shutdown on SIGTERM', async () => {
       const port = String(await freePort());
       const file = openSync('/dev/full', 'w');
       const program = spawnProgram('main', { ...store.environment, PORT: port }, file);
@@ -71,7 +71,7 @@ describe.skipIf(process.platform !== 'linux')(
       await expectUndisturbed(program, url);
     });
 
-    it('does not keep a failed start from exiting', async () => {
+    it('does not keep a gateway that fails to start from exiting', async () => {
       const file = openSync('/dev/full', 'w');
       const failed = spawnProgram('main', { PORT: 'none' }, file);
       closeSync(file);
@@ -80,9 +80,9 @@ describe.skipIf(process.platform !== 'linux')(
   },
 );
 
-// More than the 2 MB that wait to be written.
+// More than the 2 MB that may wait to be written.
 const ERRORS = 3000;
-/** On SIGUSR2, logs errors of more than a kilobyte each, which takes less time than requests. */
+/** Logs errors of more than a kilobyte each on SIGUSR2, which is faster than sending requests. */
 const LOG_ERRORS = `
   process.once('SIGUSR2', () => {
     for (let count = 0; count < ${ERRORS}; count += 1) Promise.reject(new Error('x'.repeat(500)));
@@ -95,7 +95,7 @@ describe.skipIf(process.platform !== 'linux')(
   'a standard output that can be written again',
   { timeout: 120_000 },
   () => {
-    it('gets one warning with the number of lost lines, and may be blocked again without effect', async () => {
+    it('gets one warning with the number of lost lines, and may be blocked again without harm', async () => {
       const preload = `--import "data:text/javascript,${encodeURIComponent(LOG_ERRORS)}"`;
       const program = await startProgram({ ...store.environment, NODE_OPTIONS: preload });
       const { entries } = program;

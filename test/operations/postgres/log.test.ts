@@ -12,8 +12,8 @@ import { sendRaw } from '../../support/raw.ts';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** Makes the program throw an error that nobody catches, on SIGUSR2. */
-const FAIL = `process.once('SIGUSR2', () => { throw new Error('Nobody caught it.') })`;
+/** Makes the program throw an uncaught error on SIGUSR2. */
+const FAIL = `process.once('SIGUSR2', () => { throw new Error('Not caught.') })`;
 
 const store = useProgramStore();
 let program: Program;
@@ -80,7 +80,7 @@ describe('a POST', () => {
     expect(line['operationName']).toBe('N'.repeat(100));
   });
 
-  it('is logged with each code of the errors in its data once', async () => {
+  it('is logged with the codes of the errors in its data, each code once', async () => {
     const query = `mutation {
       deletePet(id: "9") { __typename }
       again: deletePet(id: "9") { __typename }
@@ -94,7 +94,7 @@ describe('a POST', () => {
     });
   });
 
-  it('is logged in the same way once its query is compiled', async () => {
+  it('is logged in the same way before and after its query is compiled', async () => {
     const query = 'query Often($id: ID!) { pet(id: $id) { name } }';
     for (const id of ['1', '2', '3', '4', 'x']) {
       const line = await lineOf(await post(program, { query, variables: { id } }));
@@ -123,7 +123,7 @@ describe('a POST', () => {
 });
 
 describe('a subscription', () => {
-  it('is logged when it has closed, with its operation and the code that closed it', async () => {
+  it('is logged when it has closed, with its operation and the error code that closed it', async () => {
     const query = 'subscription Live($after: String) { categoryChanged(after: $after) { kind } }';
     const stream = await openEvents(program, query);
     stream.disconnect();
@@ -137,7 +137,7 @@ describe('a subscription', () => {
     await expect.poll(() => program.entries.at(-1)?.['codes']).toEqual(['INVALID_CURSOR']);
   });
 
-  it('is logged in the same way over a WebSocket', async () => {
+  it('is logged in the same way over a WebSocket as over Server-Sent Events', async () => {
     const opened = await openInitialized(program);
     const payload = { query: 'subscription Socket { categoryChanged { kind } }' };
     opened.send({ type: 'subscribe', id: '1', payload });
@@ -156,21 +156,25 @@ describe('a request id', () => {
   const traceparent = `00-${TRACE}-${PARENT}-01`;
 
   it.each<[string, Record<string, string>, string | RegExp]>([
-    ["the client's", { 'x-request-id': 'cart:17.a-b_C', traceparent }, 'cart:17.a-b_C'],
-    ['new instead of more than 128 characters', { 'x-request-id': 'x'.repeat(129) }, UUID],
-    ['new instead of invalid text', { 'x-request-id': 'a "b"' }, UUID],
-    ['the trace id', { traceparent }, TRACE],
     [
-      'the trace id if the client sends an invalid one',
-      { 'x-request-id': ' é', traceparent },
-      TRACE,
+      'the id that the client sent',
+      { 'x-request-id': 'cart:17.a-b_C', traceparent },
+      'cart:17.a-b_C',
     ],
     [
-      'new instead of a trace id of another version',
+      "a new id if the client's id has more than 128 characters",
+      { 'x-request-id': 'x'.repeat(129) },
+      UUID,
+    ],
+    ["a new id if the client's id is invalid", { 'x-request-id': 'a "b"' }, UUID],
+    ['the trace id', { traceparent }, TRACE],
+    ["the trace id if the client's id is invalid", { 'x-request-id': ' é', traceparent }, TRACE],
+    [
+      'a new id if traceparent has another version',
       { traceparent: `01-${TRACE}-${PARENT}-01` },
       UUID,
     ],
-    ['new without either header', {}, UUID],
+    ['a new id without either header', {}, UUID],
   ])('is %s', async (_what, headers, expected) => {
     for (const path of ['/health', '/graphql?query={__typename}', '/none']) {
       const response = await fetch(program.url + path, { headers });
@@ -196,7 +200,7 @@ describe('the log line of a request', () => {
     [`/pets/${SECRET}?${SECRET}`, '/pets/{petId}', 400, ['INVALID_ID']],
     [`/${SECRET}?${SECRET}`, 'other', 404, ['NOT_FOUND']],
     [`/graphql?query=query+Get{__typename}&x=${SECRET}`, '/graphql', 200, undefined],
-  ])('has the template of its path: for %s, %s', async (path, route, status, codes) => {
+  ])('contains the template of its path: %s becomes %s', async (path, route, status, codes) => {
     const line = await lineOf(await fetch(program.url + path));
     expect(line).toMatchObject({ level: 30, method: 'GET', route, status });
     expect(line['codes']).toEqual(codes);
@@ -234,7 +238,7 @@ describe('the log, even at level debug,', () => {
     expect(sql.some((text) => text.includes('from pets') && text.includes('$1'))).toBe(true);
   });
 
-  it('contains no data of callers or of the store, whatever fails', async () => {
+  it('contains no data from callers or from the store, whatever fails', async () => {
     await expectNoDataLogged(program);
   });
 });
@@ -243,13 +247,13 @@ describe('the log, even at level debug,', () => {
 describe('a program that exits with an uncaught error', () => {
   const COUNT = 100;
 
-  it('writes every line first', async () => {
+  it('writes every log line first', async () => {
     const headers = { 'x-request-id': 'last' };
     const { url, entries } = program;
     await Promise.all(Array.from({ length: COUNT }, () => fetch(`${url}/pets/1`, { headers })));
     expect(await program.stop('SIGUSR2')).toBe(1);
     const lines = entries.filter(({ msg, requestId }) => msg === ENDED && requestId === 'last');
     expect(lines).toHaveLength(COUNT);
-    expect(program.messages.join('\n')).toContain('Nobody caught it.');
+    expect(program.messages.join('\n')).toContain('Not caught.');
   });
 });

@@ -21,23 +21,23 @@ async function postLong(program: Program, count: number): Promise<void> {
 
 // test/long/hostile-load.test.ts measures the memory after other hostile requests too.
 describe('a gateway with little memory', () => {
-  it('keeps few of many long documents in memory', async () => {
+  it('keeps only a few of many long documents in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     // The caches keep 22 of them, in about 11 MB.
     await postLong(program, 25);
     const before = await usedMb(program);
     await postLong(program, 24);
-    // Keeping all would take 12 MB.
+    // Keeping all of them would take 12 MB.
     expect(await usedMb(program)).toBeLessThan(before + 6);
     expect(await program.stop()).toBe(0);
   });
 
-  it('keeps few of the variables of earlier operations in memory', async () => {
+  it('keeps only a few of the variables of earlier operations in memory', async () => {
     const program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
     await postValues(program, 'a');
     const before = await usedMb(program);
     await postValues(program, 'b');
-    // Keeping all would take 3 MB.
+    // Keeping all of them would take 3 MB.
     expect(await usedMb(program)).toBeLessThan(before + 1.5);
     expect(await program.stop()).toBe(0);
   });
@@ -70,7 +70,7 @@ const CONNECTIONS = 20;
 const REQUESTS_EACH = 15;
 const ROUNDS = 8;
 
-describe('the memory of a gateway', () => {
+describe('a gateway', () => {
   let program: Program;
   beforeAll(async () => {
     program = await startProgram({ ...store.environment, ...LITTLE_MEMORY });
@@ -86,7 +86,10 @@ describe('the memory of a gateway', () => {
     return ((await oldBytes(program)) - before) / (CONNECTIONS * REQUESTS_EACH);
   }
 
-  /** At first, code and caches grow too. A request with its response takes 6 kB or more. */
+  /**
+   * Returns the least of several rounds, because code and caches grow at first. A request with its response takes 6 kB
+   * or more.
+   */
   async function leastLeftBytes(send: () => Promise<Response>): Promise<number> {
     let least = Infinity;
     for (let round = 0; round < ROUNDS; round += 1) least = Math.min(least, await leftBytes(send));
@@ -95,11 +98,11 @@ describe('the memory of a gateway', () => {
 
   it.each<[string, () => Promise<Response>]>([
     [
-      'a query that is compiled',
+      'a compiled query',
       () => post(program, { query: '{ pets { nodes { name category { name } } } }' }),
     ],
     [
-      'a query that is not compiled',
+      'a query that cannot be compiled',
       () => post(program, { query: '{ node(nodeId: "Pet_1") { nodeId } }' }),
     ],
     [
@@ -107,8 +110,8 @@ describe('the memory of a gateway', () => {
       () =>
         post(program, { query: 'mutation { adjustInventory(petId: 1, by: 1) { __typename } }' }),
     ],
-    ['a request to REST', () => fetch(`${program.url}/pets/1`)],
-  ])('releases %s once its response is sent', async (_name, send) => {
+    ['a REST request', () => fetch(`${program.url}/pets/1`)],
+  ])('frees the memory of %s after the response', async (_name, send) => {
     expect(await leastLeftBytes(send)).toBeLessThan(3000);
   });
 });

@@ -66,7 +66,7 @@ const nested = times(50, (i) => `a${i}: pets(first: ${i + 1}) { nodes { id } }`)
 describe('a busy gateway', () => {
   it.each([
     [
-      'forty callers wait for searches for names',
+      'forty callers wait for name searches',
       EVERY_STATEMENT,
       times(40, (i) => `{ pets(first: 1, filter: { name: "zgx${i}" }) { nodes { id } } }`),
       POOL_SIZE / 2,
@@ -89,7 +89,7 @@ describe('a busy gateway', () => {
       [`{ categories(first: 1) { nodes { ${nested} } } }`],
       4,
     ],
-  ])('serves other requests while %s', async (_what, lock, operations, waiting) => {
+  ])('serves requests from other callers while %s', async (_what, lock, operations, waiting) => {
     const release = await holdLock(store.url, lock);
     const asked = operations.map((operation) => gateway.graphql(operation));
     await expectOthersServed(waiting);

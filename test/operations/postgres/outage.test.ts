@@ -148,7 +148,7 @@ async function readiness(): Promise<unknown[]> {
   return [any.status, writes, forWrites.status];
 }
 
-/** Returns the process of the next connection if no statement runs: the last one released. */
+/** Returns the process of the connection that the next statement uses if no other runs: the last one released. */
 async function nextBackend(): Promise<unknown> {
   const [row] = await gateway.db.query<{ pid: number }>(sql`select pg_backend_pid() as pid`);
   expect(row).toEqual({ pid: expect.any(Number) });
@@ -168,7 +168,7 @@ const NAMED_CATEGORY =
 describe('a database that becomes read-only', () => {
   it('is reported by /ready and SERVICE_UNAVAILABLE, and its connections are replaced', async () => {
     await gateway.close();
-    // With a second connection, the gateway's own statements could use the one under test.
+    // With a second connection, the gateway's own statements could use the connection under test.
     gateway = await start({ POOL_SIZE: '1' });
     expect(await readiness()).toEqual([200, true, 200]);
     await setReadOnly(true);

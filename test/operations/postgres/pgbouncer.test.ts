@@ -174,7 +174,7 @@ describe.skipIf(!hasPgbouncer)(
       );
     });
 
-    it('runs further statements after one that took too long', async () => {
+    it('runs further statements after a statement that took too long', async () => {
       const gateway = await open(database, { POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' });
       await expect(gateway.db.write(sql`select pg_sleep(3)::text`)).rejects.toMatchObject({
         cause: { message: 'Query read timeout' },
@@ -183,7 +183,7 @@ describe.skipIf(!hasPgbouncer)(
       await gateway.close();
     });
 
-    it('lets a gateway end the statement of a client that disconnected', async () => {
+    it('lets a gateway cancel the statement of a client that disconnected', async () => {
       const release = await holdLock(database.url, 'lock table pets');
       const controller = new AbortController();
       const { signal } = controller;
@@ -194,7 +194,7 @@ describe.skipIf(!hasPgbouncer)(
       await release();
     });
 
-    it('does not cause a later write if a database timeout ends a statement', async () => {
+    it('does not let a write happen later if a database timeout cancels its statement', async () => {
       const copy = await copyOnPostgres();
       const name = new URL(copy.url).pathname.slice(1);
       await runSql(copy.url, `alter database ${name} set statement_timeout to 300`);
@@ -227,7 +227,7 @@ describe.skipIf(!hasPgbouncer)(
       expect(rows).toEqual(await runSql(database.url, `show ${setting}`));
     });
 
-    it('causes a warning for a database without a timeout', async () => {
+    it('makes the gateway log a warning for a database without statement_timeout', async () => {
       const warnings: unknown[] = [];
       const log = createLog('silent');
       log.warn = (text: unknown) => void warnings.push(text);

@@ -49,7 +49,7 @@ async function startNginx(): Promise<void> {
   await vi.waitUntil(() => isReady(url), WAIT);
 }
 
-// With GET: nginx does not repeat a POST sent on a connection that a gateway was closing.
+// Uses GET, because nginx does not repeat a POST sent on a connection that a gateway was closing.
 const query = (): Promise<Response> =>
   fetch(`${url}/graphql?query={pets{totalCount}}`, { headers: { accept: 'application/json' } });
 const listOrders = (): Promise<Response> => fetch(`${url}/store/orders`);
@@ -117,7 +117,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     stream.disconnect();
   });
 
-  it('forwards a WebSocket, and ignores any other Upgrade', async () => {
+  it('forwards an upgrade to a WebSocket, and ignores any other upgrade', async () => {
     const opened = await openInitialized({ url });
     opened.send({ id: '1', type: 'subscribe', payload: { query: '{ __typename }' } });
     expect(await opened.message()).toMatchObject({ payload: { data: { __typename: 'Query' } } });
@@ -142,7 +142,7 @@ describe.skipIf(!hasNginx)("deploy/nginx.conf (needs Debian's package nginx-ligh
     );
   });
 
-  it('sends every request to the other gateway after one was killed', async () => {
+  it('sends every request to the other gateway after one gateway was killed', async () => {
     expect(await gateways[0]?.program.stop('SIGKILL')).toBe('SIGKILL');
     for (const send of [query, listOrders, query, listOrders, query, listOrders]) {
       expect((await send()).status).toBe(200);

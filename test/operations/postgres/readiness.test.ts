@@ -20,7 +20,7 @@ afterAll(async () => {
   await store.drop();
 });
 
-/** Returns the processes of the connections, except the one for notifications, even before its first statement. */
+/** Returns the processes of all connections but the one for notifications, which may not have run a statement yet. */
 const backends = async (): Promise<unknown[]> =>
   (
     await runSql(
@@ -65,7 +65,7 @@ describe('the readiness check /ready', () => {
        where application_name = 'pet-store-gateway' and datname = current_database()`,
     );
     await expect.poll(readiness).toEqual([200, 200]);
-    // A request may have met the lost connection before the gateway did.
+    // A request may have used the lost connection before the gateway noticed the loss.
     gateway.loggedErrors.splice(0);
   });
 });

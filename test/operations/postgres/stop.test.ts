@@ -11,7 +11,7 @@ import { type Gateway, openThatOf, startGateway } from '../../support/gateway.ts
 import { makePet } from '../../support/make.ts';
 
 const STOP_TIMEOUT_MS = 30_000;
-// A shutdown that does not wait for the timeout.
+// The longest that a shutdown takes if it does not wait for the timeout.
 const SOON_MS = 15_000;
 
 // All gateways that the tests start share its database.
@@ -56,8 +56,8 @@ async function countOrders(petId: string | null = null): Promise<number> {
 }
 
 /**
- * Creates orders and counts all. Their list has 17 MB; the buffers between a gateway and its caller have held
- * more than 4 MB.
+ * Creates orders and returns the number of all orders. Their list is 17 MB long; the buffers between a gateway and its
+ * caller have held more than 4 MB.
  */
 async function fillOrders(): Promise<number> {
   const petId = BigInt(await makePet(gateway));
@@ -91,7 +91,7 @@ async function beginRequest(body: string): Promise<SlowRequest> {
 }
 
 describe('a gateway that is shutting down', () => {
-  it('is not ready, and serves requests for a while, each as the last of its connection', async () => {
+  it('is not ready, and serves requests for a while, each as the last on its connection', async () => {
     await start(5000);
     const stopped = gateway.stop();
     const ready = await gateway.rest('/ready');
@@ -111,7 +111,7 @@ describe('a gateway that is shutting down', () => {
     expect(await isListening()).toBe(false);
   });
 
-  it('closes idle connections, and after about a second those that have sent nothing', async () => {
+  it('closes idle connections immediately, and new connections that have sent nothing after about a second', async () => {
     await start(0);
     const silent = connectTo(gateway);
     const answered = connectTo(gateway);
@@ -137,7 +137,7 @@ describe('a gateway that is shutting down', () => {
     await stopped;
   });
 
-  it('serves a request that was still arriving, and closes its connection', async () => {
+  it('serves a request that was still arriving, and then closes its connection', async () => {
     await start(0);
     const petId = await makePet(gateway);
     const body = JSON.stringify({ query: `{ pet(id: "${petId}") { id } }` });
@@ -160,7 +160,7 @@ describe('a gateway that is shutting down', () => {
     expect(await cut).toBe('ECONNRESET');
   });
 
-  it('places no order without a response, under load', async () => {
+  it('places no order without a response, even under load', async () => {
     await start(300);
     const petId = await makePet(gateway, { stock: 1_000_000 });
     const placed: string[] = [];
@@ -168,7 +168,7 @@ describe('a gateway that is shutting down', () => {
     await expect.poll(() => placed.length).toBeGreaterThan(20);
     await gateway.stop();
     for (const error of await Promise.all(callers)) {
-      // The last code: fetch had connected, but its request had not arrived.
+      // UND_ERR_SOCKET means that fetch had connected, but its request had not arrived.
       const code = expect.stringMatching(/^(ECONN(REFUSED|RESET)|UND_ERR_SOCKET)$/);
       expect(error).toMatchObject({ cause: { code } });
     }

@@ -80,10 +80,10 @@ describe('with OpenTelemetry, a request', () => {
     'query Pets { pets(first: 2) { nodes { category { name } inventory { quantity } } } }';
 
   it.each([
-    // The first time, it also opens connections.
-    ['is one trace of its operation and statements', 2, 3],
-    ['is one trace of its operation and one statement, if its query is compiled', 3, 1],
-  ])("%s, in the caller's trace", async (_what, time, count) => {
+    // The first execution also opens connections.
+    ['its statements', 2, 3],
+    ['its only statement, if its query is compiled', 3, 1],
+  ])("has the spans of its operation and %s in the caller's trace", async (_what, time, count) => {
     const query = `${PETS} # ${time}`;
     for (let before = 1; before < time; before += 1) await post(query);
     const id = TRACE.replace(/.$/, String(time));
@@ -135,7 +135,7 @@ describe('with OpenTelemetry, a request', () => {
     expect(operation?.status.code).toBe(ERROR);
   });
 
-  it('is in one trace with its statement if it is a REST request', async () => {
+  it('is in the same trace as its statement if it is a REST request', async () => {
     const response = await fetch(`${program.url}/pets/1`);
     const trace = await traceOf(response.headers.get('x-request-id'));
     const [request] = trace.filter(({ scope }) => scope === HTTP);

@@ -38,9 +38,9 @@ async function countResponding(): Promise<number> {
 }
 
 describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
-  it('returns the sum of both workers from /metrics', async () => {
+  it("reports the sums of both workers' metrics at /metrics", async () => {
     await expect.poll(countResponding).toBe(2);
-    // Each on its own connection, which the primary process assigns to the workers in turn.
+    // Each request has its own connection, which the primary process assigns to the workers in turn.
     const headers = { connection: 'close', 'user-agent': 'shop/1' };
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
     for (let count = 0; count < 4; count += 1) {
@@ -67,7 +67,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     }
   });
 
-  it('shows the sum of both workers on the page /status', async () => {
+  it("shows the sums of both workers' metrics on the page /status", async () => {
     const headers = { connection: 'close', 'user-agent': 'till/1' };
     const total = (await readStatus(program)).requests.total + 20;
     for (let count = 0; count < 20; count += 1) await fetch(`${program.url}/pets/1`, { headers });
@@ -101,7 +101,7 @@ describe('a gateway with WORKERS=2', { timeout: 120_000 }, () => {
     expect(program.messages.filter((line) => line.startsWith('Listening'))).toHaveLength(1);
   });
 
-  it('rejects a request whose end does not arrive', async () => {
+  it('rejects a request that does not arrive in time', async () => {
     const socket = connectTo(program);
     socket.write('GET /health HTTP/1.1\r\n');
     const [data] = (await once(socket, 'data')) as [Buffer];

@@ -7,7 +7,7 @@ import { openEvents } from '../../support/live.ts';
 import { makeCategory, makeOrder, makePet } from '../../support/make.ts';
 import { lastCursor, untilSettled } from '../../support/settled.ts';
 
-// More than a JavaScript number can hold.
+// A number that JavaScript cannot represent exactly.
 const LARGE_ID = '9007199254740993';
 
 const HOUR_MS = 3_600_000;
@@ -85,7 +85,7 @@ const failToInsert = () =>
     throw new Error('No.');
   });
 
-/** Makes a change at a position of the change log two hours old. */
+/** Makes the change at a position of the change log two hours old. */
 const age = (place: number): Promise<unknown> =>
   run(`update changes set changed_at = now() - interval '2 hours'
         where id = (select id from changes order by transaction, id offset ${place} limit 1)`);
@@ -173,7 +173,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('is recorded in order, if its transaction has several', async () => {
+    it('is recorded in order if its transaction contains several statements', async () => {
       const contents = await contentsOf(() =>
         gateway.db.transaction(async ({ query }) => {
           await query(raw(`insert into categories (id, name) values (${LARGE_ID}, 'a')`));
@@ -198,10 +198,10 @@ describeOnGateways(() => {
   describe('an update to a large row', () => {
     const LONG = '🐾"\\\n\u0001'.repeat(400);
     it.each([
-      ['another value', 'Cats', LONG, { name: 'Dogs' }],
+      ['one changed value', 'Cats', LONG, { name: 'Dogs' }],
       ['a long value that is removed', 'Cats', LONG, { description: null }],
       ['a long value that is set', 'C'.repeat(255), null, { description: LONG }],
-      ['two other values', 'Cats', LONG, { name: 'Dogs', description: `${LONG.slice(6)}other` }],
+      ['two changed values', 'Cats', LONG, { name: 'Dogs', description: `${LONG.slice(6)}other` }],
     ])('is recorded with the complete row before and after: %s', async (...row) => {
       const [, name, description, data] = row;
       const id = await insertCategory(name, description);
@@ -282,7 +282,7 @@ describeOnGateways(() => {
       ],
       [[], []],
       [null, ['CategoryChange', 'InventoryItemChange', 'OrderChange', 'PetChange']],
-    ])('returns and counts the changes of the types %j', async (types, expected) => {
+    ])('returns and counts changes of the types %j', async (types, expected) => {
       const { edges, totalCount } = await page({ first: 100, filter: { types } });
       const found = edges.map(({ node }) => node['__typename']);
       expect([...new Set(found)].toSorted()).toEqual(expected);
@@ -293,14 +293,17 @@ describeOnGateways(() => {
       expect(totalCount).toBe(found.length);
     });
 
-    it.each(['after', 'before'])('rejects a cursor of another list as %s', async (name) => {
-      const { pets } = await gateway.data('{ pets { pageInfo { endCursor } } }');
-      for (const cursor of [pets.pageInfo.endCursor, 'x', '']) {
-        const size = name === 'after' ? 'first' : 'last';
-        const { errors } = await gateway.graphql(CHANGES, { [name]: cursor, [size]: 1 });
-        expect(errors).toMatchObject([{ extensions: { code: 'INVALID_CURSOR', status: 400 } }]);
-      }
-    });
+    it.each(['after', 'before'])(
+      'rejects a cursor from another list in the argument %s',
+      async (name) => {
+        const { pets } = await gateway.data('{ pets { pageInfo { endCursor } } }');
+        for (const cursor of [pets.pageInfo.endCursor, 'x', '']) {
+          const size = name === 'after' ? 'first' : 'last';
+          const { errors } = await gateway.graphql(CHANGES, { [name]: cursor, [size]: 1 });
+          expect(errors).toMatchObject([{ extensions: { code: 'INVALID_CURSOR', status: 400 } }]);
+        }
+      },
+    );
   });
 
   describe('the deletion of old changes', () => {
@@ -338,7 +341,7 @@ describeOnGateways(() => {
       expect(await kept()).toEqual([cursor]);
     });
 
-    it('deletes changes with future transaction ids, which a restored backup contains', async () => {
+    it('deletes changes with future transaction ids, which a restored backup may contain', async () => {
       await run(`insert into changes (transaction, id, type, row_id, kind)
         select transaction + 1000000, id, type, row_id, kind from changes`);
       await deleteOldChanges(gateway.db, HOUR_MS);
@@ -346,7 +349,7 @@ describeOnGateways(() => {
       expect(await gateway.db.query(raw('select from changes'))).toHaveLength(cursors.length);
     });
 
-    it('expires older cursors, for pages and for subscriptions', async () => {
+    it('makes older cursors expire, for pages and for subscriptions', async () => {
       await deleteOldChanges(gateway.db, AT_ONCE);
       const cursor = cursors[3];
       for (const variables of [

@@ -51,7 +51,7 @@ const codeOf = ({ data, errors }: GraphqlAnswer): unknown =>
 const createOpen = ({ write }: Session): Promise<unknown> =>
   write(sql`insert into categories (name) values ('Open')`);
 
-// One of each kind.
+// One SQLSTATE for each kind of error.
 const STATES = [
   ['25006', 'a read-only database', 'SERVICE_UNAVAILABLE'],
   ['25P03', 'a transaction that was idle too long', 'SERVICE_UNAVAILABLE'],
@@ -61,7 +61,7 @@ const STATES = [
   ['53100', 'a full disk', 'SERVICE_UNAVAILABLE'],
   ['55P03', 'a lock that is not available', 'SERVICE_UNAVAILABLE'],
   ['57014', 'a cancelled statement', 'SERVICE_UNAVAILABLE'],
-  ['58030', 'an error of the disk', 'SERVICE_UNAVAILABLE'],
+  ['58030', 'a disk error', 'SERVICE_UNAVAILABLE'],
   ['XX001', 'damaged data', 'SERVICE_UNAVAILABLE'],
   ['42703', 'a column that does not exist', 'INTERNAL_SERVER_ERROR'],
   ['XX000', 'an internal error of the database', 'INTERNAL_SERVER_ERROR'],
@@ -78,7 +78,7 @@ const UNEXPECTED = {
 
 describeOnGateways(() => {
   beforeAll(async () => {
-    // The category 1 and the pet 1.
+    // Creates category 1 and pet 1.
     await makePet(gateway, { stock: 100 });
   });
   afterEach(() => {
@@ -87,7 +87,7 @@ describeOnGateways(() => {
 
   describe('a violated foreign key', () => {
     it.each(['pets', 'inventory_items'])(
-      'never names the row of another foreign key of %s',
+      'causes an internal error if the model does not contain the foreign key: %s',
       async (table) => {
         await run(`alter table ${table} add other_id bigint references categories`);
         await run(`create function refer() returns trigger language plpgsql as
@@ -106,7 +106,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('shows for any table that the deleted row is in use', async () => {
+    it('reports that the deleted row is in use, whatever table refers to it', async () => {
       const free = await makePet(gateway);
       await run('create table owners (pet_id bigint references pets)');
       await run(`insert into owners values (${free})`);
@@ -180,7 +180,7 @@ describeOnGateways(() => {
     });
     afterAll(() => run('comment on table categories is null'));
 
-    /** The ways in which the gateway writes: by Prisma's API and by SQL, with and without a transaction. */
+    /** The ways in which the gateway writes: with Prisma's API and with SQL, with and without a transaction. */
     async function write(): Promise<unknown[]> {
       const key = `idempotencyKey: "a key"`;
       const answers = await Promise.all(
@@ -197,7 +197,7 @@ describeOnGateways(() => {
       return answers.map(({ data, errors }) => errors?.[0]?.extensions.code ?? data);
     }
 
-    it.each(STATES)('with SQLSTATE %s, %s, returns %s', async (state, _what, code) => {
+    it.each(STATES)('because of SQLSTATE %s, %s, returns %s', async (state, _what, code) => {
       await run(`comment on table categories is '${state}'`);
       // Retries wait for a random time.
       const random = vi.spyOn(Math, 'random').mockReturnValue(0);
@@ -229,7 +229,7 @@ describeOnGateways(() => {
       ['orders', ORDERS],
       ['cancelOrder', 'mutation { cancelOrder(id: "1") { __typename ... on Error { code } } }'],
     ])(
-      'appears in the errors of GraphQL, with its cause in the log only: %s',
+      'appears in the errors of the GraphQL response, with its cause only in the log: %s',
       async (field, query) => {
         const { errors } = await broken.graphql(query);
         expect(errors).toEqual([{ ...UNEXPECTED, path: [field] }]);
@@ -237,7 +237,7 @@ describeOnGateways(() => {
       },
     );
 
-    it('is an error object in REST, with its cause in the log only', async () => {
+    it('is returned as an error object by REST, with its cause only in the log', async () => {
       const response = await broken.rest('/store/orders');
       expect(response.status).toBe(500);
       const text = await response.text();
@@ -249,7 +249,7 @@ describeOnGateways(() => {
       expectCauseInLog();
     });
 
-    it('is logged once with its number, and returned up to a hundred times', async () => {
+    it('is logged once with the number of failed fields, and returned up to a hundred times', async () => {
       await broken.db.write(raw('drop table if exists inventory_items'));
       const categoryId = await makeCategory(broken);
       await broken.db.write(sql`insert into pets (name, category_id)
@@ -285,12 +285,15 @@ it.each([
   ['ERROR', '58030', false],
   ['ERROR', 'XX000', false],
   ['ВАЖНО', '57P01', false],
-])('with the severity %s and SQLSTATE %s, a statement is certainly rolled back: %s', (...row) => {
-  const [severity, code, expected] = row;
-  expect(isRolledBack(reported(severity, code))).toBe(expected);
-});
+])(
+  'an error with severity %s and SQLSTATE %s means that the statement is certainly rolled back: %s',
+  (...row) => {
+    const [severity, code, expected] = row;
+    expect(isRolledBack(reported(severity, code))).toBe(expected);
+  },
+);
 
-it('with an error that PostgreSQL did not report, a statement may be committed', () => {
+it('an error that PostgreSQL did not report means that the statement may be committed', () => {
   const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
   expect([broken, new OutcomeUnknown(broken), null].some(isRolledBack)).toBe(false);
 });

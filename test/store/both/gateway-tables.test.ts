@@ -11,7 +11,7 @@ const NEW_STORE = `
   create table categories (id bigint primary key);
   select record_changes_of('categories', 'Category', 'id')`;
 
-/** The catalogue's entries for the gateway's tables, and for a table's triggers. */
+/** The catalog entries for the gateway's tables, and for a table's triggers. */
 const READ_CATALOGUE = `
   with own as (select unnest(array['changes', 'idempotency_keys', 'settled_changes']) as name)
   select 'column' as kind, to_jsonb(columns) - '{table_catalog,udt_catalog}'::text[] as fact
@@ -53,7 +53,7 @@ describeOnDatabases(() => {
     ['an index', 'drop index idempotency_keys_created_at_idx'],
     ['a constraint', 'alter table idempotency_keys drop constraint idempotency_keys_key_check'],
     ['a sequence', 'alter sequence changes_id_seq cache 1'],
-    ['a right', 'grant execute on function record_categories() to public'],
+    ['a privilege', 'grant execute on function record_categories() to public'],
     ['a trigger', 'drop trigger record_truncate on categories'],
   ])('comparing the gateway tables detects a difference in %s', async (_what, change) => {
     expect(await raw.run(`begin; ${change}; ${READ_CATALOGUE}`)).not.toEqual(petStore);

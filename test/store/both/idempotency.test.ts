@@ -16,7 +16,7 @@ interface Write {
   input: string;
   /** The same input in another notation. */
   same: string[];
-  /** Other input. */
+  /** Different input. */
   others: string[];
   /** Input that is rejected until the pet has 9 more units. */
   refused?: string;
@@ -170,7 +170,9 @@ const WRITES: Write[] = [
 
 let keys = 0;
 
-/** Returns a function that sends a mutation for new rows, and one that reads everything it may change. */
+/**
+ * Returns a function that sends a mutation for new rows, and a function that reads everything the mutation may change.
+ */
 async function prepare({ mutation, fields }: Write) {
   const key = `key ${(keys += 1)}`;
   const categoryId = await makeCategory(gateway);
@@ -210,7 +212,7 @@ const place = (input: Record<string, unknown>, idempotencyKey?: string | null) =
 const createPet = (input: Record<string, unknown>, idempotencyKey: string) =>
   mutate(gateway, 'createPet', { input, idempotencyKey }, '... on Pet { id name }');
 
-it('every mutation accepts an idempotency key, and is covered by this test', () => {
+it("every mutation accepts an idempotency key, and is listed in this test's table", () => {
   const mutations = Object.values(petStore.schema.getMutationType()?.getFields() ?? {});
   const keyed = mutations.filter(({ args }) => args.some(({ name }) => name === 'idempotencyKey'));
   const names = mutations.map(({ name }) => name).toSorted();
@@ -220,7 +222,7 @@ it('every mutation accepts an idempotency key, and is covered by this test', () 
 
 describeOnGateways(() => {
   describe.each(WRITES)('$mutation with an idempotency key', (write) => {
-    it('runs once, and returns the original result for the same input in any notation', async () => {
+    it('runs once, and returns the original result for the same input, however the input is written', async () => {
       const { send, read } = await prepare(write);
       const before = await read();
       const first = await send(write.input);
@@ -231,7 +233,7 @@ describeOnGateways(() => {
       expect(await read()).toEqual(after);
     });
 
-    it('returns IDEMPOTENCY_CONFLICT for other input, and changes nothing', async () => {
+    it('returns IDEMPOTENCY_CONFLICT for different input, and changes nothing', async () => {
       const { send, read, key } = await prepare(write);
       await send(write.input);
       const before = await read();
@@ -265,7 +267,7 @@ describeOnGateways(() => {
     },
   );
 
-  describe('an idempotency key whose order has a ship date that has passed since', () => {
+  describe('an idempotency key of an order whose ship date has since passed', () => {
     const DAY_MS = 86_400_000;
     const shipDate = new Date(Date.now() + DAY_MS).toISOString();
     afterEach(() => {
@@ -284,7 +286,7 @@ describeOnGateways(() => {
         `input: [{ petId: "P", quantity: 1, shipDate: "${shipDate}" }]`,
       ],
       ['rescheduleOrder', '... on Order { id shipDate }', `id: "O", shipDate: "${shipDate}"`],
-    ])('returns the original result of %s', async (mutation, fields, input) => {
+    ])('still returns the original result of %s', async (mutation, fields, input) => {
       const sent = await prepare({ mutation, fields, input, same: [], others: [] });
       const first = await sent.send(input);
       expect(first).not.toHaveProperty('code');
@@ -299,13 +301,13 @@ describeOnGateways(() => {
   });
 
   describe('an idempotency key', () => {
-    it('is optional, and without one each request places an order', async () => {
+    it('is optional: without a key, each request places an order', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       for (const key of [undefined, null, null]) await place({ petId, quantity: 1 }, key);
       expect(await stockOf(gateway, petId)).toBe(7);
     });
 
-    it('returns the order as created, even after it was completed or cancelled', async () => {
+    it('makes a retry return the order as created, even after the order was completed or cancelled', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       for (const change of ['completeOrder', 'cancelOrder']) {
         const input = { petId, quantity: 1 };
@@ -316,7 +318,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(9);
     });
 
-    it('treats one variable with several uses like several equal values', async () => {
+    it('treats a variable that is used several times like several equal values', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const line = (shipDate: string): string =>
         `{ petId: ${petId}, quantity: 1, shipDate: ${shipDate} }`;
@@ -340,7 +342,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('can be up to 255 characters long, of any kind', async () => {
+    it('can contain up to 255 characters of any kind', async () => {
       const petId = await makePet(gateway, { stock: 2 });
       const key = '🐾'.repeat(255);
       const first = await place({ petId, quantity: 1 }, key);
@@ -348,7 +350,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('returns the pet that was created with it by a release that did not know quantities', async () => {
+    it('makes a retry return the pet that a release without quantities created', async () => {
       const id = await makePet(gateway, { name: 'Ida' });
       // The digest that the earlier release stored for this name, category 1 and the default status.
       const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
@@ -363,7 +365,7 @@ describeOnGateways(() => {
       }
     });
 
-    it('returns IDEMPOTENCY_CONFLICT if another mutation used it', async () => {
+    it('is rejected with IDEMPOTENCY_CONFLICT if another mutation has used it', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       await place({ petId, quantity: 1 }, 'shared');
       expect(await createPet({ name: 'Bats', categoryId: '1' }, 'shared')).toEqual({
@@ -371,7 +373,7 @@ describeOnGateways(() => {
       });
     });
 
-    it('is deleted once it is old, and not before', async () => {
+    it('is deleted only once it is old', async () => {
       const petId = await makePet(gateway, { stock: 10 });
       const input = { petId, quantity: 1 };
       const first = await place(input, 'old');

@@ -41,7 +41,7 @@ describeOnDatabases(() => {
     });
 
     const empty = () => database.run('drop schema public cascade; create schema public');
-    // Takes a tenth of the time to migrate again.
+    // Restoring a copy takes a tenth of the time of migrating again.
     beforeEach(async () => {
       await database.run(
         'truncate _prisma_migrations; insert into _prisma_migrations table kept.migrations',
@@ -51,7 +51,7 @@ describeOnDatabases(() => {
 
     const migrations = () => database.run('select * from _prisma_migrations');
 
-    it('are recorded as Prisma records them', async () => {
+    it('are recorded as Prisma would record them', async () => {
       await empty();
       await database.migrate(log);
       const files = (await readdir(FOLDER)).filter((name) => /^\d{14}_/.test(name)).toSorted();
@@ -73,14 +73,14 @@ describeOnDatabases(() => {
       }
     });
 
-    it('are applied once', async () => {
+    it('are applied only once', async () => {
       const before = await migrations();
       await database.migrate(log);
       expect(await migrations()).toEqual(before);
       expect(logged).toEqual([]);
     });
 
-    it('change nothing if one of them fails, and can be repeated', async () => {
+    it('change nothing if one migration fails, and can be repeated', async () => {
       await empty();
       await database.run('create table pets ()');
       await expect(database.migrate(log)).rejects.toThrow(
@@ -105,31 +105,31 @@ describeOnDatabases(() => {
 
     it.each([
       [
-        'was changed after it was applied',
+        'migration was changed after it was applied',
         `update _prisma_migrations set checksum = 'x' where migration_name = '${NAME}'`,
         NAME,
       ],
       [
-        'has no file and is not later than those of this release',
+        "applied migration has no file and is not later than this release's migrations",
         `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
        values ('x', 'x', '20261121000000_other', now())`,
         '20261121000000_other',
       ],
       [
-        'has no file although one of this release is not applied yet',
+        'applied migration has no file, and a migration of this release is not applied yet',
         `insert into _prisma_migrations (id, checksum, migration_name, finished_at)
        values ('x', 'x', '20991231000000_future', now());
        delete from _prisma_migrations where migration_name <> '20991231000000_future'`,
         '20991231000000_future',
       ],
       [
-        'has no file and never finished',
+        'unfinished migration has no file',
         `insert into _prisma_migrations (id, checksum, migration_name)
        values ('x', 'x', '20991231000000_future')`,
         '20991231000000_future',
       ],
       [
-        'never finished',
+        'migration never finished',
         `update _prisma_migrations set finished_at = null where migration_name = '${NAME}'`,
         NAME,
       ],
@@ -140,7 +140,7 @@ describeOnDatabases(() => {
       expect((error as MigrationError).message).toContain(name);
     });
 
-    it('skip a migration that Prisma rolled back', async () => {
+    it("ignore Prisma's record of a migration that was rolled back", async () => {
       await database.run(
         `insert into _prisma_migrations (id, checksum, migration_name, rolled_back_at)
        values ('x', 'x', '${NAME}', now())`,
@@ -177,7 +177,7 @@ describeOnDatabases(() => {
 
     const recorded = Object.values(TABLES).filter(({ type }) => petStore.changedTypes.has(type));
 
-    it('have the function and triggers of record_changes_of for each type with changes', async () => {
+    it('have the function and triggers of record_changes_of for each type whose changes are recorded', async () => {
       const read = () =>
         database.run(`
           select proname, pg_get_functiondef(pg_proc.oid), proacl::text,
@@ -210,11 +210,11 @@ describeOnDatabases(() => {
     it.each([
       ['a negative stock', 'update inventory_items set quantity = -1'],
       ['an order of 0 units', 'update orders set quantity = 0'],
-      ['an order of a pet that does not exist', 'update orders set pet_id = 99'],
-      ['stock of a pet that does not exist', 'insert into inventory_items values (99, 1)'],
-      ['a pet of a category that does not exist', 'update pets set category_id = 99'],
-      ['a blank name of a pet', `update pets set name = '  '`],
-      ['a blank name of a category', `update categories set name = ''`],
+      ['an order for a pet that does not exist', 'update orders set pet_id = 99'],
+      ['stock for a pet that does not exist', 'insert into inventory_items values (99, 1)'],
+      ['a pet in a category that does not exist', 'update pets set category_id = 99'],
+      ['a pet with a blank name', `update pets set name = '  '`],
+      ['a category with a blank name', `update categories set name = ''`],
       ['a name of 256 characters', `update pets set name = repeat('x', 256)`],
       ['an unknown status', `update pets set status = 'AVAILABLE'`],
       ['deleting a pet with orders', 'delete from pets'],

@@ -35,8 +35,8 @@ const reschedule = (id: string, shipDate?: string | null) =>
 const HOUR_MS = 3_600_000;
 const hoursAgo = (hours: number): string => new Date(Date.now() - hours * HOUR_MS).toISOString();
 const PAST: [when: string, hours: number][] = [
-  ['of 25 hours ago', 25],
-  ['of 30 years ago', 30 * 365 * 24],
+  ['from 25 hours ago', 25],
+  ['from 30 years ago', 30 * 365 * 24],
 ];
 
 /** The rejection of a date at a path. */
@@ -60,7 +60,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(2);
     });
 
-    it('returns INSUFFICIENT_STOCK with the units left, or 0 without an inventory item, and takes none', async () => {
+    it('returns INSUFFICIENT_STOCK with the units left, or 0 without an inventory item, and takes no units', async () => {
       const refusal = { code: 'INSUFFICIENT_STOCK' };
       const petId = await makePet(gateway, { stock: 2 });
       expect(await place({ petId, quantity: 3 })).toEqual({ ...refusal, available: 2 });
@@ -116,7 +116,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(5);
     });
 
-    it('rejects each such order among those that arrive at the same time', async () => {
+    it('rejects the order even among valid orders that arrive at the same time', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const results = await Promise.all(
         [25, -1, 25, -1].map((hours) => place({ petId, quantity: 1, shipDate: hoursAgo(hours) })),
@@ -130,7 +130,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(3);
     });
 
-    it('accepts a date of 23 hours ago', async () => {
+    it('accepts a date from 23 hours ago', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const shipDate = hoursAgo(23);
       expect(await place({ petId, quantity: 1, shipDate })).toMatchObject({ shipDate });
@@ -173,7 +173,7 @@ describeOnGateways(() => {
       expect(await dateOf(id)).toBe('2100-05-01T00:00:00.000Z');
     });
 
-    it('accepts a date of 23 hours ago', async () => {
+    it('accepts a date from 23 hours ago', async () => {
       const id = await makeOrder(gateway, await makePet(gateway, { stock: 5 }));
       const shipDate = hoursAgo(23);
       expect(await reschedule(id, shipDate)).toMatchObject({ shipDate });
@@ -213,7 +213,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(5);
     });
 
-    it('excludes completing it at the same time, and returns its units at most once', async () => {
+    it('never succeeds together with completing the order, and returns its units at most once', async () => {
       const petId = await makePet(gateway, { stock: 30 });
       let cancelled = 0;
       await Promise.all(
@@ -228,7 +228,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(cancelled);
     });
 
-    it('returns ORDER_COMPLETE for a complete order, and returns no units to the stock', async () => {
+    it('returns ORDER_COMPLETE for a complete order, and does not change the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { complete: true });
       expect(await cancel(id)).toEqual({ code: 'ORDER_COMPLETE' });
@@ -275,7 +275,7 @@ describeOnGateways(() => {
     });
 
     it.each(['12026-12-03 09:00:00+00', '0044-03-15 12:00:00+00 BC'])(
-      'is an error of its own field only: %s',
+      'causes an error only in its own field: %s',
       async (date) => {
         const petId = await makePet(gateway, { stock: 2 });
         const strange = await makeOrder(gateway, petId);

@@ -53,7 +53,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, second)).toBe(0);
     });
 
-    it('accepts one line without a list, as GraphQL allows', async () => {
+    it('accepts a single line instead of a list, as GraphQL allows', async () => {
       const petId = await makePet(gateway, { stock: 1 });
       const { placeOrders } = await gateway.data(
         `mutation { placeOrders(input: { petId: "${petId}", quantity: 1 }) {
@@ -83,7 +83,7 @@ describeOnGateways(() => {
   });
 
   describe('placing several orders, one of which is rejected,', () => {
-    it('names the line at which the total for its pet exceeds the stock', async () => {
+    it('reports the line at which the total for its pet exceeds the stock', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const other = await makePet(gateway, { stock: 5 });
       const input = [
@@ -105,7 +105,7 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(2_147_483_647);
     });
 
-    it('names the first rejected line, whatever its error is, and writes nothing', async () => {
+    it('reports the first rejected line, whatever its error is, and writes nothing', async () => {
       const served = await makePet(gateway, { stock: 5 });
       const pending = await makePet(gateway, { stock: 1, status: 'PENDING' });
       const sold = await makePet(gateway, { stock: 1, status: 'SOLD' });
@@ -146,7 +146,7 @@ describeOnGateways(() => {
       [{ petId: '1', quantity: 0 }, 'TOO_SMALL', 'quantity'],
       [{ petId: 'x', quantity: 1 }, 'INVALID_ID', 'petId'],
       [{ petId: '1', quantity: 1, shipDate: '0001-01-01T00:00:00+01:00' }, 'TOO_SMALL', 'shipDate'],
-    ])('reports their index: %j', async (line, code, field) => {
+    ])('reports the index of the invalid line: %j', async (line, code, field) => {
       const petId = await makePet(gateway, { stock: 1 });
       expect(await place([{ petId, quantity: 1 }, line])).toMatchObject({
         code: 'INVALID_INPUT',
@@ -156,7 +156,7 @@ describeOnGateways(() => {
     });
   });
 
-  it('reports all ship dates that are more than a day in the past, with their index', async () => {
+  it('placing orders reports all ship dates more than a day in the past, each with the index of its line', async () => {
     const petId = await makePet(gateway, { stock: 5 });
     const shipDates = [
       '1990-01-05T00:00:00Z',
@@ -178,7 +178,7 @@ describeOnGateways(() => {
     expect(await stockOf(gateway, petId)).toBe(5);
   });
 
-  it('reports all of a hundred invalid lines, ten of them in the message', async () => {
+  it('placing orders reports all of a hundred invalid lines, but only ten of them in the message', async () => {
     const input = Array.from({ length: 100 }, () => ({ petId: '1', quantity: 0 }));
     const { message, issues } = await place(input);
     expect(issues).toHaveLength(100);

@@ -64,7 +64,7 @@ const placeCart: Act = async (ledger, turn) => {
     petId: ledger.anyPet(),
     quantity: 1 + random(2),
   }));
-  // With a key the locks are held for several round trips.
+  // With a key, the locks are held for several round trips.
   const key = turn % 3 === 0 ? String(turn) : null;
   const answer = await change(
     turn,
@@ -164,7 +164,7 @@ describe('concurrent carts and orders at two gateways, among all other writes to
     );
     expect(rows.length).toBeGreaterThan(0);
     for (const { id, units } of rows) expect(units).toBe(ledger.added.get(String(id)));
-    // The race had placed carts, and each kind of rejection.
+    // The race included placed carts, and each kind of rejection.
     for (const code of [undefined, 'PET_NOT_AVAILABLE', 'INSUFFICIENT_STOCK']) {
       expect([...codes]).toContain(code);
     }

@@ -89,7 +89,7 @@ describe('an open transaction', () => {
   });
 });
 
-describe('the SQL of an operator', () => {
+describe('SQL that an operator runs', () => {
   const ROLE = `clerk_${process.pid}`;
 
   it('neither requires nor gains access to the change log', async () => {
@@ -121,7 +121,7 @@ describe('the SQL of an operator', () => {
     await runSql(url, `drop owned by ${ROLE}; drop role ${ROLE}`);
   });
 
-  it('is recorded with any search path, even if that has tables and operators of the same names', async () => {
+  it('is recorded with any search path, even one with tables and operators of the same names', async () => {
     await runSql(
       url,
       `create schema other;

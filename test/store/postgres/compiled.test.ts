@@ -6,7 +6,7 @@ import { openCopyOnPostgres } from '../../support/databases.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
-/** The terms in the comment, which names no store, and the pet store's. */
+/** The generic terms in the comment, and the pet store's terms. */
 const WORDS: readonly [RegExp, string][] = [
   [/\bbook/g, 'pet'],
   [/\btitle\b/g, 'name'],
@@ -22,7 +22,7 @@ const toStore = (text: string): string =>
 const onOneLine = (sql: string): string =>
   sql.replaceAll(/\s+/g, ' ').replaceAll(/\( /g, '(').replaceAll(/ \)/g, ')').trim();
 
-it("the statement of a query is the one shown in the compiler's comment", async () => {
+it("a query is compiled to the statement shown in the compiler's comment", async () => {
   const source = readFileSync('src/gateway/graphql/statement/compile.ts', 'utf8');
   const [, query = '', indented = ''] =
     /In a store of books, `(.*)` is\n \*\n((?: \* {5}.*\n)+)/.exec(source) ?? [];

@@ -32,14 +32,14 @@ async function connect(): Promise<Client> {
   return client;
 }
 
-/** Returns the error with which something fails. */
+/** Returns the error with which a promise rejects. */
 const errorOf = (failing: Promise<unknown>): Promise<unknown> =>
   failing.then(
     () => undefined,
     (error: unknown) => error,
   );
 
-/** The failures that pg reports only by a message. */
+/** The failures that pg reports only with a message. */
 const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unknown>][] = [
   [
     'a connection that is lost while a statement runs',
@@ -103,7 +103,7 @@ const FAILURES: readonly [what: string, isLost: boolean, fail: () => Promise<unk
   ],
 ];
 
-describe('an error of pg that has only a message', () => {
+describe('a pg error that has only a message', () => {
   it.each(FAILURES)('is recognised as a temporary failure: %s', async (_what, isLost, fail) => {
     const error = await fail();
     expect(error).toBeInstanceOf(Error);
@@ -115,7 +115,7 @@ describe('an error of pg that has only a message', () => {
   });
 });
 
-it('a connection of pg exposes its socket', async () => {
+it('a pg connection exposes its socket', async () => {
   const client = await connect();
   expect(client.connection.stream).toBeInstanceOf(Socket);
   await client.end();

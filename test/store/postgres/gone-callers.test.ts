@@ -81,11 +81,11 @@ async function askByWebSocket(query: string): Promise<Leave> {
   return () => opened.send({ type: 'complete', id: '1' });
 }
 
-/** The ways in which callers stop waiting. Each returns a function that stops. */
+/** The ways in which clients stop waiting for a query. Each returns a function that stops waiting. */
 const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
   'closes its connection': askByHttp,
   'completes its operation on a WebSocket': askByWebSocket,
-  'gets an error after RESPONSE_TIMEOUT_MS': (query) => {
+  'has waited for RESPONSE_TIMEOUT_MS': (query) => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     void post(hasty, { query });
     return () => {
@@ -99,7 +99,7 @@ const WAYS: Record<string, (query: string) => Leave | Promise<Leave>> = {
 async function askTwice(query: string): Promise<[RawSocket, RawSocket]> {
   const both = [await openInitialized(gateway), await openInitialized(gateway)] as const;
   for (const { socket } of both) sockets.add(socket);
-  // In one tick of this process, which the gateway shares.
+  // In one tick of this process, in which the gateway runs too.
   for (const one of both) one.send({ type: 'subscribe', id: '1', payload: { query } });
   return [...both];
 }
@@ -134,13 +134,13 @@ async function expectFullPool(): Promise<void> {
   expect(await Promise.all(all)).toHaveLength(POOL_SIZE);
 }
 
-describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
+describe.each(Object.keys(WAYS))('a client that %s', (way) => {
   const ask = WAYS[way] ?? askByHttp;
 
   it.each([
-    ['by graphql-js', 'nodes { name }', false],
+    ['executed by graphql-js', 'nodes { name }', false],
     ['compiled', 'nodes { id }', true],
-  ])('ends the statement of its query on PostgreSQL: %s', async (_how, fields, isCompiled) => {
+  ])("has its query's statement cancelled on PostgreSQL: %s", async (_how, fields, isCompiled) => {
     const query = `{ pets { ${fields} } }`;
     if (isCompiled) await compile(query);
     await lock('pets');
@@ -152,7 +152,7 @@ describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
     await expectFullPool();
   });
 
-  it('does not start its statements that are waiting in the queue', async () => {
+  it('has its queued statements dropped before they start', async () => {
     await lock('pets');
     const leave = await ask(
       `{ ${repeat(10, (n) => `n${n}: pets(filter: { name: "gone${n}" }) { nodes { id } }`)} }`,
@@ -169,7 +169,7 @@ describe.each(Object.keys(WAYS))('a caller that %s', (way) => {
   });
 });
 
-it('a compiled query stays compiled when its caller disconnects', async () => {
+it('a compiled query stays compiled when its client disconnects', async () => {
   const query = '{ pets { nodes { id status } } }';
   await compile(query);
   await lock('pets');
@@ -183,13 +183,13 @@ it('a compiled query stays compiled when its caller disconnects', async () => {
   expect(gateway.statements).toEqual([expect.stringContaining('json')]);
 });
 
-describe('a statement shared by several callers', () => {
+describe('a statement that several clients share', () => {
   const LIST = '{ pets { nodes { id name } } }';
 
   it.each([
-    ['by graphql-js', false],
+    ['executed by graphql-js', false],
     ['compiled', true],
-  ])('returns its result to the callers that stay: %s', async (_how, isCompiled) => {
+  ])('returns its result to the clients that remain: %s', async (_how, isCompiled) => {
     const query = isCompiled ? LIST : LIST.replace('name', 'status');
     if (isCompiled) await compile(query);
     await lock('pets');
@@ -207,7 +207,7 @@ describe('a statement shared by several callers', () => {
     expect(gateway.statements.filter((text) => text.includes(' pets'))).toHaveLength(2);
   });
 
-  it('is cancelled when the last caller has disconnected', async () => {
+  it('is cancelled when the last client has disconnected', async () => {
     await lock('pets');
     const both = await askTwice(LIST.replace('name', 'categoryId'));
     await expectWaiting(1);
@@ -216,16 +216,20 @@ describe('a statement shared by several callers', () => {
   });
 });
 
-describe('a write whose caller disconnected', () => {
+describe('a write whose client disconnected', () => {
   it.each([
-    ['of one row', 'createCategory(input: { name: "of one row" })', 'categories'],
     [
-      'in a transaction',
-      'createCategory(input: { name: "in a transaction" }, idempotencyKey: "gone")',
+      'an insert of one row',
+      'createCategory(input: { name: "an insert of one row" })',
       'categories',
     ],
-    ['by a statement', 'placeOrder(input: { petId: "1", quantity: 7 })', 'orders'],
-  ])('is completed: %s', async (kind, mutation, table) => {
+    [
+      'a transaction',
+      'createCategory(input: { name: "a transaction" }, idempotencyKey: "gone")',
+      'categories',
+    ],
+    ['a single statement', 'placeOrder(input: { petId: "1", quantity: 7 })', 'orders'],
+  ])('is completed if it is %s', async (kind, mutation, table) => {
     await lock(table);
     const leaveWrite = askByHttp(`mutation { ${mutation} { __typename } }`);
     await expectWaiting(1);

@@ -37,7 +37,7 @@ async function begin(text: string): Promise<Client> {
   return client;
 }
 
-/** Returns how many sessions wait for a lock of this one. */
+/** Returns how many sessions wait for a lock that this session holds. */
 async function countBlockedBy(client: Client): Promise<number | null> {
   const { rowCount } = await client.query(
     `select pid from (select distinct pid from pg_locks where not granted) as waiting
@@ -50,12 +50,12 @@ describe.concurrent('a deadlock', () => {
   it.for([
     ['a statement', undefined],
     ['a transaction', 'a key'],
-  ])('is retried and not returned if it ends %s', async ([, key], { expect: expected }) => {
+  ])('is retried instead of returned if it aborts %s', async ([, key], { expect: expected }) => {
     const petId = await makePet(gateway, { stock: 5 });
     const other = await begin(`select from inventory_items where pet_id = ${petId} for update`);
     const placed = placeOrder(petId, key);
     await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
-    // The gateway has locked the pet and waits for the stock; now this waits for the pet.
+    // The gateway has locked the pet and waits for the stock; now this session waits for the pet.
     await other.query(`update pets set name = 'Held' where id = ${petId}`);
     await other.query('commit');
     await other.end();
@@ -90,7 +90,7 @@ describe.concurrent('a cart', () => {
   );
 });
 
-describe.concurrent('a change of stock', () => {
+describe.concurrent('a change to the stock', () => {
   // Another transaction leaves 2 of 5 units.
   it.for([
     ['placeOrder(input: { petId: "P", quantity: 1 })', 'Order', 1],
@@ -129,7 +129,7 @@ describe('orders that arrive at the same time', () => {
   it.each([
     ['the pet', 'pets', 'id'],
     ['the stock', 'inventory_items', 'pet_id'],
-  ])('do not wait for another order whose lock on %s is taken', async (_what, table, id) => {
+  ])('do not wait for another order that waits for a lock on %s', async (_what, table, id) => {
     const locked = await makePet(gateway, { stock: 5 });
     const others = await Promise.all(
       Array.from({ length: 4 }, () => makePet(gateway, { stock: 5 })),
@@ -154,11 +154,11 @@ describe('orders that arrive at the same time', () => {
 
   // The effect of an operator's trigger on an order of 7 units.
   it.each([
-    ['is rejected', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
-    ['has an error of its own', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
-    ['is ignored', 'return null', 'INSUFFICIENT_STOCK'],
+    ['is rejected by a trigger', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
+    ['fails with an unknown SQLSTATE', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
+    ['is skipped by a trigger', 'return null', 'INSUFFICIENT_STOCK'],
     ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
-  ])('are placed even if another one of them %s', async (_what, statement, expected) => {
+  ])('are placed even if another order %s', async (_what, statement, expected) => {
     await runSql(
       url,
       `create or replace function hinder() returns trigger language plpgsql as
@@ -210,7 +210,7 @@ describe('deleting old idempotency keys', () => {
   });
 });
 
-describe('a database with serializable transactions', () => {
+describe('a database whose transactions are serializable by default', () => {
   it('sells each unit once, because serialization failures are retried', async () => {
     await runSql(
       url,

@@ -12,11 +12,11 @@ import { type StatementProxy, startStatementProxy } from '../../support/statemen
 
 const { schema } = petStore;
 
-/** Whether PostgreSQL gets the statement whose connection is lost. */
-const LOSSES = ['its answer', 'the statement'] as const;
+/** What is lost with the connection: only the response, or also the statement. */
+const LOSSES = ['the response', 'the statement'] as const;
 type Loss = (typeof LOSSES)[number];
 
-/** Returns the message of a pooler whose server is lost. */
+/** Returns the message that a pooler sends when its server is lost. */
 function lostServer(severity: string): Buffer {
   const fields = `S${severity}\0C08006\0Mserver lost\0\0`;
   const message = Buffer.from(`E....${fields}`);
@@ -38,7 +38,7 @@ beforeAll(async () => {
   proxy = await startStatementProxy(database.url);
   direct = await startOn(database.url);
 });
-// Each test has new connections: the text of a statement is sent once on each.
+// Each test has new connections, because the text of a statement is sent only once on each connection.
 beforeEach(async () => {
   const url = new URL(database.url);
   url.port = String(proxy.port);
@@ -135,7 +135,7 @@ const MUTATIONS: [name: string, args: () => string | Promise<string>][] = [
 ];
 const WRITING = /\b(insert into|update|delete from)\s/i;
 
-it('every mutation is covered by the table of this test', () => {
+it("every mutation is listed in this test's table", () => {
   const fields = Object.keys(schema.getMutationType()?.getFields() ?? {});
   expect(new Set(MUTATIONS.map(([name]) => name))).toEqual(new Set(fields));
 });
@@ -143,22 +143,22 @@ it('every mutation is covered by the table of this test', () => {
 describe('a write whose connection is lost before PostgreSQL responds', () => {
   it.each(MUTATIONS)('returns OUTCOME_UNKNOWN: %s', async (name, args) => {
     const mutation = `mutation { ${name}(${await args()}) { ... on Error { code } } }`;
-    const { data, code } = await sendAndLose(mutation, 'its answer', WRITING);
+    const { data, code } = await sendAndLose(mutation, 'the response', WRITING);
     expect([data, code]).toEqual([{ [name]: null }, 'OUTCOME_UNKNOWN']);
     expectLogged();
   });
 
-  it.each(LOSSES)('may or may not be applied: without %s', async (lost) => {
+  it.each(LOSSES)('may or may not be applied if %s is lost', async (lost) => {
     const { status, data, code, retryAfter } = await sendAndLose(order(), lost, ORDERED);
     expect([status, data, code]).toEqual([200, { placeOrder: null }, 'OUTCOME_UNKNOWN']);
     // The caller must not repeat the request blindly.
     expect(retryAfter).toBeNull();
     expectLogged();
-    expect(await ordersOf(petId)).toEqual(lost === 'its answer' ? ONE : NONE);
+    expect(await ordersOf(petId)).toEqual(lost === 'the response' ? ONE : NONE);
   });
 
   it.each(LOSSES)(
-    'is applied once if it is repeated with its key: COMMIT without %s',
+    'is applied only once if it is retried with its key (COMMIT: %s is lost)',
     async (lost) => {
       const mutation = order(`${lost} ${petId}`);
       const { code, retryAfter } = await sendAndLose(mutation, lost, 'COMMIT');
@@ -171,12 +171,12 @@ describe('a write whose connection is lost before PostgreSQL responds', () => {
   );
 });
 
-// Some poolers report it as an ERROR, and PostgreSQL translates the severity.
+// Some poolers report the loss as an ERROR, and PostgreSQL translates the severity.
 describe.each(['FATAL', 'ERROR', 'FEHLER'])(
-  'a server that a pooler reports as lost: %s',
+  'a server that a pooler reports as lost with severity %s',
   (severity) => {
     it('may have applied a write', async () => {
-      lose('its answer', ORDERED, severity);
+      lose('the response', ORDERED, severity);
       expect((await send(gateway, order())).code).toBe('OUTCOME_UNKNOWN');
       expect(gateway.loggedErrors.splice(0)).toHaveLength(1);
       expect(await ordersOf(petId)).toEqual(ONE);
@@ -195,7 +195,7 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
       };
       // On new connections, the requests would arrive one at a time.
       await Promise.all(petIds.map(() => place('999999')));
-      lose('its answer', 'skip locked', severity);
+      lose('the response', 'skip locked', severity);
       const codes = await Promise.all(petIds.map(place));
       expect(proxy.hasIntercepted()).toBe(true);
       expect(codes).toContain('OUTCOME_UNKNOWN');
@@ -205,12 +205,12 @@ describe.each(['FATAL', 'ERROR', 'FEHLER'])(
   },
 );
 
-// Of a write with an idempotency key, before its COMMIT.
+// Statements of a write with an idempotency key, before its COMMIT.
 const STATEMENTS = ['BEGIN', 'insert into idempotency_keys', 'insert into orders'];
 
 describe('a write whose connection is lost before it can be applied', () => {
   it.each(STATEMENTS.flatMap((text) => LOSSES.map((lost) => [text, lost] as const)))(
-    'is not applied, and can be repeated: %s without %s',
+    'is not applied, and can be retried (%s: %s is lost)',
     async (text, lost) => {
       const mutation = order(`${text} ${lost} ${petId}`);
       const { status, data, code, retryAfter } = await sendAndLose(mutation, lost, text);
@@ -223,7 +223,7 @@ describe('a write whose connection is lost before it can be applied', () => {
     },
   );
 
-  it('is not applied if the connection is new', async () => {
+  it('is not applied if a new connection is lost during its setup', async () => {
     const { code, retryAfter } = await sendAndLose(
       order(),
       'the statement',
@@ -244,7 +244,7 @@ describe('with several servers', () => {
   });
 
   it('a write is not retried if its connection is lost before the response', async () => {
-    const { code, retryAfter } = await sendAndLose(order(), 'its answer', ORDERED);
+    const { code, retryAfter } = await sendAndLose(order(), 'the response', ORDERED);
     expect([code, retryAfter]).toEqual(['OUTCOME_UNKNOWN', null]);
     expectLogged();
     expect(await ordersOf(petId)).toEqual(ONE);
@@ -253,14 +253,14 @@ describe('with several servers', () => {
   it.each(STATEMENTS)(
     'a write is retried if its connection is lost before it can be applied: %s',
     async (text) => {
-      const { data, code } = await sendAndLose(order(`${text} ${petId}`), 'its answer', text);
+      const { data, code } = await sendAndLose(order(`${text} ${petId}`), 'the response', text);
       expect([data.placeOrder.id, code]).toEqual([expect.stringMatching(/^\d+$/), undefined]);
       expect(await ordersOf(petId)).toEqual(ONE);
     },
   );
 });
 
-it.each(LOSSES)('a query whose connection is lost can be repeated: without %s', async (lost) => {
+it.each(LOSSES)('a query whose connection is lost can be retried (%s is lost)', async (lost) => {
   const query = `{ pet(id: "${petId}") { name } }`;
   const { code, retryAfter } = await sendAndLose(query, lost, 'from pets');
   expect([code, retryAfter]).toEqual(['SERVICE_UNAVAILABLE', '1']);

@@ -43,7 +43,7 @@ async function loadEngine(): Promise<EngineModule['SchemaEngine']> {
 const PG_CHAR = 18;
 const PG_TEXT = 25;
 
-/** Creates Prisma's adapter with support for "char", a type in PostgreSQL's catalogue. */
+/** Creates Prisma's adapter with support for "char", a type in PostgreSQL's catalog. */
 function createAdapter(pool: Pool): PrismaPg {
   const chars = new Set<string>();
   const query = pool.query.bind(pool) as (sql: unknown) => Promise<{

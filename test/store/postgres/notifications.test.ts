@@ -70,7 +70,9 @@ afterEach(async () => {
 const backends = (): Promise<Record<string, unknown>[]> =>
   runSql(url, `select query ${CONNECTIONS}`);
 
-/** Expects one open connection, opened a second after the one before, and that a notification arrives. */
+/**
+ * Expects one open connection, which was opened a second after the previous one, and expects a notification to arrive.
+ */
 async function expectOneListens(): Promise<void> {
   await expect.poll(backends, WAIT).toHaveLength(1);
   const before = calls;
@@ -86,7 +88,7 @@ async function expectOneListens(): Promise<void> {
   expect(await backends()).toHaveLength(1);
 }
 
-it('one connection listens after LISTEN was rejected several times', async () => {
+it('only one connection listens after LISTEN was rejected several times', async () => {
   refusals = 3;
   notifications.listen(() => calls++);
   // Many writes do not cause more connections.

@@ -17,12 +17,12 @@ import { TIMES_UNTIL_COMPILED } from '../../support/post.ts';
 
 const { schema } = petStore;
 
-// Pets are in the first 500 of 50,000 categories. One in 25 is sold, one in 500 pending; one order
-// in 50 is open, without a date or with one that comes last, as in a real store. Every name contains
-// a different number, so that searching for a number matches few names. One pet in 19 has no inventory entry, and
-// category 501 has 60 pets. One order in 20 is for pet 90,001.
-// The statistics cover all rows: with a sample of them, plans would depend on chance.
-// As a replica, the session does not look up the row of each foreign key.
+// Pets are in the first 500 of 50,000 categories, and 60 pets are in category 501. One pet in 25 is sold, one in 500 is
+// pending, and one in 19 has no inventory item. One order in 50 is open, and has no ship date or a late
+// one, as in a real store. One order in 20 is for pet 90,001. Every name contains a different number, so that searching
+// for a number matches few names.
+// The statistics cover all rows, because plans that are based on a sample would depend on chance.
+// With the role `replica`, the session does not check foreign keys.
 const FILL = `
   set default_statistics_target = 400;
   set session_replication_role = replica;
@@ -115,7 +115,7 @@ interface Plan {
   converting: string[];
 }
 
-// For a string, as a value or a parameter.
+// The conversion of a string, which is a value or a parameter.
 const CONVERSION = /('::cstring|\$\d+)\)::[\w ]+/g;
 
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
@@ -136,10 +136,7 @@ function toPlan(root: Node): Plan {
   };
 }
 
-/**
- * Returns the plans of a statement: for its values, and for any values if PostgreSQL may come to use
- * such a generic plan.
- */
+/** Returns the plans of a statement: for its values, and the generic plan if PostgreSQL may come to use it. */
 async function explain({ sql, parameters, planning }: Statement): Promise<Plan[]> {
   const values = parameters.length > 0 ? `(${parameters.map(toLiteral).join(', ')})` : '';
   const measured = `explain (analyze, timing off, format json) execute sent${values};`;
@@ -187,8 +184,8 @@ const statementsOf = (query: string): Promise<Statement[]> =>
 
 const TABLE_ROWS = 100_000;
 const FEW_ROWS = 5000;
-// The first rows that meet a filter of another table can be anywhere in the list, and no index orders rows by
-// two tables.
+// The first rows that match a filter on another table can be anywhere in the list, and no index sorts rows by two
+// tables.
 const FEW_ROWS_OF_SEARCH = 20_000;
 
 const SOME_IDS = Array.from({ length: 100 }, (_, index) => `"${index * 977 + 1}"`).join();
@@ -278,7 +275,7 @@ const LISTS = Object.values(schema.getTypeMap())
     });
   });
 
-/** Returns the arguments of pages of a list: the first and the last, and the last ones before either end. */
+/** Returns the arguments of pages of a list: the first, the last, and the pages that end near either end. */
 async function pagesOf(list: string, args: string): Promise<string[]> {
   const { start, end } = await gateway.data(
     `{ start: ${list}(${args}, first: 50) { pageInfo { cursor: endCursor } }
@@ -291,18 +288,18 @@ async function pagesOf(list: string, args: string): Promise<string[]> {
   ];
 }
 
-/** Returns all of them in `npm run test:long`; otherwise one, a different one each time. */
+/** Returns all items in `npm run test:long`, and otherwise one item, a different one each time. */
 const some = <Item>(all: readonly Item[], turn: number): readonly Item[] =>
   all.filter((_item, index) => index === turn % all.length || inject('isLong'));
 
-describe.each(LISTS)('$name of $type', ({ type, name, filter, keys }) => {
+describe.each(LISTS)('the list $name of $type', ({ type, name, filter, keys }) => {
   const { rare, frequent } = FILTERS[filter.name] ?? { rare: [], frequent: [] };
   const within = PARENTS[type];
   if (!within) throw new Error(`Add a query for the rows of ${type} to PARENTS.`);
 
   const filters = ['', ...rare, ...frequent];
 
-  it('is covered by plans for each field of its filter', () => {
+  it('has a case in this test for each field of its filter', () => {
     const values = filters.join();
     const unused = Object.keys(filter.getFields()).filter(
       (field) => !values.includes(`${field}: `),
@@ -358,7 +355,7 @@ describe.each([
     },
   );
 
-  it('counts only changes of a rare type', async () => {
+  it('counts the changes of a rare type without reading others', async () => {
     const query = '{ changes(first: 0, filter: { types: [CATEGORY] }) { totalCount } }';
     await expectFewRows(await statementsOf(query), 100);
   });
@@ -391,11 +388,11 @@ it.each([
   await expectFewRows(sent, 10);
 });
 
-describe('a deletion', () => {
+describe('a deletion from a large table', () => {
   it.each([
     ['pets', 95_000],
     ['categories', 15_000],
-  ])('scans no table, because the foreign keys have indexes: %s', async (table, id) => {
+  ])('scans no tables, because the foreign keys have indexes: %s', async (table, id) => {
     const scans = async (): Promise<number> => {
       const { rows } = await client.query<{ scans: string }>(
         'select sum(seq_scan) as scans from pg_stat_xact_user_tables',
@@ -412,7 +409,7 @@ describe('a deletion', () => {
   });
 });
 
-describe('a page of pets in stock when few are', () => {
+describe('a page of pets in stock, when few pets are in stock,', () => {
   const FEW = 100;
   beforeAll(async () => {
     await client.query(

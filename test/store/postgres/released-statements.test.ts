@@ -51,12 +51,12 @@ describe('the statements of the last release', () => {
     expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
   });
 
-  it('return the same results after a migration that adds columns, an index, a table and a value', async () => {
+  it('return the same results after a migration that adds columns, an index, a table and an enum value', async () => {
     await runSql(database.url, ADDITIONS);
     expect(await repeatStatements(database.url, released)).toEqual(withoutCount);
   });
 
-  it('read whole rows from changes that this release recorded', async () => {
+  it('read complete rows from changes that this release recorded', async () => {
     const description = 'é'.repeat(2000);
     await runSql(
       database.url,

@@ -131,7 +131,7 @@ async function responsesOn(open: OpenDatabase): Promise<unknown[]> {
   return responses;
 }
 
-it('a database with hostile settings gives the same responses as one without', async () => {
+it('a gateway on a database with hostile settings returns the same responses as on a database without them', async () => {
   const expected = await responsesOn(openCopyOnPostgres);
   expect(await responsesOn(await createHostile())).toEqual(expected);
   // The operations succeeded on both.
