@@ -117,7 +117,7 @@ describeInChromium((chromium) => {
       await shows('rate', '20 a second');
       await shows('latency', '750 ms p99, 10 ms p50');
       await shows('error-rate', '4 a second');
-      await shows('event-loop', '25 % busy');
+      await shows('event-loop', '25% busy');
       await expectShown(page.getByRole('row', { name: /NOT_FOUND\s*20\s*25/ }));
       await respondWith([0, 20, 30, 30, 30, 30], 5, [3, 20]);
       await shows('rate', '0 a second');

@@ -19,7 +19,7 @@ const FIGURES = {
     total - idle,
     `${total - idle} of ${max} in use, ${waiting} waiting`,
   ],
-  'event-loop': ({ busy }) => [busy, `${digits.format(100 * busy)} % busy`],
+  'event-loop': ({ busy }) => [busy, `${digits.format(100 * busy)}% busy`],
   memory: ({ memoryBytes }) => [memoryBytes, `${digits.format(memoryBytes / 1_000_000)} MB`],
 };
 
