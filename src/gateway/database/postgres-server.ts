@@ -1,5 +1,3 @@
-import { Socket } from 'node:net';
-
 import {
   Client,
   type ClientBase,
@@ -23,6 +21,7 @@ import {
 } from './database-errors.ts';
 import type { PoolUse } from './database-metrics.ts';
 import type { TransactionRunner } from './database.ts';
+import { PooledConnection } from './pooled-connection.ts';
 import { RecipientGone } from './recipient.ts';
 import { sessionSql } from './session-settings.ts';
 import { onlyRow, type Runner, type RunOptions } from './session.ts';
@@ -44,11 +43,6 @@ const PROBE_TIMEOUT_MS = 2000;
 // How often to check whether a recipient still needs the result of a statement. Shorter statements run to completion:
 // cancelling closes the connection, which would cost more than the rest of the statement.
 const CHECK_MS = 100;
-
-// A prepared statement takes 50 to 100 KiB in its connection's server process, and a long statement up to 150 times its
-// length. pg does not deallocate any while the connection is open.
-const MAX_PREPARED = 100;
-const MAX_PREPARED_LENGTH = 100_000;
 
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => TYPE_PARSERS[oid] ?? types.getTypeParser(oid, format),
@@ -78,31 +72,6 @@ function toLossError(error: unknown, writes: boolean): unknown {
 const isUsableAfter = (error: unknown): boolean =>
   error instanceof GatewayError || (error instanceof Error && keepsConnection(error));
 
-class Connection {
-  /** Identifies the server; undefined until the session is set up. */
-  identity: string | undefined;
-  /** Whether it waits in the pool: then no response is expected. */
-  isIdle = false;
-  /** The names of the prepared statements, by SQL text. */
-  readonly #names = new Map<string, string>();
-  #length = 0;
-
-  /** Returns the name of a prepared statement. PostgreSQL reuses the plan of a named statement. */
-  nameOf(text: string): string {
-    const known = this.#names.get(text);
-    if (known !== undefined) return known;
-    const name = `s${this.#names.size + 1}`;
-    this.#names.set(text, name);
-    this.#length += text.length;
-    return name;
-  }
-
-  /** Whether so many statements are prepared that a new connection should replace this one. */
-  get isFull(): boolean {
-    return this.#names.size >= MAX_PREPARED || this.#length >= MAX_PREPARED_LENGTH;
-  }
-}
-
 /** The options of a statement that only reads. */
 export const READ = { planning: 'once', writes: false } as const;
 
@@ -118,7 +87,7 @@ export class PostgresServer implements TransactionRunner {
   readonly #config: Config;
   readonly #silenceMs: number;
   readonly #pool: Pool;
-  readonly #connections = new Map<ClientBase, Connection>();
+  readonly #connections = new Map<ClientBase, PooledConnection>();
   #aborts = 0;
 
   constructor(url: string, config: Config, log: Log, graceMs = GRACE_MS) {
@@ -225,29 +194,16 @@ export class PostgresServer implements TransactionRunner {
   }
 
   async #setUp(client: ClientBase): Promise<void> {
-    const connection = new Connection();
+    const connection = new PooledConnection(client, this.#silenceMs);
     this.#connections.set(client, connection);
     client.once('end', () => this.#connections.delete(client));
     // If the connection fails between two statements, the next statement rejects.
     client.on('error', ignore);
-    if (client instanceof Client) this.#limitSilence(client, connection);
     await client.query(sessionSql(this.#config));
     const { rows } = await client.query<{ identity: string }>(
       `SELECT ${IDENTITY_SQL} AS "identity"`,
     );
     connection.identity = onlyRow(rows).identity;
-  }
-
-  /**
-   * Closes a connection on which PostgreSQL does not respond in time. A timer for each statement, such as pg's
-   * `query_timeout`, would keep its rows in memory for longer (see `#send`).
-   */
-  #limitSilence({ connection: { stream } }: Client, connection: Connection): void {
-    if (!(stream instanceof Socket)) return;
-    // Not the callback of setTimeout, which is called only once.
-    stream.setTimeout(this.#silenceMs).on('timeout', () => {
-      if (!connection.isIdle) stream.destroy(new Error('Query read timeout'));
-    });
   }
 
   /** Notes whether a connection waits in the pool. */
