@@ -112,7 +112,7 @@ async function waitUntilHealthy(container: Container): Promise<void> {
 async function sendSamples(url: string): Promise<void> {
   const readme = await readFile('README.md', 'utf8');
   const samples = [...readme.matchAll(/```(sh|graphql)\n([^`]*)```\s+```json\n([^`]*)```/g)];
-  ok(samples.length > 2);
+  ok(samples.length > 0);
   for (const [, language, request = '', response = ''] of samples) {
     const body = language === 'sh' ? (/-d '(.*)'/.exec(request)?.[1] ?? '') : { query: request };
     deepEqual(await (await post({ url }, body)).json(), JSON.parse(response));

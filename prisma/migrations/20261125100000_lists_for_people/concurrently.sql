@@ -13,7 +13,7 @@ BEGIN
     IF "name" !~ '[ßæœþðÐđĐħĦıłŁøØŧŦŋŊÞÆŒẞΑ-ΩςЀ-ЯҐԱ-Ֆ]' THEN
         RETURN "name";
     END IF;
-    -- Letters that are not an ASCII letter with an accent: those of Latin, Greek, Cyrillic and Armenian.
+    -- Letters that are more than an ASCII letter and an accent: Latin, Greek, Cyrillic and Armenian ones.
     "name" := translate(
         "name",
         'ðÐđĐħĦıłŁøØŧŦŋŊÞÆŒẞΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣςΤΥΦΧΨΩ'

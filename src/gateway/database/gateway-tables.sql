@@ -95,7 +95,7 @@ BEGIN
             RETURN NULL;
         END
         $function$;
-        -- Else any role could write to the change log, by a trigger of a table of its own.
+        -- Otherwise, any role could write to the change log through a trigger on its own table.
         REVOKE EXECUTE ON FUNCTION %4$I() FROM PUBLIC;
         CREATE OR REPLACE TRIGGER "record_change" AFTER INSERT OR DELETE ON %5$I
         FOR EACH ROW EXECUTE FUNCTION %4$I();
@@ -129,7 +129,7 @@ BEGIN
     IF "name" !~ '[ßæœþðÐđĐħĦıłŁøØŧŦŋŊÞÆŒẞΑ-ΩςЀ-ЯҐԱ-Ֆ]' THEN
         RETURN "name";
     END IF;
-    -- Letters that are not an ASCII letter with an accent: those of Latin, Greek, Cyrillic and Armenian.
+    -- Letters that are more than an ASCII letter and an accent: Latin, Greek, Cyrillic and Armenian ones.
     "name" := translate(
         "name",
         'ðÐđĐħĦıłŁøØŧŦŋŊÞÆŒẞΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣςΤΥΦΧΨΩ'
