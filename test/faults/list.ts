@@ -369,7 +369,7 @@ const REST: Fault[] = [
     file: 'src/gateway/server/dispatch.ts',
     text: 'writeResponse(req, res, response, headers)',
     replacement: 'writeResponse(req, res, response, response.code ? {} : headers)',
-    test: ['test/gateway/contract.test.ts', 'getPet 404 PET_NOT_FOUND'],
+    test: ['test/gateway/rest.test.ts', 'is in the headers of the response to'],
   },
 ];
 
