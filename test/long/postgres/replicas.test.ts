@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { makeCategory, makePet } from '../../support/make.ts';
 import { createStoreOn, runSql } from '../../support/postgres.ts';
+import { startTcpProxy } from '../../support/proxies.ts';
 import {
   expectLogged,
   type ReplicatedGateway,
@@ -236,6 +237,39 @@ describe('a gateway whose replicas are both far behind', () => {
     for (const server of [first, second]) {
       const lines = [notAsked(server, 'it is too far behind'), asked(server)];
       expect(linesAbout(server).slice(-2)).toEqual(lines);
+    }
+  });
+});
+
+describe('replicas behind a load balancer', () => {
+  it('do not serve requests with a position once connections lead to several servers', async () => {
+    const balancer = await startTcpProxy([first.url]);
+    const address = new URL(first.urlOf(url));
+    address.port = new URL(balancer.url).port;
+    const balanced = await startReplicatedGateway({
+      DATABASE_URL: url,
+      DATABASE_REPLICA_URLS: address.href,
+    });
+    const serversFor = async (position?: string | null): Promise<Set<string>> => {
+      const asks = Array.from({ length: 20 }, () => send(balanced, SERVER, position));
+      const answers = await Promise.all(asks);
+      return new Set(answers.map(({ data }) => data.categories.nodes[0].description));
+    };
+    try {
+      const { position } = await send(balanced, takeOne());
+      await catchUp();
+      await expect.poll(() => serversFor(position)).toEqual(new Set([first.name]));
+      balancer.cutAll();
+      balancer.targets = [second.url];
+      const readOnce = async (): Promise<string> =>
+        (await send(balanced, SERVER)).data.categories.nodes[0].description;
+      await expect.poll(readOnce).toBe(second.name);
+      balancer.targets = [first.url];
+      await expect.poll(() => serversFor()).toEqual(new Set([first.name, second.name]));
+      expect(await serversFor(position)).toEqual(new Set([primary.name]));
+    } finally {
+      await balanced.close();
+      await balancer.close();
     }
   });
 });
