@@ -53,6 +53,12 @@ const ROUNDS = [
   'test/operations/postgres/{broken-connections,outage}.test.ts',
 ];
 
+// They wait for timeouts, or try generated operations.
+const LENGTHY = [
+  'test/gateway/{document-queue,metrics,slow-readers,stream-budget,streams,websockets}.test.ts',
+  'test/store/{executor,filters,shared-orders,subscriptions}.test.ts',
+];
+
 export default defineConfig({
   test: {
     // One more than the cores, because some tests wait for programs or for PostgreSQL.
@@ -67,6 +73,7 @@ export default defineConfig({
       }),
       project('quick', {
         include: ['test/{store,gateway}/{*,both/*}.test.ts'],
+        exclude: LENGTHY,
         databases: ['PostgreSQL'],
       }),
       project('rest', {

@@ -43,7 +43,7 @@ const { schema } = petStore;
 
 // The gateway compiles a query when it executes it for the third time.
 const REPETITIONS = rounds(3, 4);
-const QUERIES = rounds(20, 2000);
+const QUERIES = rounds(20, 1000);
 const MUTATIONS = rounds(8, 200);
 
 /** Executes an operation over HTTP. */
