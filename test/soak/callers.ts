@@ -85,7 +85,7 @@ async function changeOrder(scene: Scene): Promise<void> {
   const { id, order } = chooseMine(scene) ?? {};
   if (!order) return;
   const operation = pick(['cancelOrder', 'completeOrder']);
-  const query = `mutation { result: ${operation}(id: "${id}") { ... on Order { id } ${ERROR} } }`;
+  const query = `mutation { result: ${operation}(id: "${id}") { __typename ${ERROR} } }`;
   const { data, failures } = await scene.client.graphql<Result>({ query });
   const cancels = operation === 'cancelOrder';
   // An earlier request without a response may have cancelled it.

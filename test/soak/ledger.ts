@@ -33,16 +33,15 @@ export class Ledger {
 
   /** Creates the pets. Every fourth has too little stock for all orders. */
   async createPets(client: Client): Promise<void> {
-    const create = async (mutation: string): Promise<string> => {
-      const query = `mutation { made: ${mutation} { ... on Node { id: nodeId } } }`;
+    const create = async (type: string, mutation: string): Promise<string> => {
+      const query = `mutation { made: ${mutation} { ... on ${type} { id } } }`;
       const { data } = await client.graphql<{ made: { id: string } }>({ query });
-      return /\d+$/.exec(data.made.id)?.[0] ?? '';
+      return data.made.id;
     };
-    const categoryId = await create('createCategory(input: { name: "Soaked" })');
-    for (const units of UNITS) {
-      const petId = await create(`createPet(input: { name: "Rex", categoryId: "${categoryId}" })`);
-      await create(`updateInventory(petId: "${petId}", input: { quantity: ${units} })`);
-      this.stocked.set(petId, units);
+    const categoryId = await create('Category', 'createCategory(input: { name: "Soaked" })');
+    for (const quantity of UNITS) {
+      const input = `{ name: "Rex", categoryId: "${categoryId}", quantity: ${quantity} }`;
+      this.stocked.set(await create('Pet', `createPet(input: ${input})`), quantity);
     }
   }
 

@@ -1,5 +1,4 @@
 // Runs the gateway under load while its processes, databases and disks fail at random: `npm run soak`.
-import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
@@ -44,7 +43,6 @@ async function inject(start: Faults[string]): Promise<void> {
 type Fault = readonly [name: string, start: Faults[string]];
 
 const journal = new Journal();
-execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
 const store = await openStore();
 const isOfStore = ([name]: Fault): boolean => name in store.faults;
 const environment = { ...store.environment, SAMPLE_STORE: 'false', STOP_TIMEOUT_MS: '5000' };

@@ -16,7 +16,7 @@ beforeAll(async () => {
   proxy = await startStatementProxy(database.url);
   const url = new URL(database.url);
   url.port = String(proxy.port);
-  gateway = await startGateway({ POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '100' }, (config, log) =>
+  gateway = await startGateway({ POOL_SIZE: '1', STATEMENT_TIMEOUT_MS: '500' }, (config, log) =>
     openPostgres(MIGRATIONS, url.href, config, log),
   );
 });
@@ -72,7 +72,7 @@ describe('a transaction whose statement gets no response in time', () => {
 });
 
 // The statement timeout, plus the second that the gateway waits in addition.
-const LIMIT_MS = 1100;
+const LIMIT_MS = 1500;
 
 it('a statement without a response times out, even if its connection had been idle for just as long', async () => {
   await gateway.data('{ categories { nodes { id } } }');
