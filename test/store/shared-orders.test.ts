@@ -66,6 +66,23 @@ it('concurrent orders share statements, and each order has its own result', asyn
   expect([await stockOf(gateway, scarce), await stockOf(gateway, sold)]).toEqual([2, 100]);
 });
 
+it('concurrent orders for different pets share statements, unlike an order that is alone', async () => {
+  const petIds = await Promise.all(
+    Array.from({ length: 20 }, () => makePet(gateway, { stock: 1000 })),
+  );
+  const lines = petIds.map((petId) => ({ petId, quantity: 1 }));
+  const countStatements = async (): Promise<number> => {
+    gateway.statements.length = 0;
+    await placeAtOnce(lines);
+    return gateway.statements.filter((sql) => sql.includes('insert into orders')).length;
+  };
+  // On new connections, the requests arrive one at a time.
+  await expect.poll(countStatements).toBeLessThan(lines.length);
+  gateway.statements.length = 0;
+  await placeAtOnce(lines.slice(0, 1));
+  expect(countShared()).toBe(0);
+});
+
 it('concurrent orders sell each unit once, and are stored as acknowledged', async () => {
   const arbitraryLine = record({
     pet: nat(2),

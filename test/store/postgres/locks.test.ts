@@ -125,6 +125,26 @@ describe.concurrent('a change to the stock', () => {
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
 
+/** Creates the trigger of an operator, which runs a statement for each order of 7 units. */
+const createTrigger = (statement: string): Promise<unknown> =>
+  runSql(
+    url,
+    `create or replace function hinder() returns trigger language plpgsql as
+      $$ begin ${statement}; return new; end $$;
+    create or replace trigger hinder before insert on orders for each row
+      when (new.quantity = 7) execute function hinder()`,
+  );
+
+/** Places an order at a gateway; returns it or the code of its error. */
+async function placeAt(at: Gateway, petId: string, quantity: number) {
+  const { data, errors } = await at.graphql(
+    `mutation ($input: NewOrder!) {
+      placeOrder(input: $input) { ... on Order { petId quantity } ... on Error { code } } }`,
+    { input: { petId, quantity } },
+  );
+  return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? data.placeOrder;
+}
+
 describe('orders that arrive at the same time', () => {
   it.each([
     ['the pet', 'pets', 'id'],
@@ -152,32 +172,18 @@ describe('orders that arrive at the same time', () => {
     expect(await waiting).toEqual({ __typename: 'Order' });
   });
 
-  // The effect of an operator's trigger on an order of 7 units.
   it.each([
     ['is rejected by a trigger', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
     ['fails with an unknown SQLSTATE', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
     ['is skipped by a trigger', 'return null', 'INSUFFICIENT_STOCK'],
     ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
   ])('are placed even if another order %s', async (_what, statement, expected) => {
-    await runSql(
-      url,
-      `create or replace function hinder() returns trigger language plpgsql as
-        $$ begin ${statement}; return new; end $$;
-      create or replace trigger hinder before insert on orders for each row
-        when (new.quantity = 7) execute function hinder()`,
-    );
+    await createTrigger(statement);
     // After a failure, a gateway shares no statements for some time.
     const fresh = await startGateway({}, openThatOf(gateway));
     const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
     const placeAll = (quantity: number) =>
-      petIds.map(async (petId, index) => {
-        const { data, errors } = await fresh.graphql(
-          `mutation ($input: NewOrder!) {
-            placeOrder(input: $input) { ... on Order { petId quantity } ... on Error { code } } }`,
-          { input: { petId, quantity: index === 1 ? quantity : 1 } },
-        );
-        return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? data.placeOrder;
-      });
+      petIds.map((petId, index) => placeAt(fresh, petId, index === 1 ? quantity : 1));
     // On new connections, the requests would arrive one at a time.
     await Promise.all(placeAll(1));
     gateway.statements.length = 0;
@@ -190,6 +196,25 @@ describe('orders that arrive at the same time', () => {
     expect(await answers[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
     const isLogged = expected === 'INTERNAL_SERVER_ERROR';
     expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
+    await fresh.close();
+    await runSql(url, 'drop function hinder cascade');
+  });
+
+  it('share no statement for some time after one of their statements has failed', async () => {
+    await createTrigger(`raise sqlstate '45000'`);
+    const fresh = await startGateway({}, openThatOf(gateway));
+    const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
+    const placeAll = (quantity: number) =>
+      Promise.all(petIds.map((petId) => placeAt(fresh, petId, quantity)));
+    gateway.statements.length = 0;
+    // On new connections, the requests arrive one at a time.
+    await expect.poll(() => placeAll(7).then(countShared)).toBeGreaterThan(0);
+    gateway.statements.length = 0;
+    for (let time = 1; time <= 3; time += 1) {
+      expect(await placeAll(1)).toEqual(petIds.map((petId) => ({ petId, quantity: 1 })));
+    }
+    expect(countShared()).toBe(0);
+    fresh.loggedErrors.length = 0;
     await fresh.close();
     await runSql(url, 'drop function hinder cascade');
   });
