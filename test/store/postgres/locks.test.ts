@@ -122,6 +122,27 @@ describe.concurrent('a change to the stock', () => {
   );
 });
 
+describe.concurrent('an order', () => {
+  it.for([
+    'placeOrder(input: { petId: "P", quantity: 1 })',
+    'placeOrders(input: [{ petId: "P", quantity: 1 }])',
+  ])(
+    'waits for a concurrent change of its pet, and is rejected if the pet was sold: %s',
+    async (mutation, { expect: expected }) => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const other = await begin(`update pets set status = 'sold' where id = ${petId}`);
+      const placed = gateway.data(
+        `mutation { placed: ${mutation.replace('P', petId)} { __typename } }`,
+      );
+      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+      await other.query('commit');
+      await other.end();
+      expected(await placed).toEqual({ placed: { __typename: 'PetNotAvailable' } });
+      expected(await stockOf(gateway, petId)).toBe(5);
+    },
+  );
+});
+
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
 
