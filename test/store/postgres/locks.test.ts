@@ -71,6 +71,9 @@ describe.concurrent('a cart', () => {
     async (table, { expect: expected }) => {
       const low = await makePet(gateway, { stock: 5 });
       const high = await makePet(gateway, { stock: 5 });
+      // PostgreSQL stores changed rows behind the others.
+      await mutate(gateway, 'updatePet', { id: low, input: { name: 'Low' } });
+      await mutate(gateway, 'adjustInventory', { petId: low, by: 1 });
       const id = table === 'pets' ? 'id' : 'pet_id';
       const other = await begin(`select from ${table} where ${id} = ${low} for update`);
       const placed = gateway.data(
