@@ -64,11 +64,20 @@ describe.concurrent('a deadlock', () => {
   });
 });
 
-describe.concurrent('a cart', () => {
+const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", quantity: 1 }])';
+const STOCKS = 'adjustInventories(input: [{ petId: "H", by: 1 }, { petId: "L", by: 1 }])';
+
+describe.concurrent('a mutation of several lines', () => {
   // The lines are in the opposite order.
-  it.for(['pets', 'inventory_items'])(
-    "locks rows of %s in the order of the pets' ids",
-    async (table, { expect: expected }) => {
+  it.for([
+    ['pets', CART, 'PlacedOrders'],
+    ['inventory_items', CART, 'PlacedOrders'],
+    ['pets', STOCKS, 'AdjustedInventories'],
+    ['inventory_items', STOCKS, 'AdjustedInventories'],
+    ['pets', 'updatePets(input: [{ id: "H", name: "A" }, { id: "L", name: "B" }])', 'UpdatedPets'],
+  ] as const)(
+    "locks rows of %s in the order of the pets' ids: %s",
+    async ([table, mutation, type], { expect: expected }) => {
       const low = await makePet(gateway, { stock: 5 });
       const high = await makePet(gateway, { stock: 5 });
       // PostgreSQL stores changed rows behind the others.
@@ -76,21 +85,36 @@ describe.concurrent('a cart', () => {
       await mutate(gateway, 'adjustInventory', { petId: low, by: 1 });
       const id = table === 'pets' ? 'id' : 'pet_id';
       const other = await begin(`select from ${table} where ${id} = ${low} for update`);
-      const placed = gateway.data(
-        `mutation { placeOrders(input: [{ petId: "${high}", quantity: 1 }, { petId: "${low}", quantity: 1 }]) {
-          ... on PlacedOrders { orders { petId } } } }`,
+      const changed = gateway.data(
+        `mutation { changed: ${mutation.replace('H', high).replace('L', low)} { __typename } }`,
       );
       await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
       const free = `select from ${table} where ${id} = ${high} for update skip locked`;
       expected((await other.query(free)).rowCount).toBe(1);
-      // The cart locks all pets before any stock.
+      // All pets are locked before any stock.
       const pets = `select from pets where id in (${low}, ${high}) for update skip locked`;
       expected((await other.query(pets)).rowCount).toBe(table === 'pets' ? 2 : 0);
       await other.query('commit');
       await other.end();
-      expected((await placed).placeOrders).toEqual({ orders: [{ petId: high }, { petId: low }] });
+      expected(await changed).toEqual({ changed: { __typename: type } });
     },
   );
+
+  it("creates inventory items in the order of the pets' ids", async ({ expect: expected }) => {
+    const low = await makePet(gateway);
+    const high = await makePet(gateway);
+    const other = await begin(`insert into inventory_items values (${low}, 1)`);
+    const changed = gateway.data(
+      `mutation { changed: ${STOCKS.replace('H', high).replace('L', low)} { __typename } }`,
+    );
+    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+    await other.query(
+      `set local lock_timeout = '200ms'; insert into inventory_items values (${high}, 1)`,
+    );
+    await other.query('rollback');
+    await other.end();
+    expected(await changed).toEqual({ changed: { __typename: 'AdjustedInventories' } });
+  });
 });
 
 describe.concurrent('a change to the stock', () => {
@@ -125,23 +149,25 @@ describe.concurrent('a change to the stock', () => {
   );
 });
 
-describe.concurrent('an order', () => {
+describe.concurrent('a write', () => {
+  const sell = "update pets set status = 'sold'";
+
   it.for([
-    'placeOrder(input: { petId: "P", quantity: 1 })',
-    'placeOrders(input: [{ petId: "P", quantity: 1 }])',
-  ])(
-    'waits for a concurrent change of its pet, and is rejected if the pet was sold: %s',
-    async (mutation, { expect: expected }) => {
+    ['placeOrder(input: { petId: "P", quantity: 1 })', sell, 'PetNotAvailable'],
+    ['placeOrders(input: [{ petId: "P", quantity: 1 }])', sell, 'PetNotAvailable'],
+    ['updateInventory(petId: "P", input: { quantity: 1 })', 'delete from pets', 'PetNotFound'],
+  ] as const)(
+    'waits for a concurrent change of its pet, and is rejected if the pet is sold or gone: %s',
+    async ([mutation, change, type], { expect: expected }) => {
       const petId = await makePet(gateway, { stock: 5 });
-      const other = await begin(`update pets set status = 'sold' where id = ${petId}`);
-      const placed = gateway.data(
-        `mutation { placed: ${mutation.replace('P', petId)} { __typename } }`,
+      const other = await begin(`${change} where id = ${petId}`);
+      const written = gateway.data(
+        `mutation { written: ${mutation.replace('P', petId)} { __typename } }`,
       );
       await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
       await other.query('commit');
       await other.end();
-      expected(await placed).toEqual({ placed: { __typename: 'PetNotAvailable' } });
-      expected(await stockOf(gateway, petId)).toBe(5);
+      expected(await written).toEqual({ written: { __typename: type } });
     },
   );
 });
