@@ -95,6 +95,7 @@ function wait(seconds: number): void {
 
 describe('a token signed with the secret', () => {
   it.each([
+    ['the typ JWT', {}, { typ: 'JWT' }],
     ["RFC 9068's typ, at+jwt", {}, { typ: 'at+jwt' }],
     ["RFC 9068's typ in full, application/at+jwt", {}, { typ: 'application/at+JWT' }],
     ['several audiences', { aud: ['other', 'pet-store'] }, {}],
@@ -128,6 +129,7 @@ describe('a token signed with the secret', () => {
 
   it.each([
     ['another typ', { alg: 'HS256', typ: 'logout+jwt' }],
+    ['a typ that only starts with JWT', { alg: 'HS256', typ: 'jwt+logout' }],
     ['another hash algorithm', { alg: 'HS512' }],
     ['the algorithm none', { alg: 'none' }],
   ])('is rejected if it has %s', async (_what, header) => {
@@ -253,12 +255,13 @@ describe('the Authorization header', () => {
     expect(answer).toMatchObject({ data: { deletePet: { code: 'FORBIDDEN' } } });
   });
 
-  const MALFORMED = expect.stringContaining('Authorization');
+  const MALFORMED = expect.stringContaining('must have the form');
 
   it.each([
     ['an empty value', () => ''],
     ['a token without a scheme', (token: string) => token],
     ['another scheme', (token: string) => `Basic ${token}`],
+    ['another scheme before a token', (token: string) => `Basic Bearer ${token}`],
     ['two tokens', (token: string) => `Bearer ${token} ${token}`],
     ['characters outside base64url', (token: string) => `Bearer ${token}%00`],
   ])('is rejected with %s', async (_what, toHeader) => {

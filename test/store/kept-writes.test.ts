@@ -35,6 +35,12 @@ describe('a mutation that has written', () => {
       ['placeOrder', 'pet', 'inventory'],
     ],
     [
+      'placeOrder with an idempotency key',
+      'mutation ($petId: ID!) { placeOrder(input: { petId: $petId, quantity: 1 }, idempotencyKey: "kept") { ... on Order { id pet { name inventory { quantity } } } } }',
+      { id: expect.any(String), pet: { name: 'Cleo', inventory: null } },
+      ['placeOrder', 'pet', 'inventory'],
+    ],
+    [
       'updateInventory',
       'mutation ($petId: ID!) { updateInventory(petId: $petId, input: { quantity: 900 }) { ... on InventoryItem { petId quantity status pet { name } } } }',
       { petId: expect.any(String), quantity: 900, status: null, pet: null },

@@ -123,6 +123,7 @@ describe('changing several pets', () => {
       const lines = [
         { id: first, name: 'Z' },
         { id: second, ...line },
+        { id: await makePet(gateway), name: 'Z' },
       ];
       expect(await updatePets(lines)).toEqual({ code, line: 1 });
       const { pet } = await gateway.data('query ($id: ID!) { pet(id: $id) { name } }', {

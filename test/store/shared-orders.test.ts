@@ -1,4 +1,5 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check';
+import sql from 'sql-template-tag';
 import { expect, it } from 'vitest';
 
 import { useGateway, gateway } from '../support/gateway.ts';
@@ -30,7 +31,7 @@ async function ordersOf(petId: string): Promise<Map<string, Line>> {
 }
 
 const countShared = (): number =>
-  gateway.statements.filter((sql) => sql.includes('skip locked')).length;
+  gateway.statements.filter((text) => text.includes('skip locked')).length;
 
 useGateway();
 it('concurrent orders share statements, and each order has its own result', async () => {
@@ -64,6 +65,28 @@ it('concurrent orders share statements, and each order has its own result', asyn
   }
   expect(await stockOf(gateway, served)).toBe(40);
   expect([await stockOf(gateway, scarce), await stockOf(gateway, sold)]).toEqual([2, 100]);
+});
+
+it('concurrent orders for different pets share statements, and can take all units', async () => {
+  const petIds = await Promise.all(
+    Array.from({ length: 20 }, () => makePet(gateway, { stock: 2 })),
+  );
+  const lines = petIds.map((petId) => ({ petId, quantity: 2 }));
+  const countStatements = async (): Promise<number> => {
+    await gateway.db.write(sql`update inventory_items set quantity = 2`);
+    gateway.statements.length = 0;
+    expect(await placeAtOnce(lines)).toMatchObject(lines);
+    return gateway.statements.filter((text) => text.includes('insert into orders')).length;
+  };
+  // On new connections, the requests arrive one at a time.
+  await expect.poll(countStatements).toBeLessThan(lines.length);
+});
+
+it('an order that arrives alone has its own statement', async () => {
+  const petId = await makePet(gateway, { stock: 1 });
+  gateway.statements.length = 0;
+  await placeAtOnce([{ petId, quantity: 1 }]);
+  expect(countShared()).toBe(0);
 });
 
 it('concurrent orders sell each unit once, and are stored as acknowledged', async () => {

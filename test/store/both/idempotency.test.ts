@@ -350,20 +350,41 @@ describeOnGateways(() => {
       expect(await stockOf(gateway, petId)).toBe(1);
     });
 
-    it('makes a retry return the pet that a release without quantities created', async () => {
-      const id = await makePet(gateway, { name: 'Ida' });
-      // The digest that the earlier release stored for this name, category 1 and the default status.
-      const hash = '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a';
-      const json = { id, name: 'Ida', categoryId: '1', status: 'available' };
-      const meta = { values: { id: ['bigint'], categoryId: ['bigint'] }, v: 1 };
-      const result = JSON.stringify({ json, meta });
-      await gateway.db.write(sql`insert into idempotency_keys (key, request_hash, result)
-        values ('before', decode(${hash}, 'hex'), ${result}::jsonb)`);
-      for (const input of [{}, { quantity: null }]) {
-        const pet = await createPet({ name: 'Ida', categoryId: '1', ...input }, 'before');
-        expect(pet).toEqual({ id, name: 'Ida' });
-      }
-    });
+    // With the digest that the earlier release stored.
+    it.each([
+      {
+        operation: 'createPet',
+        type: 'Pet',
+        later: 'quantity',
+        hash: '508fcf81e4bad164bf587bb8c027bef67a17f49fdbedbced2f76ac03dd98b33a',
+        input: { name: 'Ida', categoryId: '1' },
+        row: { id: '7', name: 'Ida', categoryId: '1', status: 'available' },
+        ids: { id: ['bigint'], categoryId: ['bigint'] },
+      },
+      {
+        operation: 'placeOrder',
+        type: 'Order',
+        later: 'shipDate',
+        hash: 'ef62ea12b81b198f79a3e31596cebbac3cb362514d180a13ec05a210b950840c',
+        input: { petId: '1', quantity: 1 },
+        row: { id: '7', petId: '1', quantity: 1, complete: false },
+        ids: { id: ['bigint'], petId: ['bigint'] },
+      },
+    ])(
+      'makes a retry return the result of $operation at a release without the input $later',
+      async ({ operation, type, later, hash, input, row, ids }) => {
+        const key = `${operation} before`;
+        const result = JSON.stringify({ json: row, meta: { values: ids, v: 1 } });
+        await gateway.db.write(sql`insert into idempotency_keys (key, request_hash, result)
+          values (${key}, decode(${hash}, 'hex'), ${result}::jsonb)`);
+        for (const given of [input, { ...input, [later]: null }]) {
+          const args = { input: given, idempotencyKey: key };
+          expect(await mutate(gateway, operation, args, `... on ${type} { id }`)).toEqual({
+            id: '7',
+          });
+        }
+      },
+    );
 
     it('is rejected with IDEMPOTENCY_CONFLICT if another mutation has used it', async () => {
       const petId = await makePet(gateway, { stock: 1 });

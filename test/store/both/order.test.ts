@@ -29,7 +29,7 @@ const reschedule = (id: string, shipDate?: string | null) =>
     gateway,
     'rescheduleOrder',
     { id, shipDate },
-    `${ORDER} ... on InvalidInput { issues { path code message } }`,
+    `${ORDER} ... on InvalidInput { issues { path code message } } ... on OrderComplete { message }`,
   );
 
 const HOUR_MS = 3_600_000;
@@ -189,7 +189,10 @@ describeOnGateways(() => {
     it('returns ORDER_COMPLETE for a complete order', async () => {
       const petId = await makePet(gateway, { stock: 5 });
       const id = await makeOrder(gateway, petId, { complete: true });
-      expect(await reschedule(id, null)).toEqual({ code: 'ORDER_COMPLETE' });
+      expect(await reschedule(id, null)).toEqual({
+        code: 'ORDER_COMPLETE',
+        message: `Order ${id} is complete, so it cannot be changed.`,
+      });
     });
   });
 

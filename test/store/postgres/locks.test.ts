@@ -64,30 +64,57 @@ describe.concurrent('a deadlock', () => {
   });
 });
 
-describe.concurrent('a cart', () => {
+const CART = 'placeOrders(input: [{ petId: "H", quantity: 1 }, { petId: "L", quantity: 1 }])';
+const STOCKS = 'adjustInventories(input: [{ petId: "H", by: 1 }, { petId: "L", by: 1 }])';
+
+describe.concurrent('a mutation of several lines', () => {
   // The lines are in the opposite order.
-  it.for(['pets', 'inventory_items'])(
-    "locks rows of %s in the order of the pets' ids",
-    async (table, { expect: expected }) => {
+  it.for([
+    ['pets', CART, 'PlacedOrders'],
+    ['inventory_items', CART, 'PlacedOrders'],
+    ['pets', STOCKS, 'AdjustedInventories'],
+    ['inventory_items', STOCKS, 'AdjustedInventories'],
+    ['pets', 'updatePets(input: [{ id: "H", name: "A" }, { id: "L", name: "B" }])', 'UpdatedPets'],
+  ] as const)(
+    "locks rows of %s in the order of the pets' ids: %s",
+    async ([table, mutation, type], { expect: expected }) => {
       const low = await makePet(gateway, { stock: 5 });
       const high = await makePet(gateway, { stock: 5 });
+      // PostgreSQL stores changed rows behind the others.
+      await mutate(gateway, 'updatePet', { id: low, input: { name: 'Low' } });
+      await mutate(gateway, 'adjustInventory', { petId: low, by: 1 });
       const id = table === 'pets' ? 'id' : 'pet_id';
       const other = await begin(`select from ${table} where ${id} = ${low} for update`);
-      const placed = gateway.data(
-        `mutation { placeOrders(input: [{ petId: "${high}", quantity: 1 }, { petId: "${low}", quantity: 1 }]) {
-          ... on PlacedOrders { orders { petId } } } }`,
+      const changed = gateway.data(
+        `mutation { changed: ${mutation.replace('H', high).replace('L', low)} { __typename } }`,
       );
       await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
       const free = `select from ${table} where ${id} = ${high} for update skip locked`;
       expected((await other.query(free)).rowCount).toBe(1);
-      // The cart locks all pets before any stock.
+      // All pets are locked before any stock.
       const pets = `select from pets where id in (${low}, ${high}) for update skip locked`;
       expected((await other.query(pets)).rowCount).toBe(table === 'pets' ? 2 : 0);
       await other.query('commit');
       await other.end();
-      expected((await placed).placeOrders).toEqual({ orders: [{ petId: high }, { petId: low }] });
+      expected(await changed).toEqual({ changed: { __typename: type } });
     },
   );
+
+  it("creates inventory items in the order of the pets' ids", async ({ expect: expected }) => {
+    const low = await makePet(gateway);
+    const high = await makePet(gateway);
+    const other = await begin(`insert into inventory_items values (${low}, 1)`);
+    const changed = gateway.data(
+      `mutation { changed: ${STOCKS.replace('H', high).replace('L', low)} { __typename } }`,
+    );
+    await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+    await other.query(
+      `set local lock_timeout = '200ms'; insert into inventory_items values (${high}, 1)`,
+    );
+    await other.query('rollback');
+    await other.end();
+    expected(await changed).toEqual({ changed: { __typename: 'AdjustedInventories' } });
+  });
 });
 
 describe.concurrent('a change to the stock', () => {
@@ -122,8 +149,51 @@ describe.concurrent('a change to the stock', () => {
   );
 });
 
+describe.concurrent('a write', () => {
+  const sell = "update pets set status = 'sold'";
+
+  it.for([
+    ['placeOrder(input: { petId: "P", quantity: 1 })', sell, 'PetNotAvailable'],
+    ['placeOrders(input: [{ petId: "P", quantity: 1 }])', sell, 'PetNotAvailable'],
+    ['updateInventory(petId: "P", input: { quantity: 1 })', 'delete from pets', 'PetNotFound'],
+  ] as const)(
+    'waits for a concurrent change of its pet, and is rejected if the pet is sold or gone: %s',
+    async ([mutation, change, type], { expect: expected }) => {
+      const petId = await makePet(gateway, { stock: 5 });
+      const other = await begin(`${change} where id = ${petId}`);
+      const written = gateway.data(
+        `mutation { written: ${mutation.replace('P', petId)} { __typename } }`,
+      );
+      await expected.poll(() => countBlockedBy(other), { interval: 2 }).toBe(1);
+      await other.query('commit');
+      await other.end();
+      expected(await written).toEqual({ written: { __typename: type } });
+    },
+  );
+});
+
 const countShared = (): number =>
   gateway.statements.filter((text) => text.includes('skip locked')).length;
+
+/** Creates the trigger of an operator, which runs a statement for each order of 7 units. */
+const createTrigger = (statement: string): Promise<unknown> =>
+  runSql(
+    url,
+    `create or replace function hinder() returns trigger language plpgsql as
+      $$ begin ${statement}; return new; end $$;
+    create or replace trigger hinder before insert on orders for each row
+      when (new.quantity = 7) execute function hinder()`,
+  );
+
+/** Places an order at a gateway; returns it or the code of its error. */
+async function placeAt(at: Gateway, petId: string, quantity: number) {
+  const { data, errors } = await at.graphql(
+    `mutation ($input: NewOrder!) {
+      placeOrder(input: $input) { ... on Order { petId quantity } ... on Error { code } } }`,
+    { input: { petId, quantity } },
+  );
+  return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? data.placeOrder;
+}
 
 describe('orders that arrive at the same time', () => {
   it.each([
@@ -152,32 +222,18 @@ describe('orders that arrive at the same time', () => {
     expect(await waiting).toEqual({ __typename: 'Order' });
   });
 
-  // The effect of an operator's trigger on an order of 7 units.
   it.each([
     ['is rejected by a trigger', `raise exception 'Not on Mondays.'`, 'INTERNAL_SERVER_ERROR'],
     ['fails with an unknown SQLSTATE', `raise sqlstate '45000'`, 'INTERNAL_SERVER_ERROR'],
     ['is skipped by a trigger', 'return null', 'INSUFFICIENT_STOCK'],
     ['waits for a lock', 'perform pg_advisory_xact_lock(7)', undefined],
   ])('are placed even if another order %s', async (_what, statement, expected) => {
-    await runSql(
-      url,
-      `create or replace function hinder() returns trigger language plpgsql as
-        $$ begin ${statement}; return new; end $$;
-      create or replace trigger hinder before insert on orders for each row
-        when (new.quantity = 7) execute function hinder()`,
-    );
+    await createTrigger(statement);
     // After a failure, a gateway shares no statements for some time.
     const fresh = await startGateway({}, openThatOf(gateway));
     const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
     const placeAll = (quantity: number) =>
-      petIds.map(async (petId, index) => {
-        const { data, errors } = await fresh.graphql(
-          `mutation ($input: NewOrder!) {
-            placeOrder(input: $input) { ... on Order { petId quantity } ... on Error { code } } }`,
-          { input: { petId, quantity: index === 1 ? quantity : 1 } },
-        );
-        return errors?.[0]?.extensions.code ?? data.placeOrder.code ?? data.placeOrder;
-      });
+      petIds.map((petId, index) => placeAt(fresh, petId, index === 1 ? quantity : 1));
     // On new connections, the requests would arrive one at a time.
     await Promise.all(placeAll(1));
     gateway.statements.length = 0;
@@ -190,6 +246,25 @@ describe('orders that arrive at the same time', () => {
     expect(await answers[1]).toEqual(expected ?? { petId: petIds[1], quantity: 7 });
     const isLogged = expected === 'INTERNAL_SERVER_ERROR';
     expect(fresh.loggedErrors.splice(0)).toHaveLength(isLogged ? 1 : 0);
+    await fresh.close();
+    await runSql(url, 'drop function hinder cascade');
+  });
+
+  it('share no statement for some time after one of their statements has failed', async () => {
+    await createTrigger(`raise sqlstate '45000'`);
+    const fresh = await startGateway({}, openThatOf(gateway));
+    const petIds = await Promise.all(Array.from({ length: 5 }, () => makePet(fresh, { stock: 9 })));
+    const placeAll = (quantity: number) =>
+      Promise.all(petIds.map((petId) => placeAt(fresh, petId, quantity)));
+    gateway.statements.length = 0;
+    // On new connections, the requests arrive one at a time.
+    await expect.poll(() => placeAll(7).then(countShared)).toBeGreaterThan(0);
+    gateway.statements.length = 0;
+    for (let time = 1; time <= 3; time += 1) {
+      expect(await placeAll(1)).toEqual(petIds.map((petId) => ({ petId, quantity: 1 })));
+    }
+    expect(countShared()).toBe(0);
+    fresh.loggedErrors.length = 0;
     await fresh.close();
     await runSql(url, 'drop function hinder cascade');
   });
