@@ -61,7 +61,7 @@ type ChangeRef = ReturnType<typeof defineChange>;
 
 const defineTypes = (builder: Builder, types: readonly Repository[]) =>
   builder.enumType('ChangedType', {
-    description: 'A type of objects whose changes are recorded.',
+    description: 'The type of an object whose changes are recorded.',
     values: Object.fromEntries(
       types.map(({ type, words }) => [
         toEnumName(type),
