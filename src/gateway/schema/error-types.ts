@@ -64,7 +64,7 @@ function defineFields(builder: Builder): void {
       line: t.exposeInt('line', {
         nullable: true,
         description:
-          'The zero-based index of the entry in `input` that contains the value, or null if `input` is not a list.',
+          'The zero-based index of the entry in `input` that contains the value, or null if the value is not in a list of entries.',
       }),
     }),
   });
