@@ -108,7 +108,7 @@ builder.mutationFields((t) => ({
     }),
     description:
       'Creates an order for each entry in `input` and takes all units from the stock, in one ' +
-      'transaction: all or nothing. Units of the same pet are added up. The `line` of an error ' +
+      'transaction: all or nothing. Quantities for the same pet are added up. The `line` of an error ' +
       'is the zero-based index of the first entry that cannot be fulfilled.',
     scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
