@@ -222,7 +222,7 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
     addChanges: (object: OutputRef<object>, rows: Repository): void => {
       types.push(rows);
       const { type, words } = rows;
-      const about = `Conditions that ${words.one} must meet before or after the change.`;
+      const about = `Conditions for changes to ${words.one}. The ${words.short} must meet all of them before the change, or all of them after it.`;
       const RowFilter = filterOf(`${type}ChangeFilter`, about, 'changes', rows);
       const RowChange = defineRowChange(builder, Change, object, rows);
       builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>
