@@ -24,7 +24,7 @@ const Order = z.strictObject({
   quantity: OrderQuantity,
   shipDate: orders.fields.shipDate.rule
     .optional()
-    .describe('In UTC with milliseconds. Omitted if not set.'),
+    .describe('The ship date in UTC, with milliseconds. Omitted if no ship date is set.'),
   complete: z.boolean(),
 });
 

@@ -214,9 +214,9 @@ const ACCESS: Fault[] = [
   {
     name: 'a caller that may only place orders can change the stock',
     file: 'src/store/inventory/schema.ts',
-    text: `was never set, it counts as 0.',
+    text: `stock that was never set counts as 0.',
     scope: 'inventory:write'`,
-    replacement: `was never set, it counts as 0.',
+    replacement: `stock that was never set counts as 0.',
     scope: 'orders:write'`,
     test: ['test/gateway/scopes.test.ts', 'requires exactly one scope'],
   },

@@ -181,7 +181,7 @@ describe('the configuration', () => {
     ['MAX_ANSWER_BYTES', 'MAX_RESPONSE_BYTES'],
   ])('rejects %s, the former name of %s', (oldName, newName) => {
     expect(() => readConfig({ [oldName]: '100000' })).toThrow(
-      new ConfigError(`${oldName} is now ${newName}.`),
+      new ConfigError(`${oldName} has been renamed to ${newName}.`),
     );
   });
 

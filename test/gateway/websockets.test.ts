@@ -79,7 +79,7 @@ describe('a graphql-transport-ws client', () => {
     for (const [payload, reason] of [
       [undefined, 'A token is required. Send the header Authorization: Bearer <token>.'],
       [{ authorization: 7 }, 'A token is required. Send the header Authorization: Bearer <token>.'],
-      [{ authorization: 'x' }, 'The Authorization header must have the form: Bearer token.'],
+      [{ authorization: 'x' }, 'The Authorization header must have the form Bearer <token>.'],
       [bearing('x'), 'The token is not valid.'],
       [bearing(await mint({ exp: -60 })), 'The token has expired.'],
     ] as const) {

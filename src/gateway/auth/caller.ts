@@ -37,7 +37,7 @@ function tokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
   if (authorization === undefined) return undefined;
   const token = BEARER.exec(authorization)?.[1];
   if (!token)
-    throw new Unauthenticated('The Authorization header must have the form: Bearer token.');
+    throw new Unauthenticated('The Authorization header must have the form Bearer <token>.');
   return token;
 }
 

@@ -144,7 +144,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const { data, error } = Configuration.safeParse(Object.fromEntries(set));
   const renamed = set.flatMap(([name]) => {
     const newName = RENAMED[name];
-    return newName ? `${name} is now ${newName}.` : [];
+    return newName ? `${name} has been renamed to ${newName}.` : [];
   });
   if (data && renamed.length === 0) return data;
   const wrong = error?.issues.map(({ path, message }) => `${[...path, message].join(' ')}.`) ?? [];

@@ -204,15 +204,15 @@ export const Variables = z.object({
   GRAPHIQL: flag
     .optional()
     .describe(
-      'Whether to serve GraphiQL to browsers. The default depends on `NODE_ENV`, and is `false` ' +
-        'with `DOCUMENTS=trusted`.',
+      'Whether to serve GraphiQL to browsers. The default depends on `NODE_ENV` and `AUTH`, and is ' +
+        '`false` with `DOCUMENTS=trusted`.',
     )
     .meta({ reason: 'GraphiQL should be on in production, or off everywhere' }),
   INTROSPECTION: flag
     .optional()
     .describe(
       'Whether to allow introspection, `/schema.graphql` and suggestions in errors. The default ' +
-        'depends on `NODE_ENV`.',
+        'depends on `NODE_ENV` and `AUTH`.',
     )
     .meta({
       reason: 'tools need the schema in production, or the schema should be hidden everywhere',

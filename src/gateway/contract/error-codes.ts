@@ -7,7 +7,8 @@ export type ErrorCodes = Readonly<
 export const ERRORS = {
   INVALID_ID: {
     status: 400,
-    description: 'An id is not a decimal integer from 0 to 9223372036854775807.',
+    description:
+      'An id is not a decimal integer from 0 to 9223372036854775807, or a nodeId is not valid.',
   },
   INVALID_INPUT: { status: 400, description: 'A value is invalid. The message says why.' },
   INVALID_CURSOR: {
@@ -54,8 +55,8 @@ export const ERRORS = {
   CURSOR_EXPIRED: {
     status: 410,
     description:
-      'Changes after this cursor have been deleted. Reload the data, then start again ' +
-      'without a cursor.',
+      'Changes after this cursor have been deleted. Read the last cursor of the change log, reload ' +
+      'the data, then continue after that cursor.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, description: 'The request body is larger than the limit.' },
   URI_TOO_LONG: { status: 414, description: 'The URL is longer than the limit.' },
@@ -69,21 +70,24 @@ export const ERRORS = {
   },
   SLOW_SUBSCRIBER: {
     status: 429,
-    description: 'The subscriber is too slow. Resubscribe with the last cursor.',
+    description: 'The subscriber is too slow. Resubscribe with the last cursor that you received.',
   },
-  TOO_MANY_STREAMS: { status: 429, description: 'The caller has too many subscriptions.' },
+  TOO_MANY_STREAMS: {
+    status: 429,
+    description: 'The caller has too many open subscriptions, or they cost too much.',
+  },
   HEADERS_TOO_LARGE: { status: 431, description: 'The request headers are larger than the limit.' },
   INTERNAL_SERVER_ERROR: {
     status: 500,
-    description: 'An unexpected error occurred. Its cause is in the log.',
+    description: "An unexpected error occurred. Its cause is in the gateway's log.",
   },
   SERVICE_UNAVAILABLE: { status: 503, description: 'The service is unavailable. Try again later.' },
   OUTCOME_UNKNOWN: {
     status: 503,
     description:
-      'The database connection was lost before the write was confirmed. The write may have ' +
-      'been applied. If it had an idempotency key, repeat the request with that key. Otherwise, ' +
-      'check the stored data later.',
+      'The database connection was lost, or the time limit was reached, before the write was ' +
+      'confirmed. The write may have been applied. If it had an idempotency key, repeat the ' +
+      'request with that key. Otherwise, check later whether the stored data has changed.',
   },
 } as const satisfies ErrorCodes;
 

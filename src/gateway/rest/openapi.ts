@@ -55,8 +55,8 @@ const POSITION = {
   in: 'header',
   required: false,
   description:
-    'The `Store-Position` from the response to a mutation. The data is then at least as recent ' +
-    'as that mutation.',
+    'The `Store-Position` from the response to a mutation. With this header, the returned data ' +
+    'is at least as recent as that mutation.',
   example: '0000000005475de0',
   schema: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };

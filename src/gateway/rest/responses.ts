@@ -30,7 +30,7 @@ const DESCRIPTIONS: Headers = {
   Sunset: 'The date on which the operation may stop working (RFC 8594).',
   ETag: 'The version of the resource. Send it as `If-None-Match` in the next request.',
   'Cache-Control': 'The response may be stored, but must be revalidated before each use.',
-  'Retry-After': 'When to try again, in seconds (RFC 9110 §10.2.3).',
+  'Retry-After': 'How long to wait before trying again, in seconds (RFC 9110 §10.2.3).',
   'WWW-Authenticate': 'How to authenticate, or what the token lacks (RFC 6750).',
 };
 

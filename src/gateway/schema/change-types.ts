@@ -49,7 +49,9 @@ function defineChange(builder: Builder) {
       kind: t.expose('kind', { type: ChangeKind, description: 'The kind of change.' }),
       changedAt: t.expose('changedAt', {
         type: 'DateTime',
-        description: 'The time of the change. Changes are sorted by transaction, not by time.',
+        description:
+          'The time of the change. Changes are sorted by the database transaction that made them, ' +
+          'so a later change can have an earlier time.',
       }),
     }),
   });
@@ -59,7 +61,7 @@ type ChangeRef = ReturnType<typeof defineChange>;
 
 const defineTypes = (builder: Builder, types: readonly Repository[]) =>
   builder.enumType('ChangedType', {
-    description: 'A type whose changes are recorded.',
+    description: 'The type of an object whose changes are recorded.',
     values: Object.fromEntries(
       types.map(({ type, words }) => [
         toEnumName(type),
@@ -76,7 +78,7 @@ const defineFilter = (builder: Builder, ChangedType: TypesRef) =>
     fields: (t) => ({
       types: t.field({
         type: [ChangedType],
-        description: 'Only changes of these types. An empty list matches nothing.',
+        description: 'Only changes to objects of these types. An empty list matches nothing.',
         extensions: { directives: { cost: { weight: SEARCH_COST } } },
       }),
     }),
@@ -104,7 +106,7 @@ function defineQuery(
           'The change log, in the order in which transactions started to write. Changes are kept ' +
           'for a day, unless the operator has configured another period. A change becomes visible ' +
           'once no open transaction can add an earlier change. To follow the log, repeat the ' +
-          'query with `after: endCursor`.',
+          'query with the last `endCursor` as `after`.',
         args: {
           filter: t.arg({
             type: ChangeFilter,
@@ -141,12 +143,13 @@ function followIn(
 const afterArgument = (builder: Builder) =>
   builder.args((t) => ({
     after: t.string({
-      description: 'Resumes after this cursor. Without a cursor, starts with the next change.',
+      description:
+        'The cursor after which to resume. If omitted, the stream starts with the next change.',
       extensions: AFTER_COST,
     }),
   }));
 
-/** Defines `Subscription.changed`, which follows the changes to all types. */
+/** Defines `Subscription.changed`, which follows the changes to objects of all types. */
 const defineChanged = (
   builder: Builder,
   Change: ChangeRef,
@@ -156,12 +159,13 @@ const defineChanged = (
   builder.subscriptionField('changed', (t) =>
     t.field({
       type: Change,
-      description: 'Changes of several types, in one stream.',
+      description: 'Changes to objects of several types, in one stream.',
       args: {
         types: t.arg({
           type: [ChangedType],
           description:
-            'Only changes of these types; all types by default. An empty list matches nothing.',
+            'Only changes to objects of these types; all types by default. An empty list matches ' +
+            'nothing.',
         }),
         ...afterArgument(builder),
       },
@@ -218,7 +222,7 @@ export function defineChanges(builder: Builder, { filterOf }: ReturnType<typeof 
     addChanges: (object: OutputRef<object>, rows: Repository): void => {
       types.push(rows);
       const { type, words } = rows;
-      const about = `Conditions that ${words.one} must meet before or after the change.`;
+      const about = `Conditions for changes to ${words.one}. The ${words.short} must meet all of them before the change, or all of them after it.`;
       const RowFilter = filterOf(`${type}ChangeFilter`, about, 'changes', rows);
       const RowChange = defineRowChange(builder, Change, object, rows);
       builder.subscriptionField(`${lowerFirst(words.prefix)}Changed`, (t) =>

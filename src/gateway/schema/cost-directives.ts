@@ -44,12 +44,12 @@ export const listSize = new GraphQLDirective({
     slicingArguments: { type: names, description: 'The arguments that set the number of items.' },
     sizedFields: {
       type: names,
-      description: 'The fields of the connection that contain the items.',
+      description: 'The fields of the returned object that contain the items.',
     },
     requireOneSlicingArgument: {
       type: GraphQLBoolean,
       defaultValue: true,
-      description: 'Whether one of the arguments is required.',
+      description: 'Whether one of `slicingArguments` must be set.',
     },
   },
 });

@@ -46,7 +46,7 @@ const RELAY = {
   nodeFieldOptions: { nullable: false, description: 'The item.' },
   nodesOnConnection: { description: 'The items.' },
   cursorFieldOptions: {
-    description: 'The position of the item in this sort order, to pass as `after` or `before`.',
+    description: 'The position of the item in the list, to pass as `after` or `before`.',
   },
   pageInfoFieldOptions: {
     description: 'Whether the list has more items, and the cursors to fetch them.',
@@ -70,7 +70,7 @@ const RELAY = {
   afterArgOptions: { description: 'Only items after this cursor.' },
   lastArgOptions: {
     description:
-      'How many items to return from the end of the list. Cannot be combined with `first`.',
+      'How many items to return from the end of the list: 0 to 100. Cannot be combined with `first`.',
   },
   beforeArgOptions: { description: 'Only items before this cursor.' },
   defaultConnectionTypeOptions: { description: 'A page of a list.' },
@@ -142,9 +142,10 @@ function defineRoots(builder: Builder, tables: Tables): void {
   });
   builder.subscriptionType({
     description:
-      'Streams changes to the store as they happen, over Server-Sent Events or WebSocket at the ' +
-      'same URL. Requires the same scope as `Query`. Each change is sent once, in the order of ' +
-      '`Query.changes`. After a disconnect, resubscribe with `after`.',
+      'Streams changes to the store as they happen. Available over Server-Sent Events and ' +
+      'WebSocket, both at the URL of the GraphQL endpoint. Requires the same scope as `Query`. ' +
+      'Each change is sent once, in the order of `Query.changes`. After a disconnect, ' +
+      'resubscribe and pass the last cursor as `after`.',
   });
 }
 

@@ -64,7 +64,7 @@ function defineFields(builder: Builder): void {
       line: t.exposeInt('line', {
         nullable: true,
         description:
-          'The zero-based index of the line that contains the value, or null in mutations without lines.',
+          'The zero-based index of the entry in `input` that contains the value, or null if the value is not in a list of entries.',
       }),
     }),
   });
@@ -137,7 +137,7 @@ export function defineErrors(builder: Builder) {
         Array.from(types, ({ kind: { code, ...kind } }) => [code, kind]),
       );
       builder.enumType('ErrorCode', {
-        description: 'All error codes, whether in `extensions.code`, REST or `Error.code`.',
+        description: 'All error codes: those in `extensions.code`, in `Error.code` and in REST.',
         values: withGatewayErrors(codes),
       });
       const ofGateway = Object.fromEntries(GATEWAY_TYPES.map(([, code]) => [code, ERRORS[code]]));

@@ -85,7 +85,7 @@ export function requireInputs<Row extends object>({
   for (const { name, field, missing } of inputs) {
     if (field?.isReference && !missing) {
       throw new Error(
-        `${type}.${name} must set missing to the error for an id that does not exist.`,
+        `${type}.${name} must set \`missing\` to the error for an id that does not exist.`,
       );
     }
   }

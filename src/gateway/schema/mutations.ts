@@ -18,7 +18,7 @@ export const IDEMPOTENCY_KEY =
   'A unique key for this write, 1 to 255 characters, such as a UUID. If the key was already ' +
   'used with the same input, the mutation changes nothing and returns the original result. ' +
   'Keys are kept for a day, unless the operator has configured another period. Errors are ' +
-  'not stored.';
+  'not stored, so a mutation that failed can be repeated with the same key.';
 
 // Each mutation has its own transaction. Mutations that write long strings cost more.
 const WRITE_COST = { weight: '100' };
@@ -62,7 +62,7 @@ class MutationsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     return {
       ...type,
       types: [success, ...errors],
-      description: [`- \`${name}\`: the mutation succeeded.`, ...lines].join('\n'),
+      description: [`- \`${name}\`: The mutation succeeded.`, ...lines].join('\n'),
     };
   }
 

@@ -6,7 +6,7 @@ import type { Repository } from '../tables/repository.ts';
 import type { Builder, StoreTypes } from './builder-types.ts';
 
 export const NODE_ID =
-  'A globally unique id, for caches and for `node`. Opaque: its format may change.';
+  'A globally unique id, for caches and for `node`. Treat it as opaque: its format can change.';
 
 /** The repositories of all types with global ids. */
 type Nodes = ReadonlyMap<string, Repository>;
@@ -82,7 +82,7 @@ function defineQueries<Types extends StoreTypes>(
       type: [Node],
       nullable: { list: false, items: true },
       description:
-        'The objects with these global ids, in the same order, with null for each that does not exist.',
+        'The objects with these global ids, in the order of the ids. An object that does not exist is null.',
       args: {
         nodeIds: t.arg.idList({
           required: true,

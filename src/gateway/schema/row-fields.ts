@@ -83,7 +83,7 @@ export const defineDeleted =
 const toDeleteField = (builder: Builder, rows: Repository) => {
   const { words, usedBy, notFound, inUse } = rows;
   const rule = inUse && ` ${upperFirst(words.one)} with ${usedBy.join(' or ')} cannot be deleted.`;
-  const gone = `A deleted ${words.short}: only its ids remain.`;
+  const gone = `The ids of the deleted ${words.short}.`;
   return {
     type: defineDeleted(builder)(rows, `Deleted${rows.type}`, gone),
     description: `Deletes ${words.one}.${rule ?? ''}`,
@@ -183,7 +183,7 @@ export const defineLinesField =
         fields: (t) => ({
           [field]: t.field({
             type: [type],
-            description: 'The results, in the order of the lines.',
+            description: 'The results, in the order of `input`.',
             extensions: { ofOtherRow: false },
             resolve: ({ rows: written }) => [...written],
           }),
@@ -194,7 +194,7 @@ export const defineLinesField =
         input: t.field({
           type: [input],
           required: true,
-          description: `The lines: 1 to ${MAX_LINES} in a variable, or 1 to ${MAX_LIST_SIZE} in the document.`,
+          description: `The entries: 1 to ${MAX_LINES} if passed in a variable, or 1 to ${MAX_LIST_SIZE} if written in the document.`,
           extensions: cost,
         }),
         idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
@@ -216,7 +216,9 @@ function toLineFields<Row extends object>(
       field: words.all,
       description: `The ${done.toLowerCase()} ${words.all}.`,
     });
-  const rule = 'all or nothing. An error contains the index of the line that caused it.';
+  const rule =
+    'all or nothing. The `line` of an error is the zero-based index of the entry in `input` that ' +
+    'caused it.';
   return {
     createMany: () => ({
       ...toField('Created', named(`New${rows.type}`)),

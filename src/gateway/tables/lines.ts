@@ -13,14 +13,14 @@ import { valueIn } from './table.ts';
 export function linesOf<const Rule extends z.ZodType<object>>(rule: Rule, id?: string) {
   const array = z
     .array(rule)
-    .min(1, 'must have at least one line.')
-    .max(MAX_LINES, `must have at most ${MAX_LINES} lines.`);
+    .min(1, 'must have at least one entry.')
+    .max(MAX_LINES, `must have at most ${MAX_LINES} entries.`);
   if (id === undefined) return array;
   return array.superRefine((lines, context) => {
     const values = new Set<unknown>();
     for (const [index, line] of lines.entries()) {
       const value = valueIn(line, id);
-      const message = 'must not repeat an earlier line.';
+      const message = 'must not repeat the value of an earlier entry.';
       if (values.has(value)) context.addIssue({ code: 'custom', path: [index, id], message });
       values.add(value);
     }

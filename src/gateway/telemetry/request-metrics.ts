@@ -173,7 +173,7 @@ export function createRequestMetrics(registers: Registry[]) {
   });
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time from the headers of a request to the end of its response; the status is aborted if the response was not completed.',
+    help: 'Time from the headers of a request to the end of its response. The label status is "aborted" if the response was not completed.',
     labelNames: ['method', 'route', 'status'],
     buckets: DURATION_BUCKETS,
     registers,

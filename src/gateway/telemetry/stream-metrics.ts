@@ -17,7 +17,7 @@ export function createStreamMetrics(registers: Registry[]) {
     name: 'streams_total',
     help:
       'Number of closed subscriptions, by the code of the error that closed them. The code is ' +
-      'none if the client closed them.',
+      '"none" if the client closed them.',
     labelNames: ['code'],
     registers,
   });

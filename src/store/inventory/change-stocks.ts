@@ -177,7 +177,7 @@ export const updateInventory = defineStockWrite(
 
 /**
  * Adds units to the stock of a pet, or removes units if `by` is negative. The stock cannot fall below 0. Without an
- * inventory row, it counts as 0.
+ * inventory row, the stock counts as 0.
  * @throws InvalidInput, PetNotFound, InsufficientStock, StockLimitExceeded, IdempotencyConflict
  */
 export const adjustInventory = defineStockWrite(

@@ -77,7 +77,7 @@ export const inventoryItems = createRepository(table('InventoryItem'), {
     petId: 'Order by the id of the pet.',
     quantity: 'Order by the number of units in stock.',
   },
-  // Mutations create missing rows, so only the pet can be missing.
+  // Mutations create missing inventory rows, so only the pet can be missing.
   notFound: PetNotFound,
   errors: [InsufficientStock, StockLimitExceeded, StaleInventory],
 });

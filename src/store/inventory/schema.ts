@@ -103,8 +103,9 @@ builder.mutationFields((t) => ({
       input: t.arg({ type: InventoryUpdate, required: true, description: 'The new stock.' }),
       expectedQuantity: t.arg.int({
         description:
-          'The expected current stock; 0 if it was never set. If the actual stock differs, nothing ' +
-          'changes and the result is StaleInventory.',
+          'The stock that you expect; pass 0 if the stock was never set. If omitted, the stock is ' +
+          'not compared. If the actual stock differs, nothing changes and the result is ' +
+          'StaleInventory.',
       }),
       idempotencyKey: t.arg.string({ description: IDEMPOTENCY_KEY }),
     },
@@ -113,8 +114,8 @@ builder.mutationFields((t) => ({
   adjustInventory: t.field({
     type: InventoryItem,
     description:
-      'Adds units to the stock of a pet, or removes units. The stock cannot fall below 0. If it ' +
-      'was never set, it counts as 0.',
+      'Adds units to the stock of a pet, or removes units. The stock cannot fall below 0. A ' +
+      'stock that was never set counts as 0.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     args: {
@@ -130,20 +131,21 @@ builder.mutationFields((t) => ({
 }));
 
 const InventoryCount = builder.inputType('InventoryCount', {
-  description: 'A line of `updateInventories`: a pet and its new stock.',
+  description: 'An entry in the input of `updateInventories`: a pet and its new stock.',
   fields: (t) => ({
     petId: t.id({ required: true, description: 'The id of the pet.' }),
     quantity: t.int({ required: true, description: 'The number of units in stock, 0 or more.' }),
     expectedQuantity: t.int({
       description:
-        'The expected current stock; 0 if it was never set. If the actual stock differs in any ' +
-        'line, nothing changes and the result is StaleInventory.',
+        'The stock that you expect; pass 0 if the stock was never set. If omitted, the stock is ' +
+        'not compared. If the actual stock differs in any entry, nothing changes and the result ' +
+        'is StaleInventory.',
     }),
   }),
 });
 
 const InventoryAdjustment = builder.inputType('InventoryAdjustment', {
-  description: 'A line of `adjustInventories`: a pet and the change to its stock.',
+  description: 'An entry in the input of `adjustInventories`: a pet and the change to its stock.',
   fields: (t) => ({
     petId: t.id({ required: true, description: 'The id of the pet.' }),
     by: t.int({
@@ -161,8 +163,8 @@ builder.mutationFields((t) => ({
       description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Sets the stock of several pets: all or nothing. An error contains the index of the line that ' +
-      'caused it.',
+      'Sets the stock of several pets: all or nothing. The `line` of an error is the zero-based index ' +
+      'of the entry in `input` that caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, StaleInventory] },
     resolve: async (_root, args, { source, caller }) => ({
@@ -176,8 +178,8 @@ builder.mutationFields((t) => ({
       description: 'The inventory items with their new quantities.',
     }),
     description:
-      'Adds units to the stock of several pets, or removes units: all or nothing. An error contains ' +
-      'the index of the line that caused it.',
+      'Adds units to the stock of several pets, or removes units: all or nothing. The `line` of an ' +
+      'error is the zero-based index of the entry in `input` that caused it.',
     scope: 'inventory:write',
     errors: { types: [PetNotFound, InsufficientStock, StockLimitExceeded] },
     resolve: async (_root, args, { source, caller }) => ({

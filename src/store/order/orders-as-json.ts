@@ -31,7 +31,7 @@ export async function ordersAsJson(
       max(id) as last,
       (select id from orders where id > max(page.id) order by id limit 1) is not null as more
     from (select * from orders where id > ${after} order by id limit ${limit}) as page`;
-  // Heavy statements get only some of the connections, so callers that read all orders cannot occupy all of them.
+  // Heavy statements get only some of the connections, so callers that read all orders cannot occupy all connections.
   const load = limit > MAX_LIST_SIZE ? 'heavy' : 'light';
   const [page] = await db.query<OrdersAsJson>(statement, 'once', load);
   return page ?? { json: '[]', last: null, more: false };

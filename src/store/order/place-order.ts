@@ -14,13 +14,13 @@ import { NewOrder, type OrderAndPet, orders } from './orders.ts';
 import { rejectPastDates } from './ship-date.ts';
 import { type PlacedOrder, takeFreeUnits, takeUnits } from './take-units.ts';
 
-// How long each order is placed on its own after a shared statement has failed: the cause, such as an operator's
-// trigger, may persist.
+// After a shared statement has failed, each order is placed on its own for this time, because the cause, such as an
+// operator's trigger, may persist.
 const REST_MS = 10_000;
 
 /**
- * Places orders without an idempotency key. In each tick, one statement places the first order for each pet. An order
- * whose result is undefined has to be placed on its own.
+ * Places orders without an idempotency key. In each tick of the event loop, one statement places the first order
+ * for each pet. An order whose result is undefined has to be placed on its own.
  */
 const sharedOrders = perObject(({ db, observeBatch }: DataSource) => {
   let restsUntil = 0;
@@ -75,6 +75,6 @@ export async function placeOrder(
     placed = await takeUnits(session, line);
     return placed.order;
   });
-  // An order read from a stored result is a different object, without its pet.
+  // If the order comes from a stored result, it is a different object and has no pet.
   return placed?.order === order ? { ...order, pet: placed.pet } : order;
 }

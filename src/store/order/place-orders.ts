@@ -36,7 +36,7 @@ export const placeOrders = defineWrite({
  * Takes the units of all lines from the stock and creates an order for each line: all or nothing. Returns the orders
  * with their pets.
  *
- * As in takeUnits, one statement does both. It locks all pets, then all their stock, each ordered by the pets' ids.
+ * As in takeUnits, one statement does both. It locks all pets, then all their stock, both in the order of the pets' ids.
  * Statements that need the same rows lock them in the same order, whatever the order of their lines, so they cannot
  * deadlock. The ids to lock come from subqueries, which run first (`= any((select …))`); with a join, PostgreSQL
  * could lock one pet's stock before another pet. `needed` is the number of units that a line and the earlier lines

@@ -75,12 +75,12 @@ async function respondWithOrders(
 export const listOrders: RestOperation = {
   name: 'GET /store/orders',
   id: 'listOrders',
-  // Beta, because the specification does not contain paging.
+  // The route is beta, because the API specification does not contain paging.
   lifecycle: { stability: 'beta', successor: 'Query.orders' },
   tag: { name: 'Store', description: 'The orders in the store.' },
   summary: 'List orders',
   description:
-    'Streams all orders. With `limit` or `after`, returns one page and a `Link` to the next. ' +
+    'Streams all orders. With `limit` or `after`, returns one page and a `Link` to the next page. ' +
     'Rejects any other query parameter with `INVALID_INPUT`.',
   parameters: { path: z.object({}), query: Query },
   result: { resource: 'Orders', description: 'The orders, sorted by id.', headers: {} },
@@ -105,7 +105,7 @@ export const listOrders: RestOperation = {
     differences: [
       'Ids are strings: "1".',
       'If shipDate is not set, it is null instead of omitted.',
-      'A page has at most 100 orders. For the next page, pass its endCursor as after.',
+      'A page has at most 100 orders. To get the next page, pass the endCursor of this page in the argument after.',
       'Orders can be filtered, for example by pet or by whether they are complete, and sorted by ship date.',
     ],
   },

@@ -31,7 +31,7 @@ const Order = builder.prismaObject('Order', {
     shipDate: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'When the order ships, or null if not set.',
+      description: 'When the order ships, or null if no ship date is set.',
       extensions: { sql: { kind: 'column', field: 'shipDate' } },
       resolve: ({ shipDate }) => (shipDate && isInfinite(shipDate) ? null : shipDate),
     }),
@@ -44,7 +44,7 @@ const NewOrder = newInputOf(orders);
 const CancelledOrderType = deletedOf<CancelledOrder>(
   orders,
   'CancelledOrder',
-  'A cancelled order, and the stock to which its units were returned.',
+  'The ids of the cancelled order, and the stock to which its units were returned.',
 );
 
 builder.objectField(CancelledOrderType, 'inventory', (t) =>
@@ -79,7 +79,7 @@ for (const type of [
     t.int({
       nullable: true,
       description:
-        'The zero-based index of the rejected line in `input`, or null in mutations without lines.',
+        'The zero-based index of the rejected entry in `input`, or null if `input` is not a list.',
       resolve: ({ line = null }) => line,
     }),
   );
@@ -107,9 +107,9 @@ builder.mutationFields((t) => ({
       description: 'The orders that were placed together.',
     }),
     description:
-      'Creates an order for each line and takes all units from the stock, in one transaction: ' +
-      'all or nothing. The units of lines for the same pet are added up. An error contains ' +
-      'the index of the first line that cannot be fulfilled.',
+      'Creates an order for each entry in `input` and takes all units from the stock, in one ' +
+      'transaction: all or nothing. Quantities for the same pet are added up. The `line` of an error ' +
+      'is the zero-based index of the first entry that cannot be fulfilled.',
     scope: 'orders:write',
     errors: { types: ORDERING_ERRORS },
     resolve: async (_root, args, { source, caller }) => ({

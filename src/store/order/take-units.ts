@@ -94,7 +94,7 @@ export async function takeUnits(
  * The statement skips locked rows. If it has to wait for any other lock, such as one taken by an operator's trigger,
  * it fails after LOCK_TIMEOUT, so it cannot deadlock. Only a lock on a whole table can make it wait longer.
  *
- * The arrays are subqueries, so PostgreSQL's plan does not depend on their lengths. Otherwise, PostgreSQL would plan
+ * The arrays are in subqueries, so PostgreSQL's plan does not depend on their lengths. Otherwise, PostgreSQL would plan
  * each statement again, which takes longer than placing eight orders. A new order is matched to its line by `pet_id`,
  * so triggers must not change that column.
  */

@@ -13,7 +13,7 @@ import type { Category, Pet } from '../generated/prisma/client.ts';
 import { table } from '../tables.ts';
 import { StockQuantity } from '../values.ts';
 
-// `line` is the zero-based index of the cart line that caused the error, or null without a cart.
+// `line` is the zero-based index of the entry in `input` that caused the error, or null if `input` is not a list.
 export const PetNotFound = errorOf(
   'PET_NOT_FOUND',
   404,

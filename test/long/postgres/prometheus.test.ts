@@ -41,8 +41,8 @@ const FAULTS = [
 const MAY_BE_ZERO = new Set([
   'Waiting for a connection',
   'Connections',
-  'Lag of replicas',
-  'Days until the sunset',
+  'Replica lag',
+  'Days until sunset',
 ]);
 
 const FOLLOW = 'subscription Follow { categoryChanged { kind } }';

@@ -171,6 +171,6 @@ export function* measureDocument(
   yield [
     countComparisons(document, max, limits.maxDepth),
     max,
-    'selections, values and pairs of fields to merge, counting a fragment wherever it is spread',
+    'selections, values and pairs of fields to merge, counting a fragment each time it is spread',
   ];
 }

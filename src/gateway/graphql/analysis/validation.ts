@@ -66,7 +66,7 @@ const noIntrospectionAliases = (context: ValidationContext): ASTVisitor => ({
   Field: (node) => {
     const parent = context.getParentType();
     if (!node.alias || !parent || !isIntrospectionType(parent)) return;
-    const message = 'Introspection fields must not have aliases.';
+    const message = 'Fields inside __schema and __type must not have aliases.';
     context.reportError(new GraphQLError(message, { nodes: node }));
   },
 });
